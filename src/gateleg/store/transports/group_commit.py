@@ -1,8 +1,4 @@
-"""The engine in this process, for a program that has little else to do: answers come at once, without a thread between.
-
-The usual asynchronous transport gives writes to threads, so that an event loop that serves many never waits for the disk. A worker of a
-queue has nothing to do until it is answered, and handing each small request to a thread and back costs more than the request itself.
-"""
+"""The engine in this process, with several writes in one commit: what a worker of the queue needs."""
 
 from __future__ import annotations
 
@@ -10,26 +6,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
-from gateleg.plain import is_plain
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-__all__ = ["InlineEmbeddedTransport"]
-
-_PLAIN = is_plain("inline")
-_SMALL = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
-#: The longest page of a query that is read without a thread.
-_SHORT_PAGE = 100
+__all__ = ["GroupCommitTransport"]
 
 
-class InlineEmbeddedTransport:
-    """Small requests are answered at once, on the event loop; all others go the usual way.
+class GroupCommitTransport:
+    """An `AsyncEmbeddedTransport` whose writes can share a commit.
 
-    `answer` is the same without awaiting, for any request, and `ready` in two steps; within `one_commit`, what they write becomes durable
-    together.
+    `answer` carries out a request on this thread, without awaiting, and `ready` does so in two steps. What is written within `one_commit`
+    becomes durable together.
     """
 
     def __init__(self, usual: AsyncEmbeddedTransport) -> None:
@@ -71,14 +61,13 @@ class InlineEmbeddedTransport:
             raise _refusal(error) from None
 
     def changes(self) -> int:
-        """A number that is another one once another connection has written, be it of another process. It costs a few microseconds."""
+        """SQLite's data_version: changes whenever another connection commits, of any process. Costs a few microseconds."""
         row = self.usual.engine.database.row("PRAGMA data_version")
         return 0 if row is None else int(row[0])
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The engine's answer."""
-        small = operation in _SMALL or (operation == "Query" and request.get("Limit", _SHORT_PAGE + 1) <= _SHORT_PAGE)
-        if self._in_commit or (small and not _PLAIN):
+        if self._in_commit:
             return self.answer(operation, request)
         return await self.usual.call(operation, request, timeout=timeout)
 
