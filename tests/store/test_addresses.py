@@ -98,6 +98,12 @@ def test_engine_that_was_given_is_not_closed(memory: Store) -> None:
     memory.put(Note(book="b", number=1))
 
 
+def test_a_folder_that_cannot_be_created_is_an_error_of_the_store(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CannotOpen, match=r"folder .*/file/data cannot be created: Not a directory"):
+        Store.connect(f"embedded:{tmp_path / 'file' / 'data'}")
+
+
 @pytest.mark.parametrize("connect", [Store.connect, AsyncStore.connect])
 def test_a_file_that_is_no_store_is_told_as_an_error_of_the_store(tmp_path: Path, connect: Any) -> None:
     (tmp_path / "notes.db").write_text("these are notes")

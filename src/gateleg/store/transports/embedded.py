@@ -119,7 +119,11 @@ def open_engine(path: str, durability: Durability = "full") -> Engine:
 
     file = database_file(path)
     if file != MEMORY:
-        Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
+        folder = Path(file).parent
+        try:
+            folder.mkdir(0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotOpen(f"The folder {folder} cannot be created: {error.strerror}.") from error
     try:
         return Engine(file, durability=durability)
     except EngineError as error:
