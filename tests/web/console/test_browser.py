@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from gateleg.jobs import Submission
 from tests.web.console.conftest import Served, serving
-from tests.web.console.faults import serious_faults
+from tests.web.console.faults import cut_off_without_a_hint, serious_faults
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
@@ -75,6 +75,13 @@ def test_no_tab_of_a_job_has_a_serious_fault(filled: Served, open_page: OpenPage
         page.get_by_role("link", name=tab, exact=True).click()
         expect(page.get_by_role("link", name=tab, exact=True)).to_have_attribute("aria-current", "page")
         assert serious_faults(page) == []
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/jobs/dead", "/jobs/schedules", "/settings"])
+def test_what_is_wider_than_a_phone_has_a_shade_at_its_edge(filled: Served, open_page: OpenPage, path: str) -> None:
+    page = open_page(filled.url + path, width=390)
+    expect(page.locator("main [role=tab], main .tabs a").first).to_be_visible()
+    assert cut_off_without_a_hint(page) == []
 
 
 def test_on_a_phone_the_rail_is_a_drawer(filled: Served, open_page: OpenPage) -> None:

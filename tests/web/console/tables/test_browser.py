@@ -11,7 +11,7 @@ from gateleg.model import spec_of
 from gateleg.web.console.tables.grids import item_address, key_text
 from gateleg.web.tables import AuditEntry
 from tests.web.console.conftest import Served
-from tests.web.console.faults import serious_faults
+from tests.web.console.faults import cut_off_without_a_hint, serious_faults
 from tests.web.console.questions import asked_of
 from tests.web.console.tables.library import Book, Loan, books, library, loans
 
@@ -27,6 +27,7 @@ def address_of(instance: Book | Loan, **more: str) -> str:
 def test_tables_are_listed_searched_and_opened(library_host: Served, open_page: Open) -> None:
     page = open_page(library_host.url + "/tables")
     expect(page.get_by_role("link", name="Library", exact=True)).to_be_visible()
+    expect(page.get_by_role("searchbox")).to_have_count(1)
     page.get_by_label("Search tables").fill("reader")
     expect(page.get_by_role("link", name="Readers")).to_be_visible()
     expect(page.locator("tbody tr")).to_have_count(1)
@@ -209,6 +210,14 @@ def test_pages_fit_a_phone(library_host: Served, open_page: Open) -> None:
         page.goto(library_host.url + path)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
+def test_a_diagram_that_is_wider_than_a_phone_has_a_shade_at_its_edge(library_host: Served, open_page: Open) -> None:
+    page = open_page(library_host.url + "/tables/Library", width=390)
+    diagram = page.locator(".drawing > div").first
+    expect(diagram).to_be_visible()
+    assert diagram.evaluate("one => one.scrollWidth > one.clientWidth")
+    assert cut_off_without_a_hint(page) == []
 
 
 def test_an_item_that_was_typed_into_is_not_left_by_accident(library_host: Served, open_page: Open) -> None:

@@ -1,7 +1,7 @@
 // A table whose rows change in place. Cells are texts, or values with a kind `t` that says how to draw them.
 export default {
   template: `
-    <div class="fill"><div v-if="complete && rows.length > 8" class="grid-filter"><input type="search" class="box" placeholder="Filter" :aria-label="'Filter ' + label" v-model="filter" /><span v-if="filter" class="meta num" role="status">{{ shown.length }} of {{ rows.length }}</span></div>
+    <div class="fill"><div v-if="filterable && rows.length > 8" class="grid-filter"><input type="search" class="box" placeholder="Filter" :aria-label="'Filter ' + label" v-model="filter" /><span v-if="filter" class="meta num" role="status">{{ shown.length }} of {{ rows.length }}</span></div>
     <div class="grid-box" tabindex="-1">
       <table class="grid">
         <caption class="sr">{{ label }}</caption>
@@ -38,7 +38,7 @@ export default {
         </tbody>
       </table>
     </div></div>`,
-  props: { label: String, columns: Array, rows: Array, selectable: Boolean, complete: Boolean },
+  props: { label: String, columns: Array, rows: Array, selectable: Boolean, complete: Boolean, filterable: Boolean },
   emits: ["deed", "choose"],
   data: () => ({ chosen: new Set(), changed: new Set(), before: null, filter: "", sort: { key: null, down: false } }),
   computed: {
