@@ -221,7 +221,7 @@ def test_an_admin_makes_a_key_which_is_shown_once_and_takes_it_back(keyed: Serve
     assert serious_faults(page) == []
     page.get_by_label("Name").fill("robot")
     page.get_by_label("Role").select_option("operator")
-    page.get_by_role("button", name="Make", exact=True).click()
+    page.get_by_role("button", name="Create", exact=True).click()
     token = page.locator(".sheet pre").inner_text()
     shown = {"Authorization": f"Bearer {token}"}
     assert page.request.get(f"{keyed.url}/api/jobs", headers=shown).status == 200

@@ -56,13 +56,12 @@ def test_a_row_has_a_cell_for_every_column_and_opens_the_job() -> None:
 
 def type_texts(rows: tuple[Row, ...]) -> list[list[str]]:
     """The texts in the first column of each row."""
-    cells = [row.cells["type"] for row in rows]
+    cells: list[Any] = [row.cells["type"] for row in rows]
     return [[part if isinstance(part, str) else part["text"] for part in (cell if isinstance(cell, list) else [cell])] for cell in cells]
 
 
 def test_children_that_look_alike_are_told_apart_by_their_config() -> None:
-    parent = {"parent_job_id": number(9), "subject": "Blue"}
-    children = [job(job_id=number(at), job_config={"part": at, "of": 3}, **parent) for at in (1, 2)]
+    children = [job(job_id=number(at), job_config={"part": at, "of": 3}, parent_job_id=number(9)) for at in (1, 2)]
     alone = job(job_id=number(3), job_config={"part": 1})
     assert type_texts(job_rows([*children, alone])) == [["REEL", "part 1"], ["REEL", "part 2"], ["REEL"]]
 

@@ -143,7 +143,7 @@ def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: I
                         tag("a", key, "link mono", href=object_address(key))
     if sheet.derived:
         with card(label="Derived attributes"):
-            tag("h3", "Made by the model")
+            tag("h3", "Set by the model")
             tag("p", "Computed from the fields with every write.", "meta")
             with tag("dl", classes="facts tall"):
                 for entry in sheet.derived:
