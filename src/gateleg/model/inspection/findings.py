@@ -7,11 +7,11 @@ WHY = {
     "coarse-partition": "An argument of a pattern fixes every part of the key that it is in, so the sort key is fixed with the partition.",
     "constant-local-index": "A local index orders the items of one partition. A sort key that they all share does not order them, "
     "and every write to the index costs write units.",
-    "expired-still-counted": "Counters and unique values change with the writes of programs. The service deletes expired items without updating them.",
+    "expired-still-counted": "Counters and unique values follow the writes of programs; the service deletes expired items without them.",
     "expiry-not-ttl": "DynamoDB deletes expired items only by a number of epoch seconds; other forms are silently ignored.",
     "filtered-pattern": "A filter drops items after they were read and paid for, and pages come out short.",
     "hot-partition": "One partition serves at most 3,000 read and 1,000 write units a second, however large the table is.",
-    "legacy-not-indexed": "An index holds only items that have its key attributes. Items written before the index was added are only in the table.",
+    "legacy-not-indexed": "An index holds only items that have its key attributes; items from before the index are only in the table.",
     "number-as-text": "Text sorts character by character: 10 comes before 9.",
     "partial-index": "What an index does not project must be read from the table, item by item, which costs more than the query.",
     "s3-key-as-text": "A presigned URL that is stored as a key expires, and is a secret until then.",

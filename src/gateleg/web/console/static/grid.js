@@ -30,7 +30,7 @@ export default {
                 <span v-else-if="part.t === 'mono'" class="mono clip" :title="part.text">{{ part.text }}</span>
                 <span v-else-if="part.t === 'meta'" class="meta clip" :title="part.text">{{ part.text }}</span>
                 <span v-else-if="part.t === 'tag'" class="plain-chip">{{ part.text }}</span>
-                <template v-else-if="part.t === 'bar'"><span :class="'bar k-' + part.kind" role="progressbar" :aria-valuenow="Math.round(part.part * 100)" aria-valuemin="0" aria-valuemax="100" :aria-label="part.text || 'progress'" style="max-width: 96px"><span :style="{ width: part.part * 100 + '%' }"></span></span><span class="num meta">{{ Math.round(part.part * 100) }} %</span></template>
+                <template v-else-if="part.t === 'bar'"><span :class="'bar k-' + part.kind" role="progressbar" :aria-valuenow="Math.round(part.part * 100)" aria-valuemin="0" aria-valuemax="100" :aria-label="part.text || 'progress'" style="max-width: 96px"><span :style="{ width: part.part * 100 + '%' }"></span></span><span class="num meta">{{ Math.round(part.part * 100) }}%</span></template>
                 <button v-else-if="part.t === 'deed'" type="button" :class="'deed small ' + (part.look || '')" :disabled="part.off" @click.stop="$emit('deed', { row: row.id, verb: part.verb })">{{ part.text }}</button>
               </template></span>
             </td>
