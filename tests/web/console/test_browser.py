@@ -130,6 +130,10 @@ def test_search_leads_to_a_job_by_its_id_and_to_pages_by_name(filled: Served, op
     page.keyboard.type(str(failed.job_id))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("BROKEN")
+    page.goto(f"{filled.url}/search?q={str(failed.job_id)[:8]}")  # as lists show it
+    expect(page).to_have_url(f"{filled.url}/jobs/{failed.job_id}")
+    page.goto(f"{filled.url}/search?q={str(failed.job_id)[:7]}")
+    expect(page.get_by_role("heading", name="Nothing found", exact=True)).to_be_visible()
     page.goto(f"{filled.url}/search?q=fail")
     page.get_by_role("main").get_by_role("link", name="Failed", exact=True).click()
     expect(page).to_have_url(f"{filled.url}/jobs/dead")

@@ -95,8 +95,8 @@ async def keys_panel(view: View) -> None:
                     Grid("API keys", COLUMNS, rows, complete=True, on_action=lambda key_id, verb: _revoke(view, key_id, show))
                 else:
                     sentence = (
-                        "Without keys, the host accepts requests only from this machine. Once the first key exists, every "
-                        "request needs one."
+                        "Without keys, the host accepts only requests from this machine with its token. Once the first key exists, "
+                        "every request needs a key."
                     )
                     empty("people", "No keys yet", sentence)
 
