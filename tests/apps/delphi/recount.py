@@ -485,12 +485,12 @@ def _stability(counted: Counted, said: dict[str, str], cited: list[str], section
 
 
 @proves(
-    r"(?P<told>(?:These are the groups that a|A) replay of the votes by time ends with\b.+"
-    r"|The (?:votes|conversation) .+ participants saw\.)"
+    r"(?P<told>(?:These are the final groups of a|A) replay of the votes in the order of time\b.+"
+    r"|The (?:votes|conversation) .+ participants saw are unknown\.)"
 )
 def _division(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     words = {
-        "seen": "nearest to what participants saw",
+        "seen": "closest to what participants saw",
         "same": "the same groups",
         "less-separated": "other groups",
         "too-small": "two per cent",

@@ -75,7 +75,7 @@ def test_every_part_is_for_everybody_on_every_screen(town: Served, open_page: Op
 def test_groups_are_told_in_plain_language_and_lead_to_comments_and_to_the_map(town: Served, open_page: Open) -> None:
     page = open_page(f"{town.url}/delphi/town/groups")
     card = page.get_by_role("region", name="Group B")
-    expect(page.get_by_text("Groups were found in improved mode, from many beginnings.")).to_be_visible()
+    expect(page.get_by_text("Groups were found in improved mode, with many starts of k-means.")).to_be_visible()
     expect(card).to_contain_text("of those who are grouped")
     expect(card).to_contain_text("They agree with:")
     expect(page.get_by_role("heading", name="What all groups share")).to_be_visible()

@@ -41,7 +41,7 @@ from tests.apps.delphi.reports.test_printing import needs_chromium
 from tests.apps.delphi.reports.test_translation import foreign, translating
 from tests.apps.delphi.test_work import followed, worked
 from tests.apps.delphi.texts import local_embeddings
-from tests.apps.delphi.topics.test_naming import Answers
+from tests.apps.delphi.topics.test_names import Answers
 
 PAGES = ("report", "summary", "map", "replay")
 #: Words that stand in rejected comments only: as many alike as make a topic, and one in each of some others.

@@ -41,7 +41,7 @@ def test_copies_are_taken_together_and_empty_texts_left_out() -> None:
     unique = distinct(vectors)
     assert unique.vectors.tolist() == [[0.0, 1.0], [1.0, 0.0]]
     assert unique.places.tolist() == [1, -1, 1, 0]
-    assert unique.spread(np.array([10.0, 20.0]), np.nan).tolist()[2:] == [20.0, 10.0]
+    assert unique.expand(np.array([10.0, 20.0]), np.nan).tolist()[2:] == [20.0, 10.0]
 
 
 @given(seeds)

@@ -87,5 +87,5 @@ async def test_a_workbook_is_read_in_the_process_with_its_scale(tmp_path: Path) 
     book = write_xlsx(tmp_path / "survey.xlsx", [["More trees", "Fewer cars"], [4, 1], [2, 4]])
     read = await read_upload([book], tmp_path, BOUNDS, "trees", scale=4)
     assert read.votes.choices.tolist() == [1, -1, -1, 1]
-    with pytest.raises(UnreadableFile, match="does not say how many points"):
+    with pytest.raises(UnreadableFile, match="does not show how many points"):
         await read_upload([book], tmp_path, BOUNDS, "trees")

@@ -17,7 +17,7 @@ import numpy as np
 from gateleg.apps.delphi.opinions.proportions import wilson_interval
 from gateleg.apps.delphi.reports.participation import Participation, participation_of
 from gateleg.apps.delphi.reports.personal import is_about_the_person
-from gateleg.apps.delphi.topics.redaction import redacted
+from gateleg.apps.delphi.topics.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -321,7 +321,7 @@ def shown_topics(topics: Topics | None, comments: Iterable[Comment], statements:
     if topics is None:
         return ()
     hidden = [comment.body for comment in comments if comment.comment_id not in statements]
-    return redacted(topics.topics, hidden, (statement.body for statement in statements.values()))
+    return redact(topics.topics, hidden, (statement.body for statement in statements.values()))
 
 
 def whereabouts(topics: Topics | None) -> dict[int, dict[str, Any]]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.keywords import Keyword
-from gateleg.apps.delphi.topics.layering import Layer, Layers
-from gateleg.apps.delphi.topics.naming import Naming
+from gateleg.apps.delphi.topics.layers import Layer, Layers
+from gateleg.apps.delphi.topics.names import Naming
 from gateleg.apps.delphi.topics.neighbours import Edge
 from gateleg.apps.delphi.topics.stage import Topic, Topics, topic_key
 

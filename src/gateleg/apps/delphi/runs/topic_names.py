@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.service import results
 from gateleg.apps.delphi.tables import EarlierName, TopicName
-from gateleg.apps.delphi.topics.naming import NameHistory, Naming
+from gateleg.apps.delphi.topics.names import NameHistory, Naming
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -24,7 +24,7 @@ async def rename_topic(store: AsyncStore, job_id: UUID, topic_key: str, name: st
         raise RunMissing(f"Job {job_id} has no topic {topic_key!r}.", fix="Look at the keys of its topics.")
     now: datetime = store.setup.now().astimezone(UTC)
     taken = [other.topic_name for other in topics.values() if other.topic_key != topic_key]
-    history = NameHistory((Naming(topic.topic_name, topic.model_name),)).renamed(name, by, now, taken)
+    history = NameHistory((Naming(topic.topic_name, topic.model_name),)).rename(name, by, now, taken)
     if history.name == topic.topic_name:
         return topic
     past = EarlierName(topic_name=topic.topic_name, model_name=topic.model_name, until=now)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Comment
     from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.apps.delphi.tables import JobResult
-    from gateleg.apps.delphi.topics.layering import Layers
+    from gateleg.apps.delphi.topics.layers import Layers
     from gateleg.apps.delphi.topics.stage import Topic, Topics
 
 #: Letters of a comment that its topic shows.

@@ -103,8 +103,8 @@ async def _redact_topics(store: AsyncStore, run: Run, rejections: Rejections) ->
     names = await _names_without(store, run, rejections)
     for kind in (ClusterKeywords, CommentEmbedding):
         async for row in store.query(kind.of_job(job_id=run.job_id), consistent=True):
-            if (redacted := redact_row(row, rejections, names)) is not row:
-                await store.put(redacted)
+            if (redact := redact_row(row, rejections, names)) is not row:
+                await store.put(redact)
     async for name in store.query(TopicName.of_job(job_id=run.job_id), consistent=True):
         if (renamed := redact_row(name, rejections, names)) is not name:
             # Where somebody gives it another name at this moment, that one stays.

@@ -44,16 +44,16 @@ def word_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
 
     Texts that say nothing have zeros.
     """
-    spoken = [_features(text) for text in texts]
+    tokenized = [_features(text) for text in texts]
     times: dict[str, int] = {}
-    for words in spoken:
+    for words in tokenized:
         for word in words:
             times[word] = times.get(word, 0) + 1
     # What nearly everybody says, and what only one says, joins nothing.
     place_of = {word: place for place, word in enumerate(sorted(word for word, count in times.items() if 1 < count <= len(texts) / 3))}
     cells = [
         (row, place_of[word], np.log(len(texts) / times[word]))
-        for row, words in enumerate(spoken)
+        for row, words in enumerate(tokenized)
         for word in sorted(words)
         if word in place_of
     ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.delphi.reports.findings import Findings
-    from gateleg.apps.delphi.runs.comparing import Comparison
+    from gateleg.apps.delphi.runs.comparison import Comparison
     from gateleg.apps.delphi.web.comparisons import SideBySide
     from gateleg.apps.delphi.web.overviews import Overview, PipelineRun
     from gateleg.web.console.components import View

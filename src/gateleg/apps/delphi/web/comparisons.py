@@ -14,7 +14,7 @@ from gateleg.apps.delphi.web.overviews import stage_runs_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.apps.delphi.runs.comparing import Comparison
+    from gateleg.apps.delphi.runs.comparison import Comparison
     from gateleg.apps.delphi.runs.run_tables import Run
     from gateleg.apps.delphi.web.overviews import PipelineRun, StageRuns
     from gateleg.apps.delphi.web.run_cache import LoadedRun

@@ -13,7 +13,7 @@ from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.api import Text, kind_of, run_view
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.reports.config import TIMELINE
-from gateleg.apps.delphi.runs.comparing import Comparison
+from gateleg.apps.delphi.runs.comparison import Comparison
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation

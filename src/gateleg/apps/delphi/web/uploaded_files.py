@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from gateleg.apps.delphi.conversations.reading import column, delimiter_of, opened
+from gateleg.apps.delphi.conversations.csv_reader import column, delimiter_of, open_text
 from gateleg.apps.delphi.conversations.worksheets import is_workbook
 from gateleg.apps.delphi.errors import UnreadableFile, UploadTooLarge
 from gateleg.objects import ArchiveBounds, ArchiveRefused, ArchiveTooLarge, unpack
@@ -113,7 +113,7 @@ def _require(found: Mapping[str, Path], kind: str, columns: str) -> None:
 
 def _refuse(part: Path) -> NoReturn:
     if not is_workbook(part):
-        with opened(part) as file:
+        with open_text(part) as file:
             file.read(100_000)
     raise UnreadableFile(
         f"{part.name} is none of the files of a conversation: its first line has no columns of one.",
