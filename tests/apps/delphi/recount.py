@@ -448,7 +448,7 @@ def _chance(counted: Counted, said: dict[str, str], cited: list[str], section: s
         yield f"there are {len(counted.letters)} groups"
 
 
-@proves(r"No groups were found: no division into groups that are large enough also separates people who had no part in finding it\.")
+@proves(r"No groups were found: no division into large enough groups also separates people who were left out when it was computed\.")
 def _one_group(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     yield "" if len(counted.letters) == 1 else f"there are {len(counted.letters)} groups"
 
@@ -475,13 +475,13 @@ def _no_majority(counted: Counted, said: dict[str, str], cited: list[str], secti
             yield f"comment {comment}: {tally}"
 
 
-@proves(r"When a fifth of the comments is left out, .+ a stability of (?P<stability>[\d.]+), where .+ the groups hold (?P<how>\w+).*")
+@proves(r"When a fifth of the comments is left out, .+ a stability of (?P<stability>[\d.]+), where .+ the groups are (?P<how>\w+).*")
 def _stability(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     if abs(float(said["stability"]) - float(counted.certainty["stability"])) > 0.005 + 1e-9:
         yield f"{counted.certainty['stability']} stands in the table"
     stability = float(counted.certainty["stability"])
-    if said["how"] != ("well" if stability >= 0.8 else "in" if stability >= 0.5 else "poorly"):
-        yield f"groups do not hold {said['how']} with {stability}"
+    if said["how"] != ("stable" if stability >= 0.8 else "mostly" if stability >= 0.5 else "unstable"):
+        yield f"groups are not {said['how']} with {stability}"
 
 
 @proves(

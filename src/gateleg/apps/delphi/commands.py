@@ -289,13 +289,13 @@ def _translate(files: "Mapping[str, bytes]", language: str, model: str | None, r
 
 def _print_files(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report") -> dict[str, bytes]:
     """The PDF and PNG files that Chromium prints."""
-    from gateleg.apps.delphi.reports.printing import find_browser, printed
+    from gateleg.apps.delphi.reports.chromium import find_browser, print_files
 
     if not (pdf or png):
         return {}
     report("printing", 0.0)
     find_browser()
-    return printed(files, [name for name, wanted in (("pdf", pdf), ("png", png)) if wanted])
+    return print_files(files, [name for name, wanted in (("pdf", pdf), ("png", png)) if wanted])
 
 
 def _write(folder: Path, files: "Mapping[str, bytes]") -> None:

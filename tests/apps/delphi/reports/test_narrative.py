@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.stage import analyse
-from gateleg.apps.delphi.reports.checking import check
+from gateleg.apps.delphi.reports.fact_check import check
 from gateleg.apps.delphi.reports.findings import Count, Statement, find
 from gateleg.apps.delphi.reports.narrative import consensus, groups, overview, topic_section, uncertainty, write_sections
 from tests.apps.delphi.real import NAMES, needs_real_conversations, real_conversation

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from gateleg.ai import ModelUnreachable, Reply, Structured, Usage
-from gateleg.apps.delphi.reports.checking import check
+from gateleg.apps.delphi.reports.fact_check import check
 from gateleg.apps.delphi.reports.narrative import consensus, overview, topic_section
 from gateleg.apps.delphi.reports.sections import Clause, Paragraph, Section, Sentence
 from gateleg.apps.delphi.reports.writing import Written, write_section

@@ -101,7 +101,7 @@ async def test_a_report_is_stored_with_its_sections_and_files(store: AsyncStore,
     assert (await objects.head(key)).content_type == "text/html; charset=utf-8"
     assert list(dict.fromkeys(steps)) == [
         "reading results",
-        "following the groups back",
+        "tracing the groups back",
         "writing sections",
         "drawing maps",
         "storing files",

@@ -10,8 +10,8 @@ import numpy as np
 
 from gateleg.apps.delphi.opinions.timeline import ABSENT, End, timeline
 from gateleg.apps.delphi.reports import palette
-from gateleg.apps.delphi.reports.atlas import framed, packed
-from gateleg.apps.delphi.reports.exporting import write_csv
+from gateleg.apps.delphi.reports.atlas import base64_of, map_positions
+from gateleg.apps.delphi.reports.csv_files import write_csv
 from gateleg.apps.delphi.reports.markup import Markup, tag
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Ints, Votes
     from gateleg.apps.delphi.opinions.moderation import Moderation
     from gateleg.apps.delphi.opinions.timeline import Moment
-    from gateleg.apps.delphi.reports.exporting import Cell
+    from gateleg.apps.delphi.reports.csv_files import Cell
     from gateleg.apps.delphi.reports.findings import Findings
 
 #: People who are drawn; of more, an even sample.
@@ -86,7 +86,7 @@ def _drawn(findings: Findings, people: Ints) -> list[dict[str, Any]]:
         return []
     # One frame for all of them, so that nobody moves but by their votes.
     there = np.concatenate([np.nan_to_num(one.positions) for one in moments])
-    places = framed(there, np.concatenate([one.groups for one in moments])).reshape(len(moments), -1, 2)
+    places = map_positions(there, np.concatenate([one.groups for one in moments])).reshape(len(moments), -1, 2)
     return [
         {
             "when": when(one),
@@ -97,9 +97,9 @@ def _drawn(findings: Findings, people: Ints) -> list[dict[str, Any]]:
             "compared": one.compared,
             "chance": one.may_be_chance,
             "sizes": [one.size(group.place) for group in findings.groups],
-            "x": packed(place[people, 0].astype("<i2")),
-            "y": packed(place[people, 1].astype("<i2")),
-            "in": packed(one.groups[people].astype(np.int8)),
+            "x": base64_of(place[people, 0].astype("<i2")),
+            "y": base64_of(place[people, 1].astype("<i2")),
+            "in": base64_of(one.groups[people].astype(np.int8)),
         }
         for one, place in zip(moments, places, strict=True)
     ]

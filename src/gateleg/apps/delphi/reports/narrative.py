@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.reports.certainty import certainty_of
-from gateleg.apps.delphi.reports.checking import total
-from gateleg.apps.delphi.reports.findings import listed
+from gateleg.apps.delphi.reports.fact_check import total
+from gateleg.apps.delphi.reports.findings import with_enough_votes
 from gateleg.apps.delphi.reports.sections import Paragraph, Section, Sentence, sentence
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def consensus(findings: Findings) -> Section:
 
 def _most(findings: Findings) -> tuple[tuple[str, tuple[int, ...]], ...]:
     sides = (("agree", findings.agreed), ("disagree", findings.disagreed))
-    return tuple((side, listed(numbers, findings.statements)) for side, numbers in sides)
+    return tuple((side, with_enough_votes(numbers, findings.statements)) for side, numbers in sides)
 
 
 def uncertainty(findings: Findings) -> Section:

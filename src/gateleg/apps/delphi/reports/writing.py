@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.ai import AiError, Assistant, System, User
-from gateleg.apps.delphi.reports.checking import Fault, check
+from gateleg.apps.delphi.reports.fact_check import Fault, check
 from gateleg.apps.delphi.reports.sections import Section
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def draw_png(picture: bytes, width: int = 1920, height: int = 1240, timeout: flo
     return _made(page, "page.html", "out.png", (f"--window-size={width},{height}", "--hide-scrollbars", "--screenshot={out}"), timeout)
 
 
-def printed(files: Mapping[str, bytes], formats: Collection[str]) -> dict[str, bytes]:
+def print_files(files: Mapping[str, bytes], formats: Collection[str]) -> dict[str, bytes]:
     """What Chromium makes of a report's files: its pages to read as PDF, its maps as PNG, as far as they are wanted."""
     found: dict[str, bytes] = {}
     if "pdf" in formats:
