@@ -270,7 +270,7 @@ def _size(counted: Counted, said: dict[str, str], cited: list[str], section: str
 
 
 @proves(
-    rf"(?P<out>{_N}) comments? (?:was|were) taken out by moderation; what follows is about the (?P<rest>{_N}) others? "
+    rf"(?P<out>{_N}) comments? (?:was|were) removed by moderation; this report is about the (?P<rest>{_N}) others? "
     rf"and (?P<votes>{_N}) votes? on them\."
 )
 def _moderated(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
@@ -363,7 +363,7 @@ def _left(counted: Counted, said: dict[str, str], cited: list[str], section: str
 
 @proves(
     rf"(?P<rare>{_N}) of (?P<people>{_N}) participants? cast fewer than seven votes each, "
-    rf"and (?P<cast>{_N}) of the (?P<votes>{_N}) votes?\."
+    rf"together (?P<cast>{_N}) of the (?P<votes>{_N}) votes?\."
 )
 def _rare(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     few = [count for count in counted.by_person() if count < _LET_IN]
@@ -398,7 +398,7 @@ def _quarters(counted: Counted, said: dict[str, str], cited: list[str], section:
             yield f"{count} of {len(times)} in the {which} quarter"
 
 
-@proves(rf"(?P<few>{_N}) of (?P<comments>{_N}) comments? had votes of fewer than a tenth of the participants\.")
+@proves(rf"(?P<few>{_N}) of (?P<comments>{_N}) comments? received votes from fewer than a tenth of the participants\.")
 def _seldom(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     few = [comment for comment in counted.shown if sum(counted.tally(comment).values()) * 10 < len(counted.people)]
     yield same(said["few"], len(few), "comments")
@@ -422,7 +422,7 @@ def _topic_list(counted: Counted, said: dict[str, str], cited: list[str], sectio
         yield f"no layer has such topics: {layers}"
 
 
-@proves(r"Typical of it: “(?P<quote>[^”]*)”")
+@proves(r"A typical comment: “(?P<quote>[^”]*)”")
 def _typical(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     yield quoted(counted, said["quote"], cited)
     if cited[0] not in counted.topics[section]:
@@ -501,7 +501,7 @@ def _division(counted: Counted, said: dict[str, str], cited: list[str], section:
         yield f"{counted.certainty['division']} stands in the table"
 
 
-@proves(r"There is no comment that a clear majority of every group agrees with, as far as the votes tell\.")
+@proves(r"No comment has the clear agreement of a majority of every group\.")
 def _no_bridge(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     for comment in counted.shown:
         tallies = [counted.tally(comment, letter) for letter in counted.letters.values()]

@@ -37,7 +37,7 @@ from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from gateleg.web.settings import Settings
-from tests.apps.delphi.reports.test_printing import needs_chromium
+from tests.apps.delphi.reports.test_chromium import needs_chromium
 from tests.apps.delphi.reports.test_translation import foreign, translating
 from tests.apps.delphi.test_work import followed, worked
 from tests.apps.delphi.texts import local_embeddings

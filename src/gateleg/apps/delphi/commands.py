@@ -251,8 +251,8 @@ def _models() -> "Models":
 
 def _sections(findings: "Findings", author: str | None, report: "Report") -> "tuple[list[Section], str]":
     """The sections of the report, and who wrote them."""
+    from gateleg.apps.delphi.reports.model_sections import write_section
     from gateleg.apps.delphi.reports.narrative import write_sections
-    from gateleg.apps.delphi.reports.writing import write_section
 
     templates = write_sections(findings)
     if author is None:

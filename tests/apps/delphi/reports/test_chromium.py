@@ -48,7 +48,7 @@ def test_without_a_browser_it_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch
         print_pdf(b"<p>x")
 
 
-@pytest.mark.parametrize(("script", "why"), [("echo broken >&2; exit 3", "status 3: broken"), ("exec sleep 100", "could not be run")])
+@pytest.mark.parametrize(("script", "why"), [("echo broken >&2; exit 3", "status 3: broken"), ("exec sleep 100", "timed out")])
 def test_a_browser_that_fails_or_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, why: str) -> None:
     fake = tmp_path / "chromium"
     fake.write_text(f"#!/bin/sh\n{script}\n")

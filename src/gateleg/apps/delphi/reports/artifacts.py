@@ -35,7 +35,7 @@ def make_artifacts(
     matrix: VoteMatrix | None = None,
     visualizations: Collection[Visualization] = ("basic", "enhanced", "multilayer"),
 ) -> dict[str, bytes]:
-    """The files of a report. `data` are its CSV files, `matrix` the votes, for the map of participants, `visualizations` the maps to make."""
+    """The files of a report. `data` are its CSV files, `matrix` the votes (for the map of participants), `visualizations` the maps."""
     has_replay = "enhanced" in visualizations and bool(findings.moments)
     found: dict[str, str] = {
         REPORT: write_report(findings, sections, data, written_by, has_replay=has_replay),

@@ -14,7 +14,7 @@ STABLE, MOSTLY_STABLE = 0.8, 0.5
 
 
 def certainty_of(findings: Findings) -> list[str]:
-    """Sentences on whether the groups may be due to chance, how stable they are, and whether participants saw them; none for untested runs."""
+    """Sentences on whether the groups may be due to chance, are stable, and were seen by participants; none for untested runs."""
     return [sentence for sentence in (_chance(findings), _stability(findings), DIVISIONS[findings.certainty.division]) if sentence]
 
 

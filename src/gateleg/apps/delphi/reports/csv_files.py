@@ -69,8 +69,8 @@ def comment_groups(findings: Findings) -> str:
 
 
 def bridging_comments(findings: Findings) -> str:
-    """A row for each comment with enough votes in every group, except personal ones, clearest first: the lower bound in the group that agrees
-    least, and each group's votes, share of agreement and its 95 % interval."""
+    """A row for each comment with enough votes in every group, except personal ones, clearest first: the lower bound in the group that
+    agrees least, and each group's votes, share of agreement and its 95 % interval."""
     titles = ["rank", "comment-id", "comment", "least-group", "least-bound"]
     for group in findings.groups:
         titles += [f"group-{group.letter.lower()}-{name}" for name in ("votes", "agree", "agree-low", "agree-high")]

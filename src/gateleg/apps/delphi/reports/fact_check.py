@@ -1,8 +1,8 @@
 """Checks the text of a report: citations against the comments, numbers against the results, and sides against the votes.
 
-All sections must pass, whether templates or a model wrote them. The meaning of a clause is derived from its words: the groups that it names,
-whether it is about agreement or disagreement, its quotations and its numbers. A number that is not among the figures of the clause's subject
-is a fault, even if it happens to be true.
+All sections must pass, whether templates or a model wrote them. The meaning of a clause is derived from its words: the groups that it
+names, whether it is about agreement or disagreement, its quotations and its numbers. A number that is not among the figures of the clause's
+subject is a fault, even if it happens to be true.
 """
 
 from __future__ import annotations

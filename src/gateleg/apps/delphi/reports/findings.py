@@ -223,12 +223,12 @@ class Findings:
         return [statement for statement in self.bridges() if least_bound(statement) > 0.5]
 
     def bridges(self) -> list[Statement]:
-        """Comments with enough votes in every group, except personal ones, by the lower bound of agreement in the group that agrees least."""
+        """Comments with enough votes in every group, except personal ones, by the lower bound in the group that agrees least."""
         known = [one for one in self.statements.values() if not one.personal and one.groups and all(count.enough for count in one.groups)]
         return sorted(known, key=lambda one: (-least_bound(one), one.comment_id))
 
     def divisive(self) -> list[Statement]:
-        """Comments with which a majority of one group agrees and a majority of another disagrees, with enough votes; most divisive first."""
+        """Comments with enough votes with which a majority of one group agrees and one of another disagrees; most divisive first."""
         found = [statement for statement in self.statements.values() if _splits(statement)]
         return sorted(found, key=lambda statement: (-round(statement.divisiveness, 9), statement.comment_id))
 

@@ -16,9 +16,9 @@ from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts, translated_files
 from gateleg.apps.delphi.reports.chromium import print_files
 from gateleg.apps.delphi.reports.config import ReportConfig
+from gateleg.apps.delphi.reports.model_sections import Written, write_section
 from gateleg.apps.delphi.reports.moments import with_moments
 from gateleg.apps.delphi.reports.narrative import write_sections
-from gateleg.apps.delphi.reports.writing import Written, write_section
 from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: The name of these vectors, in place of that of a model.
 WORDS = "words"
-#: A model knows the language if this share of words is in its vocabulary. The local model has 0.9 for English, 0.2 to 0.5 for German or French.
+#: A model knows the language if it has this share of the words in its vocabulary. The local one has 0.9 in English, 0.2 to 0.5 in German.
 LEAST_KNOWN = 0.6
 _DIMENSIONS = 64
 _BEGINNING = 5
