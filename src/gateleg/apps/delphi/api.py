@@ -18,7 +18,7 @@ from gateleg.apps.delphi.runs.reprocessing import reprocess
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
 from gateleg.apps.delphi.runs.withdrawal import withdraw_rejected
 from gateleg.apps.delphi.tables import JobResult
-from gateleg.apps.delphi.web.upload_reading import read_upload
+from gateleg.apps.delphi.web.upload_reader import read_upload
 from gateleg.apps.delphi.web.uploaded_files import UploadLimits
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission

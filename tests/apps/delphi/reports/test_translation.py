@@ -112,7 +112,7 @@ def test_a_passage_whose_figures_do_not_survive_stays_in_english(turn: Turn) -> 
     text = '<!doctype html>\n<html lang="en"><main><p>80% of 25 in Group A agree.</p></main></html>'
     found, _ = translated(turn, text=text)
     assert "80% of 25 in Group A agree." in found
-    assert "1 of 1 sentences are left in English" in found
+    assert "1 of 1 sentences were left in English" in found
 
 
 def test_the_shares_of_two_groups_may_not_change_places() -> None:

@@ -96,12 +96,12 @@ def test_a_path_in_an_archive_leads_nowhere_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        ({"votes.csv": VOTES}, "no file of comments"),
-        ({"a.csv": "Trees,Cars\nagree,pass\n", "b.csv": "Trees,Cars\nagree,pass\n"}, "are none of the files of an export"),
-        ({"comments.csv": COMMENTS}, "no file of votes"),
+        ({"votes.csv": VOTES}, "file of comments is missing"),
+        ({"a.csv": "Trees,Cars\nagree,pass\n", "b.csv": "Trees,Cars\nagree,pass\n"}, "are not files of an export"),
+        ({"comments.csv": COMMENTS}, "file of votes is missing"),
         ({"a.csv": VOTES, "b.csv": VOTES, "c.csv": COMMENTS}, "Both a.csv and b.csv are files of votes"),
-        ({"a.csv": VOTES, "b.csv": COMMENTS, "c.csv": "x,y\n"}, "c.csv is none of the files"),
-        ({}, "no file of votes"),
+        ({"a.csv": VOTES, "b.csv": COMMENTS, "c.csv": "x,y\n"}, "c.csv is not a file of a conversation"),
+        ({}, "file of votes is missing"),
     ],
 )
 def test_what_is_missing_twice_there_or_something_else_is_refused(tmp_path: Path, files: dict[str, str], why: str) -> None:
