@@ -112,8 +112,10 @@ def test_the_report_is_read_in_the_page_and_its_files_are_had_by_signed_links(to
 def test_two_runs_are_compared_with_their_maps_linked(town: Served, open_page: Open) -> None:
     page = open_page(f"{town.url}/delphi/town/compare")
     expect(page.get_by_text("participants who are grouped in both runs changed their group")).to_be_visible()
-    expect(page.get_by_role("region", name="Settings")).to_contain_text("other votes")
-    expect(page.get_by_role("region", name="Groups")).to_contain_text("Group A matches Group A on the right: 100% of all their members are in both.")
+    expect(page.get_by_role("region", name="Settings")).to_contain_text("earlier upload")
+    expect(page.get_by_role("region", name="Groups")).to_contain_text(
+        "Group A matches Group A on the right: 100% of all their members are in both."
+    )
     expect(page.get_by_role("region", name="Topics").last).to_contain_text("Kept")
     page.locator(".two-maps canvas").first.focus()
     page.keyboard.press("ArrowRight")
