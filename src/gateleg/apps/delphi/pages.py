@@ -10,13 +10,13 @@ from nicegui import ui
 
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.apps.delphi.web.addresses import HOME
 from gateleg.apps.delphi.web.comment import comment_part
-from gateleg.apps.delphi.web.compare import compare_part
+from gateleg.apps.delphi.web.comparison import compare_part
 from gateleg.apps.delphi.web.groups import groups_part
 from gateleg.apps.delphi.web.heading import conversation_page
 from gateleg.apps.delphi.web.listing import COLUMNS, Listing, listing
 from gateleg.apps.delphi.web.maps import map_part
-from gateleg.apps.delphi.web.places import HOME
 from gateleg.apps.delphi.web.replay import replay_part
 from gateleg.apps.delphi.web.report import report_part
 from gateleg.apps.delphi.web.topics import topics_part

@@ -15,7 +15,7 @@ from gateleg.ai import Models, ModelSettings, ModelUnreachable
 from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.report import write_report
-from gateleg.apps.delphi.reports.translation import localised, mask, rewrite, texts_of, translate_pages
+from gateleg.apps.delphi.reports.translation import localise, mask, rewrite, texts_of, translate_pages
 from tests.apps.delphi.told import findings
 
 Turn = Callable[[str], str]
@@ -124,8 +124,8 @@ def test_the_shares_of_two_groups_may_not_change_places() -> None:
 
 @pytest.mark.parametrize(("language", "figure"), [("de", "1.234,5%"), ("fr-CA", "1\u202f234,5%"), ("ja", "1,234.5%"), ("en", "1,234.5%")])
 def test_figures_are_written_as_the_language_writes_them(language: str, figure: str) -> None:
-    assert localised("1,234.5%", language) == figure
-    assert localised("“1,234.5%”", language) == "“1,234.5%”"
+    assert localise("1,234.5%", language) == figure
+    assert localise("“1,234.5%”", language) == "“1,234.5%”"
 
 
 def test_what_is_not_to_be_translated_and_what_is_no_text_stay_to_the_last_byte() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Ints
     from gateleg.apps.delphi.opinions.consensus import Shared
     from gateleg.apps.delphi.opinions.groups import Grouping
-    from gateleg.apps.delphi.opinions.representative import Representative
+    from gateleg.apps.delphi.opinions.representatives import Representative
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gateleg.apps.delphi.opinions.improved import MAX_SINGLE_POSITIONS, least_size, regrouped
+from gateleg.apps.delphi.opinions.improved_groups import MAX_SINGLE_POSITIONS, least_size, regroup
 from gateleg.apps.delphi.opinions.kmeans import means, nearest
 from gateleg.apps.delphi.opinions.replay import replay
 from gateleg.apps.delphi.opinions.restarts import restarted_clusters
@@ -51,7 +51,7 @@ def choose_division(found: Groups, votes: Votes, moderation: Moderation, positio
     people = positions[found.members]
     shown = without_small_groups(people, _places(people, replayed.groups.group_of(len(positions))[found.members]))
     division = weigh(found, positions, shown)
-    return (regrouped(found, shown) if division == "seen" else found), division
+    return (regroup(found, shown) if division == "seen" else found), division
 
 
 def replay_updates(votes: int, least: int) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.agreement import agreement
-from gateleg.apps.delphi.opinions.improved import improved_base_clusters, least_size
+from gateleg.apps.delphi.opinions.improved_groups import improved_base_clusters, least_size
 from gateleg.apps.delphi.opinions.pca import principal_components
 from gateleg.apps.delphi.opinions.projection import participant_positions
 from gateleg.apps.delphi.opinions.restarts import restarted_clusters

@@ -27,7 +27,7 @@ from gateleg.apps.delphi.opinions.correlations import Correlations, correlate
 from gateleg.apps.delphi.opinions.division_choice import choose_division
 from gateleg.apps.delphi.opinions.divisiveness import PRIOR_VOTES, Divisiveness, divisiveness
 from gateleg.apps.delphi.opinions.groups import Groups, find_groups
-from gateleg.apps.delphi.opinions.improved import find_improved_groups, with_improved_subgroups
+from gateleg.apps.delphi.opinions.improved_groups import find_improved_groups, with_improved_subgroups
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.membership import members
 from gateleg.apps.delphi.opinions.moderation import Moderation
@@ -36,7 +36,7 @@ from gateleg.apps.delphi.opinions.pca import Components, principal_components
 from gateleg.apps.delphi.opinions.priorities import comment_priorities
 from gateleg.apps.delphi.opinions.projection import comment_positions, map_extremity, participant_positions
 from gateleg.apps.delphi.opinions.replay import Update, replay
-from gateleg.apps.delphi.opinions.representative import Representative, representatives_of
+from gateleg.apps.delphi.opinions.representatives import Representative, representatives_of
 from gateleg.apps.delphi.opinions.stability import Stability, group_stability
 from gateleg.apps.delphi.opinions.tallies import Tallies, tally_votes
 

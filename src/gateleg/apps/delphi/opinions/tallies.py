@@ -93,16 +93,16 @@ def _tally(matrix: VoteMatrix, place: Ints, count: int) -> Tally:
     cells = of_cell * comments + matrix.columns
     known = of_cell >= 0
 
-    def counted(which: Flags) -> Ints:
+    def count_cells(which: Flags) -> Ints:
         return np.bincount(cells[which], minlength=count * comments).reshape(count, comments).astype(np.int64)
 
-    return Tally(counted(known & matrix.agreed), counted(known & matrix.disagreed), counted(known))
+    return Tally(count_cells(known & matrix.agreed), count_cells(known & matrix.disagreed), count_cells(known))
 
 
 def _sum_by_group(base: Tally, of_group: npt.NDArray[np.intp], count: int) -> Tally:
-    def summed(rows: Ints) -> Ints:
+    def sum_rows(rows: Ints) -> Ints:
         found = np.zeros((count, rows.shape[1]), dtype=np.int64)
         np.add.at(found, of_group, rows)
         return found
 
-    return Tally(summed(base.agrees), summed(base.disagrees), summed(base.seen))
+    return Tally(sum_rows(base.agrees), sum_rows(base.disagrees), sum_rows(base.seen))

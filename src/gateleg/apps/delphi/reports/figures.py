@@ -58,11 +58,11 @@ def _row(who: Markup, count: Count) -> Markup:
         None,
         tag("th", {"scope": "row"}, who),
         tag("td", {"class": "vote-bar"}, vote_bar(count)),
-        tag("td", {"class": "said"}, _said(count)),
+        tag("td", {"class": "said"}, _vote_text(count)),
     )
 
 
-def _said(count: Count) -> str:
+def _vote_text(count: Count) -> str:
     if not count.votes:
         return "no votes"
     if not count.enough:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
     from gateleg.apps.delphi.opinions.modes import Division, Mode, Order
-    from gateleg.apps.delphi.opinions.representative import Representative
+    from gateleg.apps.delphi.opinions.representatives import Representative
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
     from gateleg.apps.delphi.opinions.timeline import Moment

@@ -76,11 +76,11 @@ def replay_data(findings: Findings) -> dict[str, Any]:
         "grey": palette.GREY,
         "how": HOW,
         "groups": [{"name": one.name, "letter": one.letter, "colour": palette.colour(one.place)} for one in findings.groups],
-        "moments": _drawn(findings, drawn),
+        "moments": _moment_data(findings, drawn),
     }
 
 
-def _drawn(findings: Findings, people: Ints) -> list[dict[str, Any]]:
+def _moment_data(findings: Findings, people: Ints) -> list[dict[str, Any]]:
     moments = findings.moments
     if not moments:
         return []

@@ -15,7 +15,7 @@ from gateleg.apps.delphi.reports.sections import Paragraph, Section, Sentence, s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.apps.delphi.opinions.representative import Representative
+    from gateleg.apps.delphi.opinions.representatives import Representative
     from gateleg.apps.delphi.reports.findings import Count, Findings, Group, Statement
     from gateleg.apps.delphi.topics.stage import Topic
 
@@ -137,8 +137,8 @@ def consensus(findings: Findings) -> Section:
     most = {side: [findings.statements[number] for number in numbers] for side, numbers in _most(findings)}
     for side, statements in most.items():
         rest = [one for one in statements if one.comment_id not in seen and not one.personal]
-        said = [sentence(_overall(one, side)) for one in rest if one.everybody.side == side]
-        paragraphs.append(_paragraph(side, f"What most participants {side} with", said))
+        sentences = [sentence(_overall(one, side)) for one in rest if one.everybody.side == side]
+        paragraphs.append(_paragraph(side, f"What most participants {side} with", sentences))
     own = [sentence(_overall(one, side)) for side, statements in most.items() for one in statements if one.personal]
     paragraphs.append(_paragraph("participants", "What participants say about themselves", own))
     if not any(part.sentences for part in paragraphs):
@@ -156,12 +156,12 @@ def uncertainty(findings: Findings) -> Section:
     unsure = findings.uncertain()[:_MOST_NAMED]
     few = sum(not statement.everybody.enough for statement in findings.statements.values())
     paragraphs = [_paragraph("passes", "What many pass on", [sentence(_passed(statement)) for statement in unsure])]
-    said = []
+    sentences = []
     if few:
-        said.append(sentence(f"{_many(few, 'comment')} had too few votes to say anything about."))
+        sentences.append(sentence(f"{_many(few, 'comment')} had too few votes to say anything about."))
     if findings.groups and (left := findings.totals.participants - findings.totals.grouped):
-        said.append(sentence(f"{_many(left, 'participant')} voted too rarely to be in a group."))
-    paragraphs.append(_paragraph("few_votes", "Where votes are missing", said))
+        sentences.append(sentence(f"{_many(left, 'participant')} voted too rarely to be in a group."))
+    paragraphs.append(_paragraph("few_votes", "Where votes are missing", sentences))
     paragraphs.append(_paragraph("heard", "Who was not heard", _heard(findings)))
     if not any(part.sentences for part in paragraphs):
         paragraphs = [_paragraph("none", "", [sentence("Hardly anybody passed on a comment, and every comment had enough votes.")])]
@@ -191,11 +191,11 @@ def topic_section(findings: Findings, topic: Topic) -> Section:
     """A typical comment of a topic, and its shared, divisive and uncertain comments."""
     members = findings.of_topic(topic)
     votes = sum(statement.everybody.votes for statement in members)
-    said = [sentence(f"{_many(len(members), 'comment')} with {_many(votes, 'vote')} in all.")]
+    sentences = [sentence(f"{_many(len(members), 'comment')} with {_many(votes, 'vote')} in all.")]
     examples = [findings.statements[number] for number in topic.examples if number in findings.statements][:1]
-    said.extend(sentence("A typical comment:", (_quote(statement), (statement.comment_id,))) for statement in examples)
+    sentences.extend(sentence("A typical comment:", (_quote(statement), (statement.comment_id,))) for statement in examples)
     inside = {statement.comment_id for statement in members}
-    paragraphs = [_paragraph("about", "", said)]
+    paragraphs = [_paragraph("about", "", sentences)]
     shared = [one for one in findings.bridging() if one.comment_id in inside][:2]
     divided = [one for one in findings.divisive() if one.comment_id in inside][:2]
     unsure = [one for one in findings.uncertain() if one.comment_id in inside][:1]

@@ -83,7 +83,7 @@ class Masked:
 
         def put_back(place: re.Match[str]) -> str:
             text = self.kept[int(place.group(1)) - 1]
-            return names.get(text) or localised(text, language)
+            return names.get(text) or localise(text, language)
 
         return _PLACE.sub(put_back, translation)
 
@@ -130,7 +130,7 @@ def _renumber(pattern: str, kept: Sequence[str]) -> Masked:
     return Masked(_PLACE.sub(lambda match: f"{{{own.index(int(match.group(1))) + 1}}}", pattern), tuple(kept[one - 1] for one in own))
 
 
-def localised(text: str, language: str) -> str:
+def localise(text: str, language: str) -> str:
     """A figure in the number format of a language. Other text is returned unchanged."""
     if not _FIGURE.fullmatch(text):
         return text

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Ints
     from gateleg.apps.delphi.opinions.consensus import Shared
     from gateleg.apps.delphi.opinions.groups import Grouping
-    from gateleg.apps.delphi.opinions.representative import Representative, Side
+    from gateleg.apps.delphi.opinions.representatives import Representative, Side
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.apps.delphi.tables import JobResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gateleg.apps.delphi.opinions.representative import Representative
+from gateleg.apps.delphi.opinions.representatives import Representative
 from gateleg.apps.delphi.reports.findings import (
     LEAST_SHOWN,
     Certainty,

@@ -34,7 +34,7 @@ def compare_topics(before: Sequence[Topic], after: Sequence[Topic]) -> list[Topi
     known = _comments(before) & _comments(after)
     sources = {new.key: _nearest(new, before, known) for new in after}
     targets = {old.key: _nearest(old, after, known) for old in before}
-    kept = _kept(before, after, sources, targets)
+    kept = _kept_pairs(before, after, sources, targets)
     old_kept, new_kept = {old.key for old, _ in kept}, {new.key for _, new in kept}
     parts = {old.key: [new for new in after if new.key not in new_kept and sources[new.key] == old.key] for old in before}
     # A topic is split if it has at least two parts, one of which may be its kept successor.
@@ -53,7 +53,7 @@ def compare_topics(before: Sequence[Topic], after: Sequence[Topic]) -> list[Topi
     ]
 
 
-def _kept(
+def _kept_pairs(
     before: Sequence[Topic], after: Sequence[Topic], sources: Mapping[str, str | None], targets: Mapping[str, str | None]
 ) -> list[tuple[Topic, Topic]]:
     """Pairs of topics with the same identity; and of the others, pairs that are each other's only counterpart."""

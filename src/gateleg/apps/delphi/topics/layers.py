@@ -21,7 +21,7 @@ from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.topics.coherence import choose_coherent_topics, join_topics, refine_topics
 from gateleg.apps.delphi.topics.communities import Graph, communities
 from gateleg.apps.delphi.topics.config import MOST_LAYERS
-from gateleg.apps.delphi.topics.neighbours import affinities, centred, distinct, nearest
+from gateleg.apps.delphi.topics.neighbours import affinities, distinct, nearest, subtract_mean
 from gateleg.apps.delphi.topics.reassignment import reassign
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def find_layers(vectors: Vectors, neighbours: int = 15, most_layers: int = MOST_
     count = len(unique.vectors)
     if not count:
         return Layers((), np.zeros(len(unique.places), dtype=np.bool_))
-    contrasts = centred(unique.vectors)
+    contrasts = subtract_mean(unique.vectors)
     found = nearest(contrasts, min(neighbours, max(_FEWEST_NEIGHBOURS, round(_REACH * count**0.5))))
     graph = Graph.of(affinities(found))
     divisions, steadiest = _divisions(graph, contrasts, unique.vectors, most_layers)

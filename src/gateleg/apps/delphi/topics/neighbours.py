@@ -79,7 +79,7 @@ def distinct(vectors: Vectors) -> Distinct:
     return Distinct(unique / np.linalg.norm(unique, axis=1, keepdims=True), places)
 
 
-def centred(vectors: Floats) -> Floats:
+def subtract_mean(vectors: Floats) -> Floats:
     """Subtract the mean from vectors of length 1, and normalize them again.
 
     Comments of one conversation share a subject and ways to begin a sentence, which make all of them similar. After centring, vectors

@@ -58,19 +58,19 @@ def phrases_of(tokenized: TokenizedTexts, topics: Sequence[int], count: int) -> 
     """The phrases of each of `count` topics, best first. Texts with the topic -1 belong to none. Copies of a text count once."""
     in_topic: list[Counter[Phrase]] = [Counter() for _ in range(count)]
     overall: Counter[Phrase] = Counter()
-    said: list[list[str]] = [[] for _ in range(count)]
+    texts_of_topic: list[list[str]] = [[] for _ in range(count)]
     seen: set[tuple[int, str]] = set()
     for text, topic, clauses in zip(tokenized.texts, topics, tokenized.clauses, strict=True):
         if topic < 0 or (topic, text) in seen:
             continue
         seen.add((topic, text))
-        said[topic].append(_normalized(text))
+        texts_of_topic[topic].append(_normalized(text))
         own = {phrase for clause in clauses for phrase in _phrases(clause, tokenized.stops)}
         in_topic[topic].update(own)
         overall.update(own)
     found = []
-    for counts, texts in zip(in_topic, said, strict=True):
-        written = [_written(one.words, tokenized) for one in _select(counts, overall, tokenized.stops)]
+    for counts, texts in zip(in_topic, texts_of_topic, strict=True):
+        written = [_written_form(one.words, tokenized) for one in _select(counts, overall, tokenized.stops)]
         # Tokenizing removes punctuation and segments may overlap, so keep only phrases that comments literally contain.
         times = {phrase: sum(_normalized(phrase) in text for text in texts) for phrase in written}
         phrases = [phrase for phrase in written if times[phrase] >= _FEWEST][:MOST_PHRASES]
@@ -87,7 +87,7 @@ def phrases_in(tokenized: TokenizedTexts, place: int) -> tuple[str, ...]:
     for clause in tokenized.clauses[place]:
         taken: set[str] = set()
         for phrase in _longest_first(_phrases(clause, tokenized.stops)):
-            written = _written(phrase, tokenized)
+            written = _written_form(phrase, tokenized)
             if taken.isdisjoint(phrase) and _normalized(written) in text:
                 taken.update(phrase)
                 found.append(written)
@@ -138,7 +138,7 @@ def _select(counts: Counter[Phrase], overall: Counter[Phrase], stops: frozenset[
     return found
 
 
-def _written(words: Phrase, tokenized: TokenizedTexts) -> str:
+def _written_form(words: Phrase, tokenized: TokenizedTexts) -> str:
     written = [tokenized.written.get(word, word) for word in words]
     text = written[0]
     for before, word in pairwise(written):

@@ -30,13 +30,13 @@ _DECIMALS = 9
 _BLOCK = 1_024
 
 
-def umap_layout(vectors: Floats, beginning: Floats, config: MapConfig) -> Floats:
-    """The position of each vector in the UMAP layout, starting from the positions in `beginning`."""
+def umap_layout(vectors: Floats, initial: Floats, config: MapConfig) -> Floats:
+    """The position of each vector in the UMAP layout, starting from the positions in `initial`."""
     indices, distances = _neighbours(vectors, min(config.n_neighbors, len(vectors) - 1), config.metric)
     heads, tails, weights = _fuzzy_edges(indices, _memberships(distances))
     a, b = _curve(config.min_dist)
     random = np.random.default_rng(config.random_state)
-    places = np.array(beginning, dtype=np.float64)
+    places = np.array(initial, dtype=np.float64)
     rounds = _ROUNDS if len(vectors) <= _MANY else _ROUNDS_OF_MANY
     for number in range(rounds):
         # An edge takes part in a share of the epochs that equals its weight.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.delphi.reports.figures import vote_key, vote_rows
-from gateleg.apps.delphi.web.places import address_of
+from gateleg.apps.delphi.web.addresses import address_of
 from gateleg.web.console.components import empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from gateleg.apps.delphi.opinions.modes import how_found
 from gateleg.apps.delphi.reports.certainty import certainty_of
 from gateleg.apps.delphi.reports.figures import contrast_card, statement_card, vote_key
 from gateleg.apps.delphi.reports.palette import colour
-from gateleg.apps.delphi.web.places import address_of, comment_address
+from gateleg.apps.delphi.web.addresses import address_of, comment_address
 from gateleg.web.console.components import card, empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from nicegui import ui
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.pipeline import PIPELINE
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.apps.delphi.web.addresses import HOME, PARTS, address_of
 from gateleg.apps.delphi.web.overviews import active_jobs, job_title, load_overview, select_run
-from gateleg.apps.delphi.web.places import HOME, PARTS, address_of
 from gateleg.jobs import Submission
 from gateleg.web import Role, submitted_by
 from gateleg.web.console.badges import badge_of, chip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.delphi.runs.origin import VOTES_STAGE
 from gateleg.apps.delphi.runs.run_tables import LatestRun, StoredConversation, Upload
-from gateleg.apps.delphi.web.places import address_of
+from gateleg.apps.delphi.web.addresses import address_of
 from gateleg.web.console.cells import tag_cell
 from gateleg.web.console.components import Column, Row, ago_cell, meta_cell
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui.element import Element
 
-from gateleg.apps.delphi.web.places import comment_address
+from gateleg.apps.delphi.web.addresses import comment_address
 from gateleg.web.console.components import empty
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
 from gateleg.apps.delphi.runs.topic_names import rename_topic
 from gateleg.apps.delphi.service import delete_run
-from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.overviews import PipelineRun, stage_runs_of
+from gateleg.apps.delphi.web.run_differences import side_by_side
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, key_parts, result_view
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.etags import fits

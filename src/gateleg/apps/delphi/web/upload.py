@@ -9,8 +9,8 @@ from nicegui.element import Element
 
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.apps.delphi.web.addresses import HOME, address_of
 from gateleg.apps.delphi.web.heading import WHOLE
-from gateleg.apps.delphi.web.places import HOME, address_of
 from gateleg.web import Role
 from gateleg.web.console.components import UPLOAD_MODULE, Crumb, card, empty, frame, show_not_found, tag
 from gateleg.web.errors import Unknown

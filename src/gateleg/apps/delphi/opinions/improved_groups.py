@@ -47,7 +47,7 @@ def find_improved_groups(positions: Floats, inside: Ints, apart: bool = True) ->
     return Groups(inside, base, _grouping(people, base, every) if apart else _one_group(base, every, {}), {}, {})
 
 
-def regrouped(found: Groups, places: Indices) -> Groups:
+def regroup(found: Groups, places: Indices) -> Groups:
     """The same people in other groups: `places` has the index of each member's group. The largest group gets the id 0."""
     base = found.base
     _, first = np.unique(base.places, return_index=True)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from nicegui.element import Element
 
 from gateleg.apps.delphi.runs.origin import VOTES_STAGE
-from gateleg.apps.delphi.web.comparisons import side_by_side
+from gateleg.apps.delphi.web.addresses import address_of, comment_address
 from gateleg.apps.delphi.web.heading import run_title
 from gateleg.apps.delphi.web.overviews import job_title
-from gateleg.apps.delphi.web.places import address_of, comment_address
+from gateleg.apps.delphi.web.run_differences import side_by_side
 from gateleg.web.console.components import card, empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.runs.comparison import Comparison
-    from gateleg.apps.delphi.web.comparisons import SideBySide
     from gateleg.apps.delphi.web.overviews import Overview, PipelineRun
+    from gateleg.apps.delphi.web.run_differences import SideBySide
     from gateleg.web.console.components import View
 
 _CHANGES = 10
