@@ -1,4 +1,4 @@
-"""Groups as `mode="improved"` finds them: many beginnings, a number that holds for people who had no part in it, and no group too small."""
+"""Groups as `mode="improved"` finds them: k-means with many starts, a cross-validated number of groups, and a minimum group size."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
     from gateleg.apps.delphi.opinions.matrix import Indices
 
-#: With as many participants each has a base cluster of their own.
-MOST_ALONE = 2_000
-#: A group has at least so many people, and at least this share of those who are grouped.
+#: Up to this number of participants, every distinct position is a base cluster.
+MAX_SINGLE_POSITIONS = 2_000
+#: The minimum size of a group, in people and as a share of all who are grouped.
 LEAST_PEOPLE = 3
 LEAST_SHARE = 0.02
 
 
 def least_size(people: int) -> int:
-    """How many of so many people a group must have."""
+    """The minimum size of a group when `people` are grouped."""
     return max(LEAST_PEOPLE, math.ceil(LEAST_SHARE * people))
 
 
 def improved_base_clusters(people: Floats) -> Clusters:
-    """A base cluster for each different position, in the order in which they come; of many participants as many as in exact mode."""
-    if len(people) > MOST_ALONE:
+    """One base cluster for each distinct position, in order of appearance; for many participants, the base clusters of exact mode."""
+    if len(people) > MAX_SINGLE_POSITIONS:
         return base_clusters(people)
     _, first, inverse = np.unique(people, axis=0, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.intp)
@@ -40,15 +40,15 @@ def improved_base_clusters(people: Floats) -> Clusters:
 
 
 def find_improved_groups(positions: Floats, inside: Ints, apart: bool = True) -> Groups:
-    """Groups of the participants whose rows are given, without subgroups; one of all if they are not `apart`, or if no division holds."""
+    """Group the participants whose rows are given, without subgroups. There is one group if not `apart`, or if no division is stable."""
     people = positions[inside]
     base = improved_base_clusters(people)
     every = np.arange(len(base))
     return Groups(inside, base, _grouping(people, base, every) if apart else _one_group(base, every, {}), {}, {})
 
 
-def regrouped(found: Groups, places: Indices) -> Groups:
-    """The same people in other groups: for each member the place of theirs. The largest has the id 0."""
+def regroup(found: Groups, places: Indices) -> Groups:
+    """The same people in other groups: `places` has the index of each member's group. The largest group gets the id 0."""
     base = found.base
     _, first = np.unique(base.places, return_index=True)
     clusters = by_mass(base.centers, base.sizes.astype(np.float64), places[first], int(places.max()) + 1)
@@ -56,7 +56,7 @@ def regrouped(found: Groups, places: Indices) -> Groups:
 
 
 def with_improved_subgroups(found: Groups, positions: Floats, apart: bool = True) -> Groups:
-    """Each group divided in the same way as all people were."""
+    """The groups with subgroups, found in the same way within each group."""
     people, base, clusters = positions[found.members], found.base, found.groups.clusters
     parts = {int(group): np.flatnonzero(clusters.labels == group) for group in clusters.ids}
     subgroups = {
@@ -67,7 +67,7 @@ def with_improved_subgroups(found: Groups, positions: Floats, apart: bool = True
 
 
 def _grouping(people: Floats, base: Clusters, part: Ints) -> Grouping:
-    """The best separated number of groups of some base clusters, whose members are `people`; of equally good ones the smallest."""
+    """The best separated grouping of the base clusters in `part`, whose members are `people`; on a tie, the one with fewest groups."""
     points, weights, least = base.centers[part], base.sizes[part].astype(np.float64), least_size(len(people))
     tried = {k: restarted_clusters(points, k, weights, least) for k in choices_of_k(len(part))}
     divisions = {k: division for k, division in tried.items() if division is not None}

@@ -5,9 +5,9 @@ import pytest
 
 from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed
 from gateleg.apps.delphi.reports.artifacts import content_type
+from gateleg.apps.delphi.reports.chromium import draw_png, find_browser, print_files, print_pdf
 from gateleg.apps.delphi.reports.maps import groups_map
 from gateleg.apps.delphi.reports.narrative import write_sections
-from gateleg.apps.delphi.reports.printing import draw_png, find_browser, print_pdf, printed
 from gateleg.apps.delphi.reports.report import write_report
 from tests.apps.delphi.told import findings
 from tests.conftest import chromium
@@ -35,10 +35,10 @@ def test_a_map_is_drawn_in_the_size_that_is_wanted() -> None:
 @needs_chromium
 def test_what_is_wanted_is_printed() -> None:
     files = {"report.html": b"<p>x", "maps/groups.svg": groups_map(findings()).encode(), "data/a.csv": b"x"}
-    found = printed(files, ("pdf", "png"))
+    found = print_files(files, ("pdf", "png"))
     assert {name: content[:4] for name, content in found.items()} == {"report.pdf": b"%PDF", "maps/groups.png": b"\x89PNG"}
     assert {content_type(name) for name in found} == {"application/pdf", "image/png"}
-    assert printed(files, ()) == {}
+    assert print_files(files, ()) == {}
 
 
 def test_without_a_browser_it_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ def test_without_a_browser_it_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch
         print_pdf(b"<p>x")
 
 
-@pytest.mark.parametrize(("script", "why"), [("echo broken >&2; exit 3", "status 3: broken"), ("exec sleep 100", "could not be run")])
+@pytest.mark.parametrize(("script", "why"), [("echo broken >&2; exit 3", "status 3: broken"), ("exec sleep 100", "timed out")])
 def test_a_browser_that_fails_or_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, why: str) -> None:
     fake = tmp_path / "chromium"
     fake.write_text(f"#!/bin/sh\n{script}\n")

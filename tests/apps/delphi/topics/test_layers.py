@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.apps.delphi.agreement import agreement
-from gateleg.apps.delphi.topics.layering import Layers, find_layers
+from gateleg.apps.delphi.topics.layers import Layers, find_layers
 from tests.apps.delphi.planted import planted_vectors
 
 plans = st.tuples(st.integers(1, 6), st.integers(1, 60), st.floats(0.01, 0.3), st.integers(0, 1_000))

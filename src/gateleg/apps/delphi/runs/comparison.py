@@ -1,4 +1,4 @@
-"""Two runs side by side: whether groups are the same people, and what has changed about comments. Pure."""
+"""Compares two runs of the votes stage: the members of groups, consensus and representative comments. Pure."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Comments whose divisiveness has changed most that are told.
+#: The maximum number of comments that are listed with a changed divisiveness.
 MOST_CHANGES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run of the votes stage has come to, as far as runs can be compared."""
+    """The results of a run of the votes stage that are compared."""
 
-    #: for each participant who has one their group
+    #: the group of each grouped participant
     group_of: Mapping[int, int]
-    #: comments and the side that most of all participants are on
+    #: consensus comments, each with the side of the majority
     consensus: frozenset[tuple[int, str]]
-    #: groups with their representative comments and the side that most of the group are on
+    #: groups with their representative comments and the side of the group's majority
     representatives: frozenset[tuple[int, int, str]]
-    #: how much groups differ on each comment
+    #: by comment id
     divisiveness: Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMatch:
-    """A group of the earlier run and the one of the later run that is most like it."""
+    """A group of the earlier run and the most similar group of the later run."""
 
     before: int
     after: int
-    #: participants that both have, and as a share of all that either has
+    #: the number of common participants, and the Jaccard index
     shared: int
     overlap: float
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """How many participants went from one group to another; None is to have none."""
+    """The number of participants who moved from one group to another; None means no group."""
 
     before: int | None
     after: int | None
@@ -49,7 +49,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How much groups differed on a comment in two runs."""
+    """The divisiveness of a comment in two runs."""
 
     comment_id: int
     before: float
@@ -58,31 +58,31 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What differs between two runs."""
+    """The differences between two runs."""
 
-    #: participants who have a group in both
+    #: the number of participants who are grouped in both
     participants: int
-    #: how far both divide them alike (adjusted Rand index): 1 when they do so entirely, around 0 by chance
+    #: the adjusted Rand index of their groups: 1 when equal, around 0 by chance
     agreement: float
-    #: each group at most once, the most alike first
+    #: each group at most once, the most similar first
     matches: tuple[GroupMatch, ...]
-    #: participants of both whose group is another one than the match of the group that they had
+    #: participants grouped in both who moved to a group that does not match their earlier one
     regrouped: tuple[int, ...]
-    #: who was where, those included who stayed; by groups
+    #: the numbers of participants by earlier and later group, including those who stayed
     moves: tuple[Move, ...]
     consensus_gained: tuple[tuple[int, str], ...]
     consensus_lost: tuple[tuple[int, str], ...]
-    #: by the later run's group; comments and sides
+    #: groups of the later run with comments and sides
     representatives_gained: tuple[tuple[int, int, str], ...]
     representatives_lost: tuple[tuple[int, int, str], ...]
-    #: comments of both runs on which groups differ more, or less, than before; the largest changes first
+    #: comments in both runs whose divisiveness changed, largest changes first
     changes: tuple[Change, ...]
     comments_added: tuple[int, ...]
     comments_removed: tuple[int, ...]
 
 
 def compare(before: Outcome, after: Outcome) -> Comparison:
-    """Compare an earlier run with a later one. Groups are matched by their members: their numbers may have changed."""
+    """Compare an earlier run with a later one. Groups are matched by members, because their ids may have changed."""
     import numpy as np
 
     from gateleg.apps.delphi.agreement import agreement
@@ -90,14 +90,14 @@ def compare(before: Outcome, after: Outcome) -> Comparison:
     both = sorted(before.group_of.keys() & after.group_of.keys())
     old, new = (np.array([run.group_of[person] for person in both], dtype=np.int64) for run in (before, after))
     matches = _matches(before, after)
-    renamed = {match.before: match.after for match in matches}
-    carried = frozenset((renamed[group], comment, side) for group, comment, side in before.representatives if group in renamed)
-    lost = frozenset(entry for entry in before.representatives if entry[0] not in renamed)
+    matched = {match.before: match.after for match in matches}
+    carried = frozenset((matched[group], comment, side) for group, comment, side in before.representatives if group in matched)
+    lost = frozenset(entry for entry in before.representatives if entry[0] not in matched)
     return Comparison(
         len(both),
         agreement(old, new),
         matches,
-        tuple(person for person in both if renamed.get(before.group_of[person]) != after.group_of[person]),
+        tuple(person for person in both if matched.get(before.group_of[person]) != after.group_of[person]),
         _moves(before, after),
         tuple(sorted(after.consensus - before.consensus)),
         tuple(sorted(before.consensus - after.consensus)),
@@ -127,7 +127,7 @@ def _matches(before: Outcome, after: Outcome) -> tuple[GroupMatch, ...]:
 def _moves(before: Outcome, after: Outcome) -> tuple[Move, ...]:
     people = before.group_of.keys() | after.group_of.keys()
     counted = Counter((before.group_of.get(person), after.group_of.get(person)) for person in people)
-    # Those without a group come last.
+    # People without a group come last.
     ordered = sorted(counted.items(), key=lambda entry: [(group is None, group or 0) for group in entry[0]])
     return tuple(Move(old, new, count) for (old, new), count in ordered)
 

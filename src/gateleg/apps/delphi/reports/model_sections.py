@@ -1,8 +1,8 @@
-"""Sections written by a chat model. Nothing that it writes is kept unless every citation, number and side in it holds.
+"""Sections written by a chat model. A section is used only if all its citations, numbers and sides are correct.
 
-The model is given the comments of a section with their votes, and the section as templates write it. What it answers is checked; it is
-told what is wrong once, and if that does not help the template's section stands. A comment that tells the model to do something else cannot
-reach further than a section that fails its checks.
+The model gets the comments of a section with their votes, and the section from the template. Its answer is checked (`fact_check`); it gets
+the faults once, and if the second answer is faulty too, the section from the template is used. So instructions in a comment (prompt
+injection) can at most make a section fail its checks.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.ai import AiError, Assistant, System, User
-from gateleg.apps.delphi.reports.checking import Fault, check
+from gateleg.apps.delphi.reports.fact_check import Fault, check
 from gateleg.apps.delphi.reports.sections import Section
 
 if TYPE_CHECKING:
     from gateleg.ai import Chat, Message
     from gateleg.apps.delphi.reports.findings import Findings, Statement
 
-#: Comments that a model is given for a section, those with the most votes.
+#: The maximum number of comments that a model gets for a section.
 MOST_COMMENTS = 40
 _LONGEST_COMMENT = 500
-#: In English, which the checks read; another language comes after them.
+#: Asks for English, which the checks understand; translation comes afterwards.
 _TASK = (
     "You write one section of a report on a public discussion, for readers without training in statistics. Write neutral, plain "
     "sentences in English. Every clause that says what people think cites the ids of the comments it rests on. Use "
@@ -33,17 +33,17 @@ _TASK = (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A section, who wrote it, and what was wrong with what the model wrote last, if that was given up."""
+    """A section, its author, and the faults of the model's last answer if that was discarded."""
 
     section: Section
     by: str
     faults: tuple[Fault, ...] = ()
-    #: why the model gave nothing at all
+    #: the error of the model, if it did not answer
     failure: str = ""
 
 
 def write_section(chat: Chat, findings: Findings, template: Section, max_tokens: int = 4_000) -> Written:
-    """A section by a model if it passes the checks at the first or second attempt, else the one by templates."""
+    """A section by a model if its first or second answer passes the checks, else the section from the template."""
     messages: list[Message] = [System(_TASK), User(_material(findings, template))]
     faults: list[Fault] = []
     for _ in range(2):
@@ -52,20 +52,20 @@ def write_section(chat: Chat, findings: Findings, template: Section, max_tokens:
         except AiError as error:
             return Written(template, "templates", tuple(faults), str(error))
         section = answer.value.model_copy(update={"id": template.id, "title": template.title})
-        faults = [*check(section, findings), *_unfounded(section)]
+        faults = [*check(section, findings), *_missing_citations(section)]
         if not faults:
             return Written(section, chat.model)
         problems = "\n".join(f"- {fault.kind}: {fault.why}" for fault in faults[:10])
         messages = [
             *messages,
             Assistant(answer.reply.text),
-            User(f"This does not hold:\n{problems}\nWrite the section again without these faults."),
+            User(f"This is not correct:\n{problems}\nWrite the section again without these faults."),
         ]
     return Written(template, "templates", tuple(faults))
 
 
-def _unfounded(section: Section) -> list[Fault]:
-    """A section that cites nothing rests on nothing."""
+def _missing_citations(section: Section) -> list[Fault]:
+    """A fault if the section cites no comments."""
     cited = any(clause.citations for clause in section.clauses())
     return [] if cited else [Fault("unknown-comment", section.text[:200], "It cites no comment.")]
 

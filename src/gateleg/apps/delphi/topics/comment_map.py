@@ -1,7 +1,6 @@
-"""The map of comments: a place in the plane for each, similar comments side by side (UMAP).
+"""The map of comments, computed with UMAP: similar comments lie side by side.
 
-The same vectors give the same map: a fixed seed, a beginning that is computed and not drawn, and an order of rows that does not depend
-on the input's.
+The same vectors yield the same map: the seed is fixed, the initial positions are principal components, and rows are sorted.
 """
 
 from __future__ import annotations
@@ -11,38 +10,38 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.topics.config import MapConfig
-from gateleg.apps.delphi.topics.layout import lay_out
 from gateleg.apps.delphi.topics.neighbours import distinct
+from gateleg.apps.delphi.topics.umap import umap_layout
 from gateleg.blas import one_blas_thread
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats
     from gateleg.apps.delphi.topics.neighbours import Vectors
 
-#: Fewer different comments are laid out by their two main directions: there is no neighbourhood to preserve.
+#: Fewer distinct comments are laid out by their principal components, because they have no neighbourhoods to preserve.
 FEWEST_FOR_UMAP = 8
-#: How far from the middle comments begin at most.
+#: The largest coordinate of the initial positions.
 _EXTENT = 10.0
 
 
 def project(vectors: Vectors, config: MapConfig | None = None) -> Floats:
-    """A place for each row, in as many dimensions as the config says; equal rows share their place, rows that say nothing lie at NaN.
+    """The position of each row, in the config's number of dimensions. Equal rows share a position; zero vectors have NaN.
 
-    The places are centred, and scaled so that the furthest lies at distance 1.
+    Positions are centred and scaled so that the largest distance from the centre is 1.
     """
     config = config or MapConfig()
     unique = distinct(vectors)
     count = len(unique.vectors)
-    places = _main_directions(unique.vectors, config.n_components)
+    places = _principal_components(unique.vectors, config.n_components)
     if count >= FEWEST_FOR_UMAP:
         spread = float(np.abs(places).max()) or 1.0
-        places = lay_out(unique.vectors, _EXTENT * places / spread, config)
-    found: Floats = unique.spread(_framed(places), np.nan)
+        places = umap_layout(unique.vectors, _EXTENT * places / spread, config)
+    found: Floats = unique.expand(_normalized(places), np.nan)
     return found
 
 
-def _main_directions(vectors: Floats, dimensions: int) -> Floats:
-    """Coordinates along the directions in which the vectors differ most, each pointing to where its largest weight is positive."""
+def _principal_components(vectors: Floats, dimensions: int) -> Floats:
+    """Coordinates along the principal components, whose signs are chosen so that their largest weights are positive."""
     places = np.zeros((len(vectors), dimensions))
     if len(vectors) < 2:
         return places
@@ -55,7 +54,7 @@ def _main_directions(vectors: Floats, dimensions: int) -> Floats:
     return places
 
 
-def _framed(places: Floats) -> Floats:
+def _normalized(places: Floats) -> Floats:
     if not len(places):
         return places
     centred = places - (places.max(axis=0) + places.min(axis=0)) / 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.apps.delphi.errors import MissingColumns, UnreadableFile, UnreadableRows, UploadTooLarge
-from gateleg.apps.delphi.web.upload_reading import read_upload
+from gateleg.apps.delphi.web.upload_reader import read_upload
 from gateleg.apps.delphi.web.uploaded_files import UploadLimits, classify_files, read_conversation
 from tests.apps.delphi.test_api import COMMENTS, VOTES
 from tests.apps.delphi.web.test_uploaded_files import written
@@ -87,5 +87,5 @@ async def test_a_workbook_is_read_in_the_process_with_its_scale(tmp_path: Path) 
     book = write_xlsx(tmp_path / "survey.xlsx", [["More trees", "Fewer cars"], [4, 1], [2, 4]])
     read = await read_upload([book], tmp_path, BOUNDS, "trees", scale=4)
     assert read.votes.choices.tolist() == [1, -1, -1, 1]
-    with pytest.raises(UnreadableFile, match="does not say how many points"):
+    with pytest.raises(UnreadableFile, match="does not show how many points"):
         await read_upload([book], tmp_path, BOUNDS, "trees")

@@ -1,4 +1,4 @@
-"""Reads an upload in a process with limits: files that somebody sends may be made to cost as much as possible."""
+"""Reads uploaded files in a process with limits on time and memory, because they may be malicious."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 _PARTS = ("participants", "comments", "choices", "times")
 _REFUSALS = (InvertedVotes, MissingColumns, UnreadableFile, UploadTooLarge)
-#: Bytes of what is read: votes take less room than in their files, which are bounded.
+#: The maximum size of the process's output in bytes.
 _MOST = 2_000_000_000
-_FIX = "Send less at once. The operator of the host can raise upload_rows, upload_memory and upload_seconds."
+_FIX = "Upload smaller files. The operator of the host can raise upload_rows, upload_memory and upload_seconds."
 
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """What a process is asked to read."""
+    """The input of the reading process."""
 
     files: tuple[str, ...]
-    #: what each file is, where that is known; otherwise they are recognised by their columns
+    #: the kind of each file; if None, files are recognized by their columns
     kinds: tuple[str, ...] | None
-    #: where it writes what it has read
+    #: the folder for its output
     folder: str
     conversation: str
     topic: str
@@ -53,9 +53,9 @@ async def read_upload(
     inverted: bool = False,
     kinds: Sequence[str] | None = None,
 ) -> Conversation:
-    """The conversation in some files, of which `kinds` may say what each is.
+    """Read a conversation from files, whose `kinds` are recognized by their columns if not given.
 
-    Raises what reading them raises, and `UploadTooLarge` when it takes too much memory or time.
+    Raises the errors of reading, and `UploadTooLarge` if reading takes too much memory or time.
     """
     known = None if kinds is None else tuple(kinds)
     reading = ReadRequest(tuple(map(str, files)), known, str(folder), conversation, topic, description, scale, inverted, bounds)
@@ -73,25 +73,25 @@ async def read_upload(
 
 
 def _load_result(folder: Path) -> Conversation:
-    """The conversation that the process has written."""
+    """Load the output of the process."""
     import numpy as np
 
     from gateleg.apps.delphi.conversations.votes import Votes
 
-    told = json.loads((folder / "read.json").read_bytes())
+    output = json.loads((folder / "read.json").read_bytes())
     with np.load(folder / "votes.npz", allow_pickle=False) as arrays:
         votes = Votes(*(arrays[name] for name in _PARTS))
     comments = [
         Comment(**one | {"created_at": None if one["created_at"] is None else datetime.fromisoformat(one["created_at"])})
-        for one in told.pop("comments")
+        for one in output.pop("comments")
     ]
-    return Conversation(votes=votes, comments=comments, **told | {"removed_participants": frozenset(told["removed_participants"])})
+    return Conversation(votes=votes, comments=comments, **output | {"removed_participants": frozenset(output["removed_participants"])})
 
 
 def read_in_process(asked: dict[str, Any]) -> dict[str, Any] | None:
-    """Read files and write what is in them into the folder of the request: what the process of `read_upload` calls.
+    """Read files and write the result into the folder of the request. Runs in the process of `read_upload`.
 
-    Rows that cannot be read are returned: their error has more to it than others.
+    Rows that cannot be read are returned, because their error has structured details.
     """
     reading = ReadRequest(**asked | {"bounds": UploadLimits(**asked["bounds"])})
     try:
@@ -103,7 +103,7 @@ def read_in_process(asked: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _read(reading: ReadRequest) -> dict[str, Any]:
-    """Read the files, write the votes, and give back all the rest."""
+    """Read the files, write the votes into the folder, and return everything else."""
     import numpy as np
 
     folder = Path(reading.folder)

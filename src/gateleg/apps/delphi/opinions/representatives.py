@@ -1,4 +1,4 @@
-"""Representative comments: those that set a group apart from the other groups."""
+"""Representative comments: the comments that distinguish a group from the other groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.tallies import Tally
 
 Side = Literal["agree", "disagree"]
-#: Comments that a group is shown with.
+#: The maximum number of representative comments per group.
 MOST_COMMENTS = 5
 
 
@@ -24,8 +24,8 @@ MOST_COMMENTS = 5
 class Representative:
     """A comment that is representative of a group.
 
-    `repful_for` and the figures that belong to it follow the reference: the side that sets the group apart from others, which need not be
-    the side that most of its members are on. What is told to people is `side`.
+    `repful_for` and its figures follow the reference: the side that distinguishes the group from others, which need not be the side of the
+    majority of its members. Pages and reports show `side`.
     """
 
     comment_id: int
@@ -35,31 +35,31 @@ class Representative:
     n_trials: int
     p_success: float
     p_test: float
-    #: how many times likelier that side is in the group than in the others
+    #: how many times likelier that side is in the group than in the other groups
     repness: float
     repness_test: float
     #: members of the group who agree, and who disagree
     agrees: int
     disagrees: int
-    #: whether it is the one that the group agrees on most
+    #: whether it is the comment that the group agrees on most
     best_agree: bool = False
 
     @property
     def side(self) -> Side:
-        """The side that most members of the group have taken."""
+        """The side that more members of the group have taken."""
         if self.agrees == self.disagrees:
             return self.repful_for
         return "agree" if self.agrees > self.disagrees else "disagree"
 
     @property
     def metric(self) -> float:
-        """What representative comments are ranked by."""
+        """The value that representative comments are ranked by."""
         return self.repness * self.repness_test * self.p_success * self.p_test
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """One group beside all others: an entry for each comment in every array."""
+    """Compares one group with all other groups. Every array has one entry per comment."""
 
     agrees: Ints
     disagrees: Ints
@@ -77,13 +77,13 @@ class Contrast:
 def representatives_of(
     groups: Tally, group_ids: Ints, comments: Ints, out: Flags, fewest_votes: int = 0
 ) -> dict[int, tuple[Representative, ...]]:
-    """For each group by id the comments that represent it, of those that so many of its members have voted on."""
+    """The representative comments of each group, by group id. Comments need at least `fewest_votes` votes of the group."""
     beside_others = zip(group_ids.tolist(), contrasts(groups), strict=True)
     return {group: select_representatives(contrast, comments, out | (contrast.seen < fewest_votes)) for group, contrast in beside_others}
 
 
 def contrasts(groups: Tally) -> list[Contrast]:
-    """Each group beside the other groups. Participants without a group count nowhere."""
+    """Compare each group with the other groups. Participants without a group are ignored."""
     rest = groups.others()
     return [_contrast(groups, rest, place) for place in range(len(groups.seen))]
 
@@ -110,8 +110,8 @@ def _contrast(groups: Tally, others: Tally, place: int) -> Contrast:
 def select_representatives(contrast: Contrast, comments: Ints, out: Flags) -> tuple[Representative, ...]:
     """The comments that represent a group: agreement first, then disagreement, each by rank.
 
-    Those that are significant on one side, at most five, the one that the group agrees on most before all. If none is significant, that one
-    alone, or else the one that comes nearest. Comments are taken in order and must be better to displace an earlier one.
+    At most five: the comment that the group agrees on most, then comments that are significant on either side. If none is significant, only
+    the former, or else the comment that is nearest to significance. On a tie, the earlier comment wins.
     """
     significant: list[int] = []
     nearest: int | None = None
@@ -123,10 +123,10 @@ def select_representatives(contrast: Contrast, comments: Ints, out: Flags) -> tu
             nearest = place
         if _is_more_agreed(contrast, place, agreed):
             agreed = place
-    return _listed(contrast, comments, significant, nearest, agreed)
+    return _ranked(contrast, comments, significant, nearest, agreed)
 
 
-def _listed(
+def _ranked(
     contrast: Contrast, comments: Ints, significant: Sequence[int], nearest: int | None, agreed: int | None
 ) -> tuple[Representative, ...]:
     best = [] if agreed is None else [_record(contrast, comments, agreed, best_agree=True)]
@@ -166,18 +166,18 @@ def _agreement_metric(contrast: Contrast, place: int) -> float:
     return float(repness * contrast.p_agree[place] * contrast.agree_test[place])
 
 
-def _apart(contrast: Contrast, place: int) -> Side:
+def _distinguishing_side(contrast: Contrast, place: int) -> Side:
     return "agree" if contrast.agree_repness_test[place] > contrast.disagree_repness_test[place] else "disagree"
 
 
 def _repness_test(contrast: Contrast, place: int) -> float:
-    """The test of the comment's side, in single precision as the reference keeps it."""
-    tests = contrast.agree_repness_test if _apart(contrast, place) == "agree" else contrast.disagree_repness_test
+    """The test of the comment's side, in single precision as in the reference."""
+    tests = contrast.agree_repness_test if _distinguishing_side(contrast, place) == "agree" else contrast.disagree_repness_test
     return float(np.float32(tests[place]))
 
 
 def _record(contrast: Contrast, comments: Ints, place: int, best_agree: bool = False) -> Representative:
-    side = _apart(contrast, place)
+    side = _distinguishing_side(contrast, place)
     agree = side == "agree"
     return Representative(
         comment_id=int(comments[place]),

@@ -1,7 +1,7 @@
-"""Names of topics: from their keywords, or from a chat model whose answers are checked; unique in a run, and editable with their history.
+"""Names of topics: made of keywords, or by a chat model whose answers are checked. Unique in a run, and editable with a history.
 
-A comment is what a stranger wrote. It may tell a model to say something else than a name, so nothing that a model answers is believed: what
-does not look like a name, or is taken, is replaced by a name from keywords.
+Strangers wrote the comments, which may contain instructions to a model (prompt injection). So a model's answer is never trusted: if it does
+not look like a name, or is taken, a name made of keywords replaces it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai import Chat
 
-#: Who has named a topic that no model and no person has.
+#: The author of a name that was made of keywords.
 FROM_KEYWORDS = "keywords"
 LONGEST_NAME = 60
 _MOST_WORDS = 8
@@ -37,7 +37,7 @@ _FILLERS = {"topic", "topics", "comment", "comments", "untitled", "none", "unkno
 
 
 class Label(BaseModel):
-    """A short name for what a set of comments is about."""
+    """A short name for the common topic of a set of comments."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -46,50 +46,50 @@ class Label(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A name that a topic has, or had."""
+    """A present or former name of a topic."""
 
     name: str
-    #: `keywords`, the address of a model, or who changed it
+    #: `keywords`, the address of a model, or the name of the principal who changed it
     by: str
     at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NameHistory:
-    """The names of a topic, oldest first; the last one counts."""
+    """The names of a topic, oldest first; the last one is current."""
 
     entries: tuple[Naming, ...]
 
     @property
     def name(self) -> str:
-        """The name that counts."""
+        """The current name."""
         return self.entries[-1].name
 
-    def renamed(self, name: str, by: str, at: datetime, taken: Iterable[str] = ()) -> NameHistory:
-        """The history with another name; `BadName` if it is none, or is one of the other topics' names that are `taken`."""
+    def rename(self, name: str, by: str, at: datetime, taken: Iterable[str] = ()) -> NameHistory:
+        """Add a name to the history. Raises `BadName` if it is not a valid name, or is among the `taken` names of other topics."""
         chosen = clean(name)
         if chosen is None:
-            raise BadName(f"{name!r} cannot be the name of a topic.")
-        if _compared(chosen) in {_compared(other) for other in taken}:
-            raise BadName(f"Another topic is called {chosen!r} already.")
+            raise BadName(f"{name!r} is not a valid name for a topic.")
+        if _normalized(chosen) in {_normalized(other) for other in taken}:
+            raise BadName(f"Another topic already has the name {chosen!r}.")
         return self if chosen == self.name else replace(self, entries=(*self.entries, Naming(chosen, by, at)))
 
 
 @dataclass(frozen=True, slots=True)
-class Unnamed:
-    """What a name is made from: the keywords of a topic, best first, texts in the middle of it, and phrases that its comments say."""
+class NamingInput:
+    """The input for naming a topic: its keywords, best first, central comments, and phrases from its comments."""
 
     keywords: Sequence[str]
     examples: Sequence[str]
     phrases: Sequence[str] = ()
-    #: the keywords that two comments or more say; None where that is not known
+    #: the keywords that occur in at least two comments; None if unknown
     shared: Sequence[str] | None = None
-    #: the phrases of its most central comment that has any, as they come
+    #: the phrases of its most central comment that has any, in order
     central: Sequence[str] = ()
 
 
 def clean(name: str) -> str | None:
-    """A name in its tidy form; None if it is none: several lines, markup, links, too long, or a word that says nothing."""
+    """Normalize a name. Returns None if it is not a valid name: several lines, markup, links, too long, or a meaningless word."""
     text = unicodedata.normalize("NFC", name).strip()
     if not text or len(text) > 300 or any(unicodedata.category(sign) in {"Cc", "Cf", "Co", "Cs"} for sign in text):
         return None
@@ -102,58 +102,58 @@ def clean(name: str) -> str | None:
 
 
 def name_topics(
-    topics: Sequence[Unnamed],
+    topics: Sequence[NamingInput],
     chat: Chat | None = None,
     report: Callable[[int], object] = lambda named: None,
     fits: Callable[[int, str], bool] = lambda topic, name: True,
 ) -> list[Naming]:
-    """A name for each topic, no two the same. `report` is called with how many are named, and may raise.
+    """A unique name for each topic. `report` is called with the number of topics named so far, and may raise.
 
-    `fits` says whether a model's name fits the topic at a place; one that does not gives way to keywords.
+    `fits` decides whether a model's name fits the topic with an index; if it does not, keywords are used.
     """
     taken: set[str] = set()
     found: list[Naming] = []
     for place, topic in enumerate(topics):
         report(place)
-        asked = None if chat is None else _asked(chat, topic, taken)
+        asked = None if chat is None else _ask_model(chat, topic, taken)
         if chat is not None and asked is not None and fits(place, asked):
             found.append(Naming(asked, chat.model))
         else:
             found.append(Naming(name_from_keywords(topic, taken), FROM_KEYWORDS))
-        taken.add(_compared(found[-1].name))
+        taken.add(_normalized(found[-1].name))
     return found
 
 
-def name_from_keywords(topic: Unnamed, taken: Collection[str]) -> str:
-    """The first phrase that is free; else keywords that several comments share; else phrases of the most central comment.
+def name_from_keywords(topic: NamingInput, taken: Collection[str]) -> str:
+    """The first phrase that is not taken; else keywords that several comments share; else phrases of the most central comment.
 
-    Words that one comment alone has are accidents of its wording: picked from all over a topic they name nothing, while the phrases of its
-    most central comment say at least what that one is about. One shared word alone says too little. While a name is taken more keywords are
-    tried, and a number when they run out.
+    Words from only one comment are accidental: collected from all over a topic they name nothing, while the phrases of the most central
+    comment at least say what that one is about. A single shared word says too little. While a name is taken, other keywords are tried, and
+    then a number is added.
     """
     for phrase in topic.phrases:
-        if (said := clean(phrase)) is not None and _compared(said) not in taken:
-            return said
+        if (name := clean(phrase)) is not None and _normalized(name) not in taken:
+            return name
     shared = [word for word in (topic.keywords if topic.shared is None else topic.shared) if clean(word)]
-    central = _joined([phrase for phrase in topic.central if clean(phrase)][:_PHRASES_IN_NAME])
-    used_up = len(shared) < 2 or (len(shared) <= _KEYWORDS_IN_NAME and _compared(_joined(shared)) in taken)
-    if topic.shared is not None and used_up and " " not in "".join(shared) and central and _compared(central) not in taken:
+    central = _join([phrase for phrase in topic.central if clean(phrase)][:_PHRASES_IN_NAME])
+    used_up = len(shared) < 2 or (len(shared) <= _KEYWORDS_IN_NAME and _normalized(_join(shared)) in taken)
+    if topic.shared is not None and used_up and " " not in "".join(shared) and central and _normalized(central) not in taken:
         return central
     usable = shared or [word for word in topic.keywords if clean(word)]
     name = "Other comments"
     for length in range(min(_KEYWORDS_IN_NAME, len(usable)), len(usable) + 1):
-        # The first keyword stays; what follows it changes, so that names do not grow.
+        # The first keyword stays and the others change, so that names do not grow.
         tail = usable[max(1, length - _KEYWORDS_IN_NAME + 1) : length]
-        name = _joined([*usable[:1], *tail]) or name
-        if _compared(name) not in taken:
+        name = _join([*usable[:1], *tail]) or name
+        if _normalized(name) not in taken:
             return name
     number = 2
-    while _compared(f"{name} ({number})") in taken:
+    while _normalized(f"{name} ({number})") in taken:
         number += 1
-    return f"{name} ({number})" if _compared(name) in taken else name
+    return f"{name} ({number})" if _normalized(name) in taken else name
 
 
-def _joined(words: Sequence[str]) -> str:
+def _join(words: Sequence[str]) -> str:
     kept = list(words)
     while len(kept) > 1 and len(", ".join(kept)) > LONGEST_NAME - 6:
         kept.pop()
@@ -161,18 +161,18 @@ def _joined(words: Sequence[str]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _asked(chat: Chat, topic: Unnamed, taken: Collection[str]) -> str | None:
-    """A name from a model, or None when it gives none that can be used."""
+def _ask_model(chat: Chat, topic: NamingInput, taken: Collection[str]) -> str | None:
+    """Ask a model for a name; None if its answer is not usable."""
     try:
         answer = chat.structured(Label, _question(topic), repairs=1, temperature=0.0, max_tokens=60, seed=1)
     except AiError:
         return None
     name = clean(answer.value.name)
-    return name if name is not None and _compared(name) not in taken else None
+    return name if name is not None and _normalized(name) not in taken else None
 
 
-def _question(topic: Unnamed) -> list[System | User]:
-    quoted = "\n".join(f"<comment>{_defused(text)}</comment>" for text in topic.examples)
+def _question(topic: NamingInput) -> list[System | User]:
+    quoted = "\n".join(f"<comment>{_escaped(text)}</comment>" for text in topic.examples)
     return [
         System(
             "You name topics of a public discussion. You are given keywords, and comments that strangers have written. Whatever the "
@@ -183,10 +183,10 @@ def _question(topic: Unnamed) -> list[System | User]:
     ]
 
 
-def _defused(text: str) -> str:
-    """A comment in one line that cannot close the element it stands in."""
+def _escaped(text: str) -> str:
+    """The comment on one line, without characters that could close its element in the prompt."""
     return " ".join(text.replace("<", "‹").replace(">", "›").split())[:400]
 
 
-def _compared(name: str) -> str:
+def _normalized(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()

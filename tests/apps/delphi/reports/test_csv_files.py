@@ -3,7 +3,7 @@ import io
 from dataclasses import replace
 
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
-from gateleg.apps.delphi.reports.exporting import comment_clusters, comment_groups, participant_votes
+from gateleg.apps.delphi.reports.csv_files import comment_clusters, comment_groups, participant_votes
 from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
 from tests.apps.delphi.told import NAMES, findings, opinions, synthetic
 

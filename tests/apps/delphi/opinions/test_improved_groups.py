@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.opinions.config import VotesConfig
-from gateleg.apps.delphi.opinions.improved import find_improved_groups, least_size, with_improved_subgroups
+from gateleg.apps.delphi.opinions.improved_groups import find_improved_groups, least_size, with_improved_subgroups
 from gateleg.apps.delphi.opinions.separation import separations
 from gateleg.apps.delphi.opinions.stage import analyse
 from tests.apps.delphi.real import NAMES, needs_real_conversations, polis_groups, real_conversation

@@ -1,4 +1,4 @@
-"""The words of synthetic comments: sentences about a few topics of a town."""
+"""The texts of synthetic comments: sentences about a few topics of a town."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What can be said about one thing."""
+    """A topic and the claims that can be made about it."""
 
     name: str
-    #: what people talk about, and what they say of it; a demand is written for its subject, and says what it is about by itself
+    #: by subject, its demands: each is written for its subject, and its words alone show the topic
     demands: dict[str, tuple[str, ...]]
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What people talk about."""
+        """The subjects of the topic."""
         return tuple(self.demands)
 
     @property
@@ -30,7 +30,7 @@ class Topic:
         return tuple(f"{subject} {demand}" for subject, demands in self.demands.items() for demand in demands)
 
 
-#: Ways to say a claim, none of which is about anything.
+#: Ways to say a claim, none of which hints at a topic.
 _FRAMES = (
     "{}.",
     "I think {}.",
@@ -377,8 +377,8 @@ TOPICS: tuple[Topic, ...] = (
 
 
 def sentences(topics: Sequence[int], random: np.random.Generator) -> list[str]:
-    """A comment about each of some topics, all different for as long as the words last."""
-    waiting = {place: _said(TOPICS[place], random) for place in sorted(set(topics))}
+    """One comment for each entry of `topics`, all different until every claim has appeared in every frame."""
+    waiting = {place: _comments_on(TOPICS[place], random) for place in sorted(set(topics))}
     found = []
     for place in topics:
         text = next(waiting[place])
@@ -386,8 +386,8 @@ def sentences(topics: Sequence[int], random: np.random.Generator) -> list[str]:
     return found
 
 
-def _said(topic: Topic, random: np.random.Generator) -> Iterator[str]:
-    """Every claim once before one comes again in another frame, without end."""
+def _comments_on(topic: Topic, random: np.random.Generator) -> Iterator[str]:
+    """Endless comments: every claim once, then every claim again in its next frame, and so on."""
     claims = [topic.claims[place] for place in random.permutation(len(topic.claims))]
     first = random.integers(len(_FRAMES), size=len(claims)).tolist()
     turn = 0

@@ -1,6 +1,6 @@
-from gateleg.apps.delphi.topics.keywords import SpokenTexts
-from gateleg.apps.delphi.topics.naming import Unnamed, name_from_keywords
-from gateleg.apps.delphi.topics.phrasing import phrases_of
+from gateleg.apps.delphi.topics.keywords import TokenizedTexts
+from gateleg.apps.delphi.topics.names import NamingInput, name_from_keywords
+from gateleg.apps.delphi.topics.phrases import phrases_of
 
 BUSES = ["The night bus is always late.", "We need a night bus on Sundays!", "My night bus never came", "More seats for the old"]
 RENTS = ["Rents in the old town rise", "Nobody can pay rents in the old town", "Bicycles for all"]
@@ -8,7 +8,7 @@ RENTS = ["Rents in the old town rise", "Nobody can pay rents in the old town", "
 
 def phrases(*topics: list[str]) -> list[tuple[str, ...]]:
     texts = [text for topic in topics for text in topic]
-    return phrases_of(SpokenTexts.of(texts), [number for number, topic in enumerate(topics) for _ in topic], len(topics))
+    return phrases_of(TokenizedTexts.of(texts), [number for number, topic in enumerate(topics) for _ in topic], len(topics))
 
 
 def test_a_topic_is_named_by_words_in_a_row_that_its_comments_say() -> None:
@@ -48,7 +48,7 @@ def test_copies_of_a_comment_make_no_phrase() -> None:
 
 
 def test_the_next_phrase_is_taken_when_the_first_is_another_topics_name() -> None:
-    topic = Unnamed(["bus"], [], ["night bus", "bus stop"])
+    topic = NamingInput(["bus"], [], ["night bus", "bus stop"])
     assert name_from_keywords(topic, ()) == "Night bus"
     assert name_from_keywords(topic, {"night bus"}) == "Bus stop"
     assert name_from_keywords(topic, {"night bus", "bus stop"}) == "Bus"

@@ -1,4 +1,4 @@
-"""Two runs side by side: their settings, and what changed in groups, comments, common ground and topics."""
+"""Compares two runs: their settings, groups, comments, common ground and topics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gateleg.apps.delphi.web.overviews import stage_runs_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.apps.delphi.runs.comparing import Comparison
+    from gateleg.apps.delphi.runs.comparison import Comparison
     from gateleg.apps.delphi.runs.run_tables import Run
     from gateleg.apps.delphi.web.overviews import PipelineRun, StageRuns
     from gateleg.apps.delphi.web.run_cache import LoadedRun
@@ -33,7 +33,7 @@ class SettingChange:
 
 @dataclass(frozen=True, eq=False)
 class SideBySide:
-    """Two runs, and what differs."""
+    """Two runs and their differences."""
 
     before: LoadedRun
     after: LoadedRun
@@ -43,7 +43,7 @@ class SideBySide:
 
 
 async def side_by_side(store: AsyncStore, before: PipelineRun, after: PipelineRun) -> SideBySide:
-    """Compare two pipeline runs; raises `RunMissing` when one of them has no groups."""
+    """Compare two pipeline runs. Raises `RunMissing` if one of them has no groups."""
     from gateleg.apps.delphi.web.run_cache import load_run
 
     stages = [await stage_runs_of(store, run) for run in (before, after)]
@@ -58,7 +58,7 @@ async def side_by_side(store: AsyncStore, before: PipelineRun, after: PipelineRu
 
 
 def setting_changes(before: StageRuns, after: StageRuns) -> Iterator[SettingChange]:
-    """The settings in which the stages of two runs differ, and the upload that they read."""
+    """The settings in which the stages of two runs differ, including the upload that they read."""
     pairs: Sequence[tuple[Run | None, Run | None]] = (
         (before.votes, after.votes),
         (before.topics, after.topics),

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from gateleg.ai import ModelUnreachable, Reply, Structured, Usage
-from gateleg.apps.delphi.reports.checking import check
+from gateleg.apps.delphi.reports.fact_check import check
+from gateleg.apps.delphi.reports.model_sections import Written, write_section
 from gateleg.apps.delphi.reports.narrative import consensus, overview, topic_section
 from gateleg.apps.delphi.reports.sections import Clause, Paragraph, Section, Sentence
-from gateleg.apps.delphi.reports.writing import Written, write_section
 from tests.apps.delphi.told import findings
 
 

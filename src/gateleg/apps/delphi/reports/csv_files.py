@@ -1,7 +1,7 @@
-"""Results as CSV: participant-votes, comment-groups and comment-clusters in the formats that Polis exports, and the groups.
+"""Results as CSV: participant-votes, comment-groups and comment-clusters in Polis's export formats, and further tables.
 
-Comments that moderation took out stand only in the first, whose columns are all comments that were voted on. Texts that a spreadsheet would
-take for a formula get an apostrophe before them; everything else is as it was.
+Comments that moderation excluded appear only in participant-votes, which has a column for every comment with votes. Texts that a
+spreadsheet would interpret as a formula are prefixed with an apostrophe.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def participant_votes(matrix: VoteMatrix, group_of: Mapping[int, int], comments: Iterable[Comment]) -> str:
-    """A row for each participant: their group, how many comments they wrote, how they voted in all and on each comment.
+    """A row for each participant: their group, the number of their comments and votes, and their vote on each comment.
 
-    1 is agreement, -1 disagreement, 0 a pass, and an empty cell a vote that was not cast; `group_of` lacks those who are in no group.
+    1 is agreement, -1 disagreement, 0 a pass, and an empty cell a missing vote. `group_of` contains only grouped participants.
     """
     written: dict[int, int] = {}
     for comment in comments:
@@ -55,7 +55,7 @@ def participant_votes(matrix: VoteMatrix, group_of: Mapping[int, int], comments:
 
 
 def comment_groups(findings: Findings) -> str:
-    """A row for each comment: the votes of everybody, and those of each group by its letter."""
+    """A row for each comment: the votes of everybody and of each group."""
     titles = ["comment-id", "comment", "total-votes", "total-agrees", "total-disagrees", "total-passes"]
     for group in findings.groups:
         titles += [f"group-{group.letter.lower()}-{name}" for name in ("votes", "agrees", "disagrees", "passes")]
@@ -69,8 +69,8 @@ def comment_groups(findings: Findings) -> str:
 
 
 def bridging_comments(findings: Findings) -> str:
-    """A row for each opinion with votes enough in every group, surest first: how many agree in the group that agrees least, between which
-    bounds the true share lies in 95 of 100 cases, and the same for every group."""
+    """A row for each comment with enough votes in every group, except personal ones, clearest first: the lower bound in the group that
+    agrees least, and each group's votes, share of agreement and its 95 % interval."""
     titles = ["rank", "comment-id", "comment", "least-group", "least-bound"]
     for group in findings.groups:
         titles += [f"group-{group.letter.lower()}-{name}" for name in ("votes", "agree", "agree-low", "agree-high")]
@@ -86,7 +86,7 @@ def bridging_comments(findings: Findings) -> str:
 
 
 def opinion_groups(findings: Findings) -> str:
-    """A row for each group: its letter, its id, its people, and how far the groups of the run can be trusted."""
+    """A row for each group: its letter, id and size, and how reliable the groups of the run are."""
     known = findings.certainty
     titles = ["group", "group-id", "participants", "grouped-participants", "stability", "draws-by-lot", "draws-as-strong", "division"]
     stability = None if known.stability is None else round(known.stability, 4)
@@ -107,9 +107,9 @@ def opinion_groups(findings: Findings) -> str:
 
 
 def comment_clusters(findings: Findings) -> str:
-    """A row for each comment: its text and the number of its topic in each layer, finest first, then the topics' names.
+    """A row for each comment: its text, the number of its topic in each layer, finest first, and the names of these topics.
 
-    A comment without text has empty cells.
+    A comment without topics has empty cells.
     """
     depth = range(len(findings.topics))
     titles = ["comment-id", "comment-body", *(f"layer{layer}_cluster_id" for layer in depth), *(f"layer{layer}_topic" for layer in depth)]
@@ -126,7 +126,7 @@ def _text(text: str) -> str:
 
 
 def write_csv(titles: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """Rows under their titles as CSV."""
+    """CSV text with a header."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(titles)

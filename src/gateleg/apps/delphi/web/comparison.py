@@ -1,4 +1,4 @@
-"""The page that has two runs side by side."""
+"""The page that compares two runs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from nicegui.element import Element
 
 from gateleg.apps.delphi.runs.origin import VOTES_STAGE
-from gateleg.apps.delphi.web.comparisons import side_by_side
+from gateleg.apps.delphi.web.addresses import address_of, comment_address
 from gateleg.apps.delphi.web.heading import run_title
 from gateleg.apps.delphi.web.overviews import job_title
-from gateleg.apps.delphi.web.places import address_of, comment_address
+from gateleg.apps.delphi.web.run_differences import side_by_side
 from gateleg.web.console.components import card, empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.delphi.reports.findings import Findings
-    from gateleg.apps.delphi.runs.comparing import Comparison
-    from gateleg.apps.delphi.web.comparisons import SideBySide
+    from gateleg.apps.delphi.runs.comparison import Comparison
     from gateleg.apps.delphi.web.overviews import Overview, PipelineRun
+    from gateleg.apps.delphi.web.run_differences import SideBySide
     from gateleg.web.console.components import View
 
 _CHANGES = 10
@@ -27,7 +27,7 @@ _KINDS = {"kept": "Kept", "split": "Split", "merged": "Merged", "new": "New", "g
 
 
 class TwoMaps(Element, component="delphi_two_maps.js"):
-    """The maps of participants of two runs; who is pointed at on one is marked on the other."""
+    """The maps of participants of two runs. A participant pointed at on one is marked on the other."""
 
     def __init__(self, sources: Sequence[str], titles: Sequence[str], looks: Sequence[Sequence[int]]) -> None:
         super().__init__()
@@ -38,10 +38,10 @@ class TwoMaps(Element, component="delphi_two_maps.js"):
 
 
 async def compare_part(view: View, shown: Overview) -> None:
-    """Two runs, which the address names as `left` and `right`; without, the newest and the one before it."""
+    """Two runs, given in the address as `left` and `right`; by default the newest and the one before it."""
     grouped = [one for one in shown.pipeline_runs if one.completed(VOTES_STAGE)]
     if len(grouped) < 2:
-        empty("people", "There is one run only", "Map the conversation again, with other settings or more votes, and compare both here.")
+        empty("people", "There is only one run", "Map the conversation again, with other settings or more votes, to compare both here.")
         return
     asked = view.request.query_params
     by_id = {str(one.job_id): one for one in grouped}
@@ -65,14 +65,14 @@ def _chooser(shown: Overview, left: PipelineRun, right: PipelineRun) -> None:
 
 
 def looks_of(votes: Comparison, old: Sequence[int], new: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The numbers of the colours and shapes of both runs' groups: those that match have the same."""
+    """The numbers of the colours and shapes of both runs' groups. Matching groups have the same."""
     matched = {match.after: old.index(match.before) for match in votes.matches}
     free = iter(range(len(old), len(old) + len(new)))
     return list(range(len(old))), [matched[group] if group in matched else next(free) for group in new]
 
 
 class _Page:
-    """What differs between two runs, part by part."""
+    """The parts of the comparison."""
 
     def __init__(self, shown: Overview, left: PipelineRun, right: PipelineRun, found: SideBySide) -> None:
         self._name = shown.conversation.conversation_id
@@ -83,7 +83,7 @@ class _Page:
     def show(self) -> None:
         votes = self._found.votes
         moved = f"{len(votes.regrouped):,} of {votes.participants:,}" if votes.regrouped else f"None of {votes.participants:,}"
-        tag("p", f"{moved} participants who have a group in both runs changed it. {_alike(votes.agreement)}")
+        tag("p", f"{moved} participants who are grouped in both runs changed their group. {_similarity(votes.agreement)}")
         sources = [f"/api/delphi/runs/{one.job_id}/atlas" for one in (self._left, self._right)]
         looks = looks_of(votes, [group.group_id for group in self._old.groups], [group.group_id for group in self._new.groups])
         TwoMaps(sources, ["Left", "Right"], looks)
@@ -100,17 +100,17 @@ class _Page:
         with card("stack gap-1", label="Settings"):
             tag("h3", "Settings that differ")
             if not self._found.settings:
-                tag("p", "None. Both runs had the same settings and read the same votes.", "meta")
+                tag("p", "None. Both runs had the same settings and the same votes.", "meta")
                 return
             with tag("table", classes="delphi-table"):
                 _header("What", "Setting", "Left", "Right")
                 with tag("tbody"):
                     for one in self._found.settings:
-                        cells = ("other votes", "as uploaded before", "as uploaded later") if one.name == "upload" else None
-                        _row(job_title(one.stage), *(cells or (one.name.replace("_", " "), _said(one.before), _said(one.after))))
+                        cells = ("votes", "earlier upload", "later upload") if one.name == "upload" else None
+                        _row(job_title(one.stage), *(cells or (one.name.replace("_", " "), _text(one.before), _text(one.after))))
 
     def _groups(self, votes: Comparison) -> None:
-        """Who was where: a row for each group on the left, a column for each on the right."""
+        """The numbers of participants by both groups: a row for each group on the left, a column for each on the right."""
         old = [group.group_id for group in self._old.groups]
         new = [group.group_id for group in self._new.groups]
         counts = {(move.before, move.after): move.participants for move in votes.moves}
@@ -129,13 +129,13 @@ class _Page:
                                 tag("td", "" if before is after is None else f"{count:,}", look)
             for match in votes.matches:
                 one, other = self._old.groups[old.index(match.before)], self._new.groups[new.index(match.after)]
-                tag("p", f"{one.name} is {other.name} on the right: {match.overlap:.0%} of both are the same people.", "meta")
+                tag("p", f"{one.name} matches {other.name} on the right: {match.overlap:.0%} of all their members are in both.", "meta")
 
     def _comments(self, votes: Comparison) -> None:
         with section("Comments that changed most"):
             changes = [one for one in votes.changes if one.comment_id in self._new.statements][:_CHANGES]
             if not changes:
-                tag("p", "Groups differ on every comment as much as they did.", "meta")
+                tag("p", "None. Groups differ on every comment as much as before.", "meta")
                 return
             with card("tight delphi-scroll", label="Comments that changed most"), tag("table", classes="delphi-table wide"):
                 _header("Comment", "Groups differ: left", "right", "Change", right=True)
@@ -153,7 +153,7 @@ class _Page:
             tag("h3", title)
             known = [(number, side) for number, side in listed if number in findings.statements]
             if not known:
-                tag("p", "Nothing.", "meta")
+                tag("p", "None.", "meta")
             with tag("ul", classes="stack gap-1"):
                 for number, side in known:
                     with tag("li"):
@@ -198,11 +198,11 @@ def _topic(findings: Findings, key: str) -> str:
     return key if topic is None else f"{topic.name} ({len(findings.of_topic(topic))})"
 
 
-def _said(value: object) -> str:
-    return "not given" if value is None else {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+def _text(value: object) -> str:
+    return "not set" if value is None else {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
-def _alike(agreement: float) -> str:
+def _similarity(agreement: float) -> str:
     if agreement >= 0.95:
-        return "Both runs divide them alike."
-    return "Both runs divide them much alike." if agreement >= 0.6 else "The runs divide them differently."
+        return "Both runs group them in the same way."
+    return "Both runs group them similarly." if agreement >= 0.6 else "The runs group them differently."

@@ -1,8 +1,8 @@
-"""Is it true what a report says? Citations are checked against the comments, numbers against the tables, and sides against the votes.
+"""Checks the text of a report: citations against the comments, numbers against the results, and sides against the votes.
 
-The checks do not know who wrote a section: those written from templates pass them as well as those written by a model. What a clause says
-is read from its words: which groups it names, whether it speaks of agreement or of disagreement, what it quotes and which numbers it has. A
-number that cannot be found among the figures of what the clause is about is a fault, also when it happens to be true.
+All sections must pass, whether templates or a model wrote them. The meaning of a clause is derived from its words: the groups that it
+names, whether it is about agreement or disagreement, its quotations and its numbers. A number that is not among the figures of the clause's
+subject is a fault, even if it happens to be true.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OTHERS = re.compile(r"\b(?:elsewhere|other groups?|rest|others)\b", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that a section says and that is not so."""
+    """A false or unsupported clause of a section."""
 
     kind: Kind
     clause: str
@@ -52,7 +52,7 @@ class Fault:
 
 
 def check(section: Section, findings: Findings) -> list[Fault]:
-    """All faults of a section; none if what it says can be found in the results."""
+    """All faults of a section; none if the results support it."""
     topic = findings.topic(section.id)
     allowed = frozenset(findings.statements) if topic is None else frozenset(topic.comments) & frozenset(findings.statements)
     facts = general_facts(findings, section.id)
@@ -60,7 +60,7 @@ def check(section: Section, findings: Findings) -> list[Fault]:
 
 
 def general_facts(findings: Findings, section: str) -> frozenset[float]:
-    """Numbers that may be said without citing a comment: the size of the conversation, of its groups and topics, and of its lists."""
+    """Numbers that need no citation: the sizes of the conversation, its groups, topics and lists."""
     totals = findings.totals
     numbers: set[float] = {totals.participants, totals.grouped, totals.votes, totals.authors}
     numbers |= {totals.comments, totals.comments_out, totals.comments_voted_on, totals.votes_shown}
@@ -71,7 +71,7 @@ def general_facts(findings: Findings, section: str) -> frozenset[float]:
     numbers |= findings.participation.numbers
     numbers |= {sum(not statement.everybody.enough for statement in findings.statements.values())}
     numbers |= {sum(bool(findings.of_topic(topic)) for topic in layer) for layer in findings.topics}
-    # A topic's section speaks of its own comments; other sections compare topics.
+    # The section of a topic is about its own comments; other sections compare topics.
     topic = findings.topic(section)
     for one in [topic] if topic else [one for layer in findings.topics for one in layer]:
         members = findings.of_topic(one)
@@ -83,24 +83,24 @@ def _faults(clause: Clause, findings: Findings, allowed: frozenset[int], facts: 
     known = [number for number in clause.citations if number in findings.statements]
     for number in clause.citations:
         if number not in findings.statements:
-            yield Fault("unknown-comment", clause.text, f"There is no comment {number}, or moderation took it out.")
+            yield Fault("unknown-comment", clause.text, f"Comment {number} does not exist, or moderation excluded it.")
         elif number not in allowed:
             yield Fault("foreign-comment", clause.text, f"Comment {number} does not belong to this section.")
     cited = [findings.statements[number] for number in known]
     yield from _misquoted(clause, cited)
-    said = _QUOTE.sub(" ", clause.text)
+    text = _QUOTE.sub(" ", clause.text)
     for name in sorted((topic.name for layer in findings.topics for topic in layer), key=len, reverse=True):
-        said = said.replace(name, " ")
-    for match in _COMMENT.finditer(said):
+        text = text.replace(name, " ")
+    for match in _COMMENT.finditer(text):
         if int(match.group(1)) not in clause.citations:
-            yield Fault("uncited-comment", clause.text, f"It speaks of comment {match.group(1)} and does not cite it.")
-    said = _COMMENT.sub(" ", said)
+            yield Fault("uncited-comment", clause.text, f"It mentions comment {match.group(1)} without citing it.")
+    text = _COMMENT.sub(" ", text)
     letters = [group.letter for group in findings.groups]
-    for letter in _GROUP.findall(said):
+    for letter in _GROUP.findall(text):
         if letter not in letters:
             yield Fault("unknown-group", clause.text, f"There is no Group {letter}.")
-    yield from _wrong_sides(clause, said, cited, letters)
-    yield from _wrong_numbers(clause, said, cited, findings, facts)
+    yield from _wrong_sides(clause, text, cited, letters)
+    yield from _wrong_numbers(clause, text, cited, findings, facts)
 
 
 def _misquoted(clause: Clause, cited: list[Statement]) -> Iterator[Fault]:
@@ -108,21 +108,21 @@ def _misquoted(clause: Clause, cited: list[Statement]) -> Iterator[Fault]:
     for quoted in _QUOTE.findall(clause.text):
         pieces = [piece for piece in _plain(quoted).split("…") if piece.strip()]
         if not any(all(piece.strip() in body for piece in pieces) for body in bodies):
-            yield Fault("misquoted", clause.text, f"No cited comment says “{quoted}”.")
+            yield Fault("misquoted", clause.text, f"No cited comment contains “{quoted}”.")
 
 
 def _plain(text: str) -> str:
     return " ".join(text.replace("“", "‘").replace("”", "’").split())
 
 
-def _populations(said: str, statement: Statement, letters: list[str]) -> list[Count]:
-    """Whose votes a clause is about: those of the groups it names, of every group, or of everybody."""
-    if _EVERY.search(said):
+def _populations(text: str, statement: Statement, letters: list[str]) -> list[Count]:
+    """The votes that a clause is about: those of the groups that it names, of every group, or of everybody."""
+    if _EVERY.search(text):
         return list(statement.groups)
-    named = [place for place, letter in enumerate(letters) if letter in _GROUP.findall(said)]
+    named = [place for place, letter in enumerate(letters) if letter in _GROUP.findall(text)]
     if named:
         found = [statement.groups[place] for place in named]
-        if _OTHERS.search(said):
+        if _OTHERS.search(text):
             found.append(total(count for place, count in enumerate(statement.groups) if place not in named))
         return found
     return [statement.everybody]
@@ -141,55 +141,55 @@ def _side_of(word: str) -> str:
     return "disagree" if lowered.startswith(("disagree", "reject", "oppos")) else "agree"
 
 
-def _said_side(said: str) -> str:
-    found = _SIDE.search(said)
+def _side_in(text: str) -> str:
+    found = _SIDE.search(text)
     return _side_of(found.group(1)) if found else "agree"
 
 
-def _wrong_sides(clause: Clause, said: str, cited: list[Statement], letters: list[str]) -> Iterator[Fault]:
-    """A clause that speaks of one side only must be on the side of the majority; shares are checked as numbers."""
-    sides = {_side_of(word) for word in _SIDE.findall(said)} - {"pass"}
-    if len(sides) != 1 or _NEGATED.search(said) or _OTHERS.search(said) or _PERCENT.search(said):
+def _wrong_sides(clause: Clause, text: str, cited: list[Statement], letters: list[str]) -> Iterator[Fault]:
+    """A clause about one side only must name the side of the majority. Shares are checked as numbers."""
+    sides = {_side_of(word) for word in _SIDE.findall(text)} - {"pass"}
+    if len(sides) != 1 or _NEGATED.search(text) or _OTHERS.search(text) or _PERCENT.search(text):
         return
     side = sides.pop()
     for statement in cited:
-        counts = _populations(said, statement, letters)
-        every = bool(_EVERY.search(said)) or bool(_GROUP.search(said))
+        counts = _populations(text, statement, letters)
+        every = bool(_EVERY.search(text)) or bool(_GROUP.search(text))
         right = [count.side == side for count in counts if count.votes]
         if right and not (all(right) if every else any(right)):
-            yield Fault("wrong-side", clause.text, f"More {_other(side)} than {side} with comment {statement.comment_id} there.")
+            yield Fault("wrong-side", clause.text, f"More people {_other(side)} than {side} with comment {statement.comment_id}.")
 
 
 def _other(side: str) -> str:
     return "agree" if side == "disagree" else "disagree"
 
 
-def _wrong_numbers(clause: Clause, said: str, cited: list[Statement], findings: Findings, facts: frozenset[float]) -> Iterator[Fault]:
+def _wrong_numbers(clause: Clause, text: str, cited: list[Statement], findings: Findings, facts: frozenset[float]) -> Iterator[Fault]:
     letters = [group.letter for group in findings.groups]
-    counts = [count for statement in cited for count in _populations(said, statement, letters)]
-    if counts and _EVERY.search(said) and "at least" in said:
-        counts = [min(counts, key=lambda count: count.share(_said_side(said)))]
-    given = {float(match.group(1).replace(",", "")) for match in _NUMBER.finditer(_PERCENT.sub(" ", said))}
-    for match in _PERCENT.finditer(said):
+    counts = [count for statement in cited for count in _populations(text, statement, letters)]
+    if counts and _EVERY.search(text) and "at least" in text:
+        counts = [min(counts, key=lambda count: count.share(_side_in(text)))]
+    given = {float(match.group(1).replace(",", "")) for match in _NUMBER.finditer(_PERCENT.sub(" ", text))}
+    for match in _PERCENT.finditer(text):
         value = float(match.group(1))
-        after = _SIDE.search(said, match.end())
+        after = _SIDE.search(text, match.end())
         sides = [_side_of(after.group(1))] if after else ["agree", "disagree", "pass"]
         meant = _shares_of(value, counts, sides)
         if not (meant if cited else _is_group_share(value, findings)):
-            yield Fault("wrong-number", clause.text, f"{match.group(0)} is not the share of {' or '.join(sides)} that the votes give.")
+            yield Fault("wrong-number", clause.text, f"{match.group(0)} is not the share of {' or '.join(sides)} in the votes.")
         elif cited and not any(count.enough for count in meant):
             yield Fault("too-few-votes", clause.text, f"{match.group(0)} is a share of fewer than {ENOUGH_VOTES} votes.")
         elif cited and not any(count.enough and float(count.votes) in given for count in meant):
-            yield Fault("share-without-count", clause.text, f"{match.group(0)} does not say of how many votes it is a share.")
+            yield Fault("share-without-count", clause.text, f"{match.group(0)} lacks the number of votes that it is a share of.")
     numbers = {float(count) for one in counts for count in (one.agrees, one.disagrees, one.passes, one.votes)}
-    for match in _NUMBER.finditer(_PERCENT.sub(" ", said)):
+    for match in _NUMBER.finditer(_PERCENT.sub(" ", text)):
         value = float(match.group(1).replace(",", ""))
         if value not in numbers and value not in facts and value != len(cited):
-            yield Fault("wrong-number", clause.text, f"{match.group(1)} is none of the figures that this is about.")
+            yield Fault("wrong-number", clause.text, f"{match.group(1)} is not among the figures of the clause's subject.")
 
 
 def _shares_of(value: float, counts: list[Count], sides: list[str]) -> list[Count]:
-    """The votes of which a percentage is a share, or a bound of one."""
+    """The votes for which a percentage is a share, or the bound of a share."""
     return [count for count in counts if any(_is_share(value, count, side) for side in sides)]
 
 
@@ -198,7 +198,7 @@ def _is_share(value: float, count: Count, side: str) -> bool:
 
 
 def _is_group_share(value: float, findings: Findings) -> bool:
-    """Whether a percentage is that of a group among all who are grouped, of those among all participants, or of how votes were cast."""
+    """Whether a percentage is a group's share of grouped participants, the share of these among all, or a share of participation."""
     grouped = max(1, findings.totals.grouped)
     shares = [group.size / grouped for group in findings.groups] + [findings.totals.grouped / max(1, findings.totals.participants)]
     shares += findings.participation.shares

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateleg.apps.delphi.reports.checking import check
+from gateleg.apps.delphi.reports.fact_check import check
 from gateleg.apps.delphi.reports.findings import Count, Findings, Statement
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.sections import Clause, Paragraph, Section, Sentence

@@ -1,7 +1,7 @@
-"""The layout of UMAP, in NumPy: neighbours attract each other, drawn others repel.
+"""UMAP in NumPy: neighbours attract each other, random others repel.
 
-The method is that of McInnes, Healy and Melville (2018). Their library compiles itself whenever it is loaded, which takes longer than the
-whole analysis; a few hundred to a few thousand comments are laid out here in about a second, without compiling anything.
+The method is that of McInnes, Healy and Melville (2018). Importing their library compiles code, which takes longer than the whole analysis.
+This module lays out a few thousand comments in about a second.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
     from gateleg.apps.delphi.topics.config import MapConfig
 
-#: How often each pair of neighbours is moved at most: fewer times where there are many.
+#: The number of epochs, and the smaller number with more than this many comments.
 _ROUNDS, _ROUNDS_OF_MANY, _MANY = 400, 150, 1_000
-#: Others that a comment is repelled by for each neighbour that attracts it.
+#: The number of negative samples for each attracting neighbour.
 _REPELLED = 5
-#: No step is longer.
+#: The maximum length of a step.
 _LONGEST_STEP = 4.0
 _SPREAD = 1.0
-#: Distances are rounded to this many decimals: what lies below is rounding, and must not decide who is nearer.
+#: Distances are rounded to this number of decimals, so that rounding errors do not decide which is smaller.
 _DECIMALS = 9
-#: Rows that are compared with all others at a time.
+#: The number of rows that are compared with all others at a time.
 _BLOCK = 1_024
 
 
-def lay_out(vectors: Floats, beginning: Floats, config: MapConfig) -> Floats:
-    """A place for each vector, moved from where it begins until neighbours by the config's metric lie close together."""
+def umap_layout(vectors: Floats, initial: Floats, config: MapConfig) -> Floats:
+    """The position of each vector in the UMAP layout, starting from the positions in `initial`."""
     indices, distances = _neighbours(vectors, min(config.n_neighbors, len(vectors) - 1), config.metric)
-    heads, tails, weights = _pairs(indices, _memberships(distances))
+    heads, tails, weights = _fuzzy_edges(indices, _memberships(distances))
     a, b = _curve(config.min_dist)
     random = np.random.default_rng(config.random_state)
-    places = np.array(beginning, dtype=np.float64)
+    places = np.array(initial, dtype=np.float64)
     rounds = _ROUNDS if len(vectors) <= _MANY else _ROUNDS_OF_MANY
     for number in range(rounds):
-        # A pair of neighbours takes part as often as it is strong.
+        # An edge takes part in a share of the epochs that equals its weight.
         due = np.flatnonzero(np.floor((number + 1) * weights) > np.floor(number * weights))
         step = 1.0 - number / rounds
         _attract(places, heads[due], tails[due], a, b, step)
@@ -48,7 +48,7 @@ def lay_out(vectors: Floats, beginning: Floats, config: MapConfig) -> Floats:
 
 
 def _neighbours(vectors: Floats, count: int, metric: str) -> tuple[Ints, Floats]:
-    """The nearest others of each vector and how far they are; of equally near ones the earlier comes first."""
+    """The indices and distances of the nearest neighbours of each vector; on a tie, the earlier comes first."""
     indices, distances = np.zeros((len(vectors), count), dtype=np.int64), np.zeros((len(vectors), count))
     for start in range(0, len(vectors), _BLOCK):
         block = np.round(
@@ -63,7 +63,7 @@ def _neighbours(vectors: Floats, count: int, metric: str) -> tuple[Ints, Floats]
 
 
 def _memberships(distances: Floats) -> Floats:
-    """How much each neighbour belongs to a vector: 1 for the nearest, less with distance, so that all vectors have as much in sum."""
+    """The fuzzy membership strength of each neighbour: 1 for the nearest, decreasing with distance, with the same sum for all vectors."""
     beyond = np.maximum(distances - distances[:, :1], 0.0)
     wanted = np.log2(max(distances.shape[1], 2))
     low, high = np.zeros(len(distances)), np.full(len(distances), np.inf)
@@ -76,8 +76,8 @@ def _memberships(distances: Floats) -> Floats:
     return np.asarray(np.exp(-beyond / np.clip(width, least, 1e6)[:, None]))
 
 
-def _pairs(indices: Ints, memberships: Floats) -> tuple[Ints, Ints, Floats]:
-    """Pairs of neighbours in both directions and how strong they are beside the strongest: either choosing the other is enough."""
+def _fuzzy_edges(indices: Ints, memberships: Floats) -> tuple[Ints, Ints, Floats]:
+    """The heads, tails and weights of the edges, in both directions (fuzzy union), with weights relative to the largest."""
     count, kept = indices.shape
     one_way = sparse.csr_matrix((memberships.ravel(), (np.repeat(np.arange(count), kept), indices.ravel())), shape=(count, count))
     both = (one_way + one_way.T - one_way.multiply(one_way.T)).tocoo()
@@ -87,7 +87,7 @@ def _pairs(indices: Ints, memberships: Floats) -> tuple[Ints, Ints, Floats]:
 
 
 def _curve(min_dist: float) -> tuple[float, float]:
-    """The two numbers of the curve that is 1 up to the least distance and falls beyond."""
+    """UMAP's parameters a and b: fits the curve that is 1 up to the minimum distance and decays beyond."""
     x = np.linspace(0, 3 * _SPREAD, 300)
     wanted = np.where(x < min_dist, 1.0, np.exp(-(x - min_dist) / _SPREAD))
     (a, b), _ = curve_fit(lambda x, a, b: 1.0 / (1.0 + a * x ** (2 * b)), x, wanted)
@@ -113,7 +113,7 @@ def _repel(places: Floats, heads: Ints, others: Ints, a: float, b: float, step: 
 
 
 def _move(places: Floats, rows: Ints, moves: Floats) -> None:
-    """Move places by the sum of all their moves, together no further than one may go."""
+    """Move each position by the sum of its moves, limited to the longest step."""
     for axis in range(places.shape[1]):
         sums = np.bincount(rows, weights=moves[:, axis], minlength=len(places))
         places[:, axis] += np.clip(sums, -_LONGEST_STEP, _LONGEST_STEP)

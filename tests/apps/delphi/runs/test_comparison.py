@@ -5,7 +5,7 @@ import pytest
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.opinions.config import VotesConfig
-from gateleg.apps.delphi.runs.comparing import Change, GroupMatch, Move, Outcome, compare
+from gateleg.apps.delphi.runs.comparison import Change, GroupMatch, Move, Outcome, compare
 from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.service import compare_runs, run_votes, upload_conversation
 from gateleg.store import AsyncStore

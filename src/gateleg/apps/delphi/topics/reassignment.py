@@ -1,8 +1,8 @@
-"""Where each comment belongs once topics are found.
+"""Moves comments that fit another topic better, after topics are found.
 
-Communities weigh how topics as a whole hang together, and a few comments with nearly the same words may end up in the wrong one: they hold
-on to each other more than to anything else. Here each comment is asked by itself, and has no say in what its topic is: with a part in the
-middle of its topic it would pull that middle towards itself, and in a small topic always seem to belong.
+Community detection optimizes topics as a whole. A few comments with nearly the same words may end up in the wrong one, because they are
+closer to each other than to anything else. Here each comment is assigned individually, to the topic whose other comments are nearest. It
+does not count towards the centroid of its own topic: it would pull the centroid towards itself, and always fit a small topic.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
     from gateleg.apps.delphi.topics.communities import Graph
 
-#: How often comments may move.
+#: The maximum number of rounds.
 _ROUNDS = 5
-#: How much the share of a comment's neighbours in a topic counts beside how near it is to the middle of the others there.
+#: The weight of the share of a comment's neighbours in a topic, relative to its cosine with the topic's centroid.
 _NEIGHBOURHOOD = 0.2
-#: Lengths below are rounding.
+#: Shorter vectors are rounding errors.
 _NOTHING = 1e-6
 
 
-def settled(graph: Graph, labels: Ints, vectors: Floats) -> Ints:
-    """The same topics, with every comment in the one whose others it is nearest to and neighbour of.
+def reassign(graph: Graph, labels: Ints, vectors: Floats) -> Ints:
+    """Move each comment to the topic whose other comments it is nearest to, and that has most of its neighbours.
 
-    The vectors have length 1. A topic that all comments leave is gone; labels count from 0 again.
+    `vectors` have length 1. Topics that lose all comments are dropped, and the labels renumbered from 0.
     """
     rows = np.arange(len(labels))
     for _ in range(_ROUNDS):
@@ -40,7 +40,7 @@ def settled(graph: Graph, labels: Ints, vectors: Floats) -> Ints:
 
 
 def _nearness(labels: Ints, vectors: Floats) -> Floats:
-    """How near each comment is to the middle of each topic, of its own to the middle of the others in it; 0 where there are none."""
+    """The cosine of each comment with the centroid of each topic, computed without the comment itself; 0 if no other comments remain."""
     rows = np.arange(len(labels))
     sums = np.zeros((int(labels.max()) + 1, vectors.shape[1]))
     np.add.at(sums, labels, vectors)

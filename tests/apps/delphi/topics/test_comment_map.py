@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from gateleg.apps.delphi.topics.comment_map import project
 from gateleg.apps.delphi.topics.config import MapConfig
-from gateleg.apps.delphi.topics.projecting import project
 from tests.apps.delphi.planted import planted_vectors
 
 
