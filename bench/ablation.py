@@ -3,7 +3,8 @@
     python bench/ablation.py [--rounds 3]
 
 The verbs are those of `bench/verbs.py`, claims and completions those of a worker (`bench/queues/claims.py`). Microseconds of processor
-time, the best of all rounds, and in brackets the Python functions that one call enters. A fast path is turned off in a process of its
+time, the best of all rounds, and in brackets the Python functions that one call enters. `lock` is the part of an update or a completion
+during which other writers have to wait (`bench/write_lock.py`). A fast path is turned off in a process of its
 own; all take turns in every round, so that a machine that is slow for a while is slow for all. Under each figure that differs by more
 than a twentieth from the one with nothing turned off stands what that is.
 """
@@ -23,7 +24,8 @@ from gateleg.plain import FAST_PATHS, VARIABLE
 HERE = Path(__file__).parent
 VERBS = ("get, rich", "create, rich", "patch, rich", "query of 100, rich")
 JOBS = ("claim", "complete")
-PROGRAMS = ([str(HERE / "verbs.py"), "--quick", "--json"], ["-m", "queues.claims", "--rounds", "10"])
+LOCK = ("lock: update", "lock: complete")
+PROGRAMS = ([str(HERE / "verbs.py"), "--quick", "--json"], ["-m", "queues.claims", "--rounds", "10"], [str(HERE / "write_lock.py")])
 #: What differs by less is the noise of a machine that others use too.
 _NOISE = 0.05
 Row = dict[str, tuple[float, int]]
@@ -35,7 +37,9 @@ def measured(value: str) -> Row:
     for program in PROGRAMS:
         environment = {**os.environ, VARIABLE: value, "PYTHONPATH": str(HERE)}
         run = subprocess.run([sys.executable, *program], env=environment, capture_output=True, check=True)
-        figures |= {name: (taken, calls) for name, (taken, calls) in orjson.loads(run.stdout).items()}
+        for name, figure in orjson.loads(run.stdout).items():
+            taken, calls = figure if isinstance(figure, list) else (figure, 0)
+            figures[name] = (taken, calls)
     return figures
 
 
@@ -48,7 +52,8 @@ def shown(figure: tuple[float, int], whole: tuple[float, int]) -> str:
     """A figure, with what it gains where that is more than noise."""
     taken, calls = figure
     gain = taken / whole[0] - 1
-    return f"{taken:,.1f} ({calls})" + (f"\n{gain:+.0%}" if abs(gain) > _NOISE else "")
+    entered = f" ({calls})" if calls else ""
+    return f"{taken:,.1f}{entered}" + (f"\n{gain:+.0%}" if abs(gain) > _NOISE else "")
 
 
 def main() -> None:
@@ -61,10 +66,10 @@ def main() -> None:
     for _ in range(rounds):
         for name, value in values.items():
             rows[name] = better(rows.get(name, {}), measured(value))
-    table = Figures("turned off", *VERBS, *JOBS)
+    table = Figures("turned off", *VERBS, *JOBS, *LOCK)
     for name, row in rows.items():
-        table.add_row(name, *(shown(row[column], rows["nothing"][column]) for column in (*VERBS, *JOBS)))
-    out = Console(width=140)
+        table.add_row(name, *(shown(row[column], rows["nothing"][column]) for column in (*VERBS, *JOBS, *LOCK)))
+    out = Console(width=150)
     out.print(table)
     for name, what in FAST_PATHS.items():
         out.print(f"{name}: {what}", style="dim")

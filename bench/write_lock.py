@@ -4,7 +4,7 @@
 
 Microseconds of processor time between getting the lock and giving it back, the best of all rounds, on a file with relaxed durability. The
 update has a condition, a counter and two index keys. Claims and completions are those of a worker, whose writes share commits: for one job
-of turns with ten. Each is beside the processor time of the whole call, in and out of the lock.
+of turns with ten.
 """
 
 import argparse
@@ -85,15 +85,14 @@ class LockTimer:
 
         Database.begin_group, Database.write_item, WriteGroup.commit = begin_group, write_item, commit_group  # type: ignore[method-assign, assignment]
 
-    def measure(self, act: Callable[[], object], times: int) -> tuple[float, float]:
-        """Microseconds in the lock, and in all, for each of some calls."""
+    def measure(self, act: Callable[[], object], times: int) -> float:
+        """Microseconds in the lock for each of some calls."""
         gc.collect()
         gc.disable()
-        self.held, began = 0, time.thread_time_ns()
+        self.held = 0
         act()
-        taken = time.thread_time_ns() - began
         gc.enable()
-        return self.held / times / 1000, taken / times / 1000
+        return self.held / times / 1000
 
 
 def request(number: int) -> dict[str, Any]:
@@ -120,20 +119,20 @@ def update(engine: Engine, requests: list[dict[str, Any]]) -> None:
         engine.call("UpdateItem", one)
 
 
-def measure(folder: Path, rounds: int) -> dict[str, tuple[float, float]]:
-    """The best figures by row."""
+def measure(folder: Path, rounds: int) -> dict[str, float]:
+    """The best figure of each row."""
     timer = LockTimer()
     timer.install()
-    best: dict[str, tuple[float, float]] = {}
+    best: dict[str, float] = {}
 
-    def enter(row: str, figure: tuple[float, float]) -> None:
+    def enter(row: str, figure: float) -> None:
         best[row] = min(best.get(row, figure), figure)
 
     with Engine(folder / "items.db", durability="relaxed") as engine:
         engine.call("CreateTable", TABLE)
         for turn in range(rounds):
             requests = [request(turn * UPDATES + number) for number in range(UPDATES)]
-            enter("update", timer.measure(lambda given=requests: update(engine, given), UPDATES))  # type: ignore[misc]
+            enter("lock: update", timer.measure(lambda given=requests: update(engine, given), UPDATES))  # type: ignore[misc]
     loop = asyncio.new_event_loop()
     engine = Engine(folder / "jobs.db", durability="relaxed")
     store = AsyncStore(AsyncEmbeddedTransport(engine, owned=True))
@@ -141,8 +140,8 @@ def measure(folder: Path, rounds: int) -> dict[str, tuple[float, float]]:
     loop.run_until_complete(bench.queue.ensure_tables())
     for _ in range(rounds):
         loop.run_until_complete(bench.queue.submit_many([Submission("noop") for _ in range(ROUND)]))
-        enter("claim", timer.measure(lambda: loop.run_until_complete(bench.claim()), ROUND))
-        enter("complete", timer.measure(lambda: loop.run_until_complete(bench.finish()), ROUND))
+        enter("lock: claim", timer.measure(lambda: loop.run_until_complete(bench.claim()), ROUND))
+        enter("lock: complete", timer.measure(lambda: loop.run_until_complete(bench.finish()), ROUND))
     loop.run_until_complete(store.close())
     loop.close()
     return best
