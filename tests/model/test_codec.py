@@ -293,7 +293,7 @@ def test_a_null_for_an_optional_attribute_is_none() -> None:
 
 
 def test_a_wrong_wire_type_is_named_as_it_was_found() -> None:
-    with pytest.raises(DecodeError, match=r"count \(count\) holds S, not N"):
+    with pytest.raises(DecodeError, match=r"count \(count\) has type S, expected N"):
         spec.decode({"id": {"S": "1"}, "count": {"S": "5"}})
 
 
@@ -445,8 +445,8 @@ def test_an_old_item_without_a_step_is_refused() -> None:
         spec_of(Lost).decode({"id": {"S": "1"}})
 
 
-def test_a_step_that_stumbles_over_an_item_is_named() -> None:
-    with pytest.raises(DecodeError, match="step of Aged to schema 2 failed on an item: KeyError"):
+def test_an_upcaster_that_raises_is_named() -> None:
+    with pytest.raises(DecodeError, match="upcaster of Aged to schema 2 failed: KeyError"):
         spec_of(Aged).decode({"id": {"S": "1"}})
 
 

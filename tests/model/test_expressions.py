@@ -230,7 +230,7 @@ def test_the_initial_state_without_predecessors_cannot_be_moved_to() -> None:
 
         key = Key("{id}")
 
-    with pytest.raises(ExpressionError, match="begins"):
+    with pytest.raises(ExpressionError, match="initial state"):
         Trip.leg.to(OneWay.START)
 
 

@@ -55,7 +55,7 @@ def test_a_partition_by_day_whose_sort_key_has_the_same_time_is_found() -> None:
         of_date = Pattern("by-date", title="The visits of a date")
 
     assert findings(table, "coarse-partition") == ["Visit.of_day"]
-    with pytest.raises(MissingComponent, match=r"Visit.of_day needs starts_at\. Give"):
+    with pytest.raises(MissingComponent, match=r"Visit.of_day needs starts_at\. Pass"):
         Visit.of_day()
 
 

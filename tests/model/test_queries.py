@@ -123,7 +123,7 @@ def test_where_is_given_once() -> None:
 
 
 def test_arguments_with_a_gap_are_refused() -> None:
-    with pytest.raises(QueryError, match="room given without building"):
+    with pytest.raises(QueryError, match="room passed without building"):
         Book.placed(library_id="x", room="r")
 
 

@@ -21,7 +21,7 @@ from gateleg.model.errors import (
     ModelError,
     TemplateError,
 )
-from gateleg.model.keys.components import Component, IntegerComponent, TextComponent, quick_render
+from gateleg.model.keys.components import Component, IntegerComponent, TextComponent, compile_render
 from gateleg.model.keys.templates import HIGH, just_before, parse_template
 from gateleg.model.keys.text_keys import TextKey, build_text_key
 
@@ -125,7 +125,7 @@ def test_a_value_of_another_type_is_refused() -> None:
 
 def test_the_lead_ends_with_the_literal_before_the_missing_component() -> None:
     key = text_key("B#{building}#R#{room}", building=str, room=str)
-    assert key.lead({"building": "f34"}) == ("B#f34#R#", 1)
+    assert key.build_prefix({"building": "f34"}) == ("B#f34#R#", 1)
 
 
 def test_case_can_be_folded() -> None:
@@ -175,7 +175,7 @@ def test_an_enumeration_whose_value_holds_the_delimiter_is_refused() -> None:
     class Odd(Enum):
         HASH = "a#b"
 
-    with pytest.raises(TemplateError, match="holds a delimiter"):
+    with pytest.raises(TemplateError, match="contains a delimiter"):
         text_key("{a}#x", a=Odd)
 
 
@@ -267,4 +267,4 @@ def test_the_short_way_to_a_keys_text_is_no_other(component: Component, value: A
         except (ModelError, TypeError, ValueError) as error:
             return type(error), str(error)
 
-    assert outcome(quick_render(component)) == outcome(component.render)
+    assert outcome(compile_render(component)) == outcome(component.render)

@@ -111,7 +111,7 @@ def test_it_can_be_part_of_a_transaction(store: Store) -> None:
 
 def test_an_update_has_a_place_for_every_example() -> None:
     lamp = Lamp(name="desk", room="attic", version=1)
-    with pytest.raises(ValueError, match="no place for elsewhere"):
+    with pytest.raises(ValueError, match="does not contain the example of elsewhere"):
         prepare_patch(move(lamp, "hall"), {"elsewhere": {"S": "nowhere"}}, NOW)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import ModelError, spec_of
-from gateleg.model.codec.upcasters import asks_store, bring_up_steps
+from gateleg.model.codec.upcasters import upcast_steps, upcasting_needs_lookup
 from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.identities import Identity, identity
 from gateleg.store.operations.legacy_forms import with_present_key
@@ -29,7 +29,7 @@ E = TypeVar("E", bound=BaseModel)
 
 def needs_lookup(spec: Spec[Any], item: Item | None) -> bool:
     """Whether other items must be read before an item can be decoded."""
-    return bool(spec.lookups) and item is not None and asks_store(item, spec)
+    return bool(spec.lookups) and item is not None and upcasting_needs_lookup(item, spec)
 
 
 def brought_up(spec: Spec[Any], items: Sequence[Item], setup: Setup, asked: dict[Identity, Any]) -> Flow[list[Item | ModelError]]:
@@ -50,7 +50,7 @@ def brought_up(spec: Spec[Any], items: Sequence[Item], setup: Setup, asked: dict
 
     for number, item in enumerate(items):
         if needs_lookup(spec, item):
-            steps = bring_up_steps(item, spec)
+            steps = upcast_steps(item, spec)
             advance(number, steps, steps.__next__)
     while waiting:
         places = {number: _place(ref, setup) for number, (_, ref) in waiting.items()}
