@@ -57,7 +57,7 @@ def test_child_beyond_the_bound_is_not_created(library: Store) -> None:
     error = refused.value
     assert (error.attribute, error.bound, error.current) == ("open_loans", "le=3", library.get(ANNA))
     assert "Member(member='anna')" in error.message
-    assert "open_loans is at most 3" in error.message
+    assert "open_loans must be at most 3" in error.message
     assert library.find(Lending, lending_id="3") is None
     assert library.get(ANNA).open_loans == 3
 

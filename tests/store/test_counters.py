@@ -194,7 +194,9 @@ def test_checks_of_one_item_are_one_check(store: Store) -> None:
 
 
 def test_missing_parent_is_named(store: Store) -> None:
-    with pytest.raises(NotFound, match=r"There is no Shelf\(shelf='a'\) to count Shelf\.volumes in\. Create the Shelf first") as missing:
+    with pytest.raises(
+        NotFound, match=r"There is no Shelf\(shelf='a'\), so Shelf\.volumes cannot count\. Create the Shelf first"
+    ) as missing:
         store.create(volume(1))
     assert missing.value.public == "There is no Shelf(shelf='a')."
     with pytest.raises(TransactionCanceled) as caught:

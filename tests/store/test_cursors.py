@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.store import CursorRejected
-from gateleg.store.cursors import Position, Signer, question_of
+from gateleg.store.cursors import Position, Signer, request_digest
 
 SIGNER = Signer(b"secret")
 keys = st.none() | st.dictionaries(st.text(), st.fixed_dictionaries({"S": st.text()}), max_size=4)
@@ -60,5 +60,5 @@ def test_key_is_not_shown() -> None:
 
 
 def test_question_depends_on_what_is_asked_and_not_on_the_order_of_members() -> None:
-    assert question_of([{"a": 1, "b": 2}]) == question_of([{"b": 2, "a": 1}])
-    assert question_of([{"a": 1}]) != question_of([{"a": 2}])
+    assert request_digest([{"a": 1, "b": 2}]) == request_digest([{"b": 2, "a": 1}])
+    assert request_digest([{"a": 1}]) != request_digest([{"a": 2}])

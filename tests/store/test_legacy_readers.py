@@ -209,7 +209,7 @@ def test_deleting_all_that_a_pattern_finds_deletes_old_items_too(memory: Store) 
 
 def test_a_large_old_partition_is_read_in_parts(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only so many items are kept in memory; the rest is found by reading the partition again."""
-    monkeypatch.setattr(legacy_merge, "_KEPT", 2)
+    monkeypatch.setattr(legacy_merge, "_MAX_KEPT", 2)
     filled(memory)
     assert ids(memory.query(Document.newest, **PLACE)) == NEWEST
     assert ids(memory.query(Document.newest, newest_first=False, **PLACE)) == NEWEST[::-1]

@@ -71,7 +71,7 @@ def test_deletion_waits_until_the_table_is_gone() -> None:
 def test_waiting_ends() -> None:
     with pytest.raises(TimedOut, match="still not active"):
         play(create_tables(shelf).flow(quiet_setup()), described("CREATING"))
-    with pytest.raises(TimedOut, match="still there"):
+    with pytest.raises(TimedOut, match="still not deleted"):
         play(delete_tables(shelf).flow(quiet_setup()), described("DELETING"))
 
 

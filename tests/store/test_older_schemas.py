@@ -139,7 +139,7 @@ def test_an_item_that_cannot_be_brought_up_is_not_written(memory: Store) -> None
     memory.create_tables(people)
     broken = {"pk": {"S": "PERSON#a"}, "kind": {"S": "person"}, "ident": {"S": "a"}, "stage": {"S": "new"}}
     memory.transport.call("PutItem", {"TableName": "People", "Item": broken})
-    with pytest.raises(DecodeError, match="step of Person to schema 2 failed"):
+    with pytest.raises(DecodeError, match="upcaster of Person to schema 2 failed"):
         memory.patch(Person, Person.visits.set(1), ident="a")
     assert memory.transport.call("GetItem", {"TableName": "People", "Key": {"pk": {"S": "PERSON#a"}}})["Item"] == broken
 

@@ -115,7 +115,7 @@ def test_count_adds_up_all_pages() -> None:
 
 
 def test_argument_besides_a_query_is_refused() -> None:
-    with pytest.raises(TypeError, match="besides a query"):
+    with pytest.raises(TypeError, match="together with a query"):
         query(Note.in_book(book="b"), number=1)
 
 

@@ -35,7 +35,7 @@ def tables(memory: Store) -> Store:
 
 
 def test_an_instance_in_a_transaction_says_what_to_write(tables: Store) -> None:
-    with pytest.raises(NotAnOperation, match=r"given an instance of Note\. .*create\(item\)"):
+    with pytest.raises(NotAnOperation, match=r"not an instance of Note\. .*create\(item\)"):
         tables.transact(notes(1, "b"))  # type: ignore[arg-type]
 
 

@@ -240,7 +240,7 @@ async def _awaited_on(store: AsyncStore, call: Callable[[Any], Any]) -> Any:
 
 
 def test_a_component_that_is_called_like_an_option_is_given_by_position() -> None:
-    message = r"needs project. project= is an option of the store's verbs; give the component by position, as Shot.project == value"
+    message = r"needs project. Pass the component by position, as Shot.project == value, because project= is an option"
     with Store.embedded() as store:
         for call in (CALLS["get by keyword that is an option"], CALLS["query without a component"]):
             with pytest.raises(MissingComponent, match=message):
@@ -261,7 +261,7 @@ def test_a_scope_may_have_a_component_that_is_called_like_an_option() -> None:
 def test_conditions_that_cannot_be_a_key_are_refused() -> None:
     with pytest.raises(NotAKeyCondition, match="condition="):
         Shot.key(P == "a", L > 1)
-    with pytest.raises(UnknownArgument, match="given twice"):
+    with pytest.raises(UnknownArgument, match="passed twice"):
         Shot.key(P == "a", L == 1, L == 2)
     with pytest.raises(UnknownArgument, match=r"Quietly.name is not an attribute of Shot"):
         Shot.key(Quietly.name == "a")  # type: ignore[arg-type]

@@ -111,7 +111,7 @@ def test_condition_of_the_caller_fails_with_the_item(store: Store) -> None:
         store.put(note, condition=Note.stars > 3)
     with pytest.raises(ConditionFailed):
         store.delete(note, condition=Note.stars > 3)
-    with pytest.raises(ConditionFailed, match="There is no"):
+    with pytest.raises(ConditionFailed, match="does not exist"):
         store.put(Note(book="b", number=2), condition=Note.stars > 3)
 
 

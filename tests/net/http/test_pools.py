@@ -134,7 +134,7 @@ def test_deadline_bounds_each_step(make: Make) -> None:
 
 def test_nothing_is_sent_after_the_deadline(make: Make) -> None:
     with service() as play:
-        with pytest.raises(ResponseTimedOut, match="was over") as caught:
+        with pytest.raises(ResponseTimedOut, match="timed out") as caught:
             make(play.url).exchange(ASK, PATIENT, Deadline.after(0))
         assert not caught.value.sent
         assert play.requests == []

@@ -57,10 +57,10 @@ def test_a_refusal_has_its_code_its_message_and_the_rest() -> None:
     [
         (400, b'{"__type":"x#TransactionCanceledException","Message":"why"}', "", "TransactionCanceledException", "why"),
         (400, b"", "ThrottlingException:http://internal.amazon.com/", "ThrottlingException", ""),
-        (500, b"", "", "InternalServerError", "The answer has the status 500 and is not one of DynamoDB's."),
-        (503, b"<html>", "", "ServiceUnavailable", "The answer has the status 503 and is not one of DynamoDB's."),
-        (413, b"", "", "RequestEntityTooLarge", "The answer has the status 413 and is not one of DynamoDB's."),
-        (302, b"[]", "", "Http302", "The answer has the status 302 and is not one of DynamoDB's."),
+        (500, b"", "", "InternalServerError", "The answer has the status 500 and is not DynamoDB's."),
+        (503, b"<html>", "", "ServiceUnavailable", "The answer has the status 503 and is not DynamoDB's."),
+        (413, b"", "", "RequestEntityTooLarge", "The answer has the status 413 and is not DynamoDB's."),
+        (302, b"[]", "", "Http302", "The answer has the status 302 and is not DynamoDB's."),
     ],
 )
 def test_every_refusal_has_a_code(status: int, body: bytes, kind: str, code: str, message: str) -> None:

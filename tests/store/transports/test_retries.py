@@ -97,7 +97,7 @@ def test_a_condition_that_fails_at_once_is_a_refusal(desk: Desk) -> None:
 def test_a_condition_that_fails_after_a_lost_answer_is_not_believed(desk: Desk) -> None:
     call = desk.call()
     call.after(LOST)
-    with pytest.raises(Unreachable, match="perhaps because the first"):
+    with pytest.raises(Unreachable, match="possibly because the first"):
         call.after(refusal("ConditionalCheckFailedException"))
 
 

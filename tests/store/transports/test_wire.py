@@ -248,5 +248,5 @@ def test_amazon_is_the_service_unless_another_is_named() -> None:
 
 def test_a_service_without_a_region_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateleg.store.transports.http_protocol.region_of_chain", lambda profile: None)
-    with pytest.raises(ValueError, match="No region was given"):
+    with pytest.raises(ValueError, match="No region was passed"):
         ProtocolClient(Options())

@@ -1,7 +1,7 @@
-"""The engine in this process, for a program that has little else to do: answers come at once, without a thread between.
+"""A transport that runs small requests to an embedded engine on the event loop, without a thread.
 
-The usual asynchronous transport gives writes to threads, so that an event loop that serves many never waits for the disk. A worker of a
-queue has nothing to do until it is answered, and handing each small request to a thread and back costs more than the request itself.
+The normal async transport runs writes in threads, so that an event loop with many clients never waits for the disk. But a queue worker has
+nothing else to do while it waits, and switching to a thread and back for a small request takes longer than the request itself.
 """
 
 from __future__ import annotations
@@ -21,37 +21,36 @@ __all__ = ["InlineEmbeddedTransport"]
 
 _PLAIN = is_plain("inline")
 _SMALL = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
-#: The longest page of a query that is read without a thread.
+#: The largest page of a query that is read without a thread.
 _SHORT_PAGE = 100
 
 
 class InlineEmbeddedTransport:
-    """Small requests are answered at once, on the event loop; all others go the usual way.
+    """Runs small requests on the event loop, and all others through the `usual` transport.
 
-    `answer` is the same without awaiting, for any request, and `ready` in two steps; within `one_commit`, what they write becomes durable
-    together.
+    `answer` runs any request synchronously, and `ready` prepares one. Inside `one_commit`, their writes share one commit.
     """
 
     def __init__(self, usual: AsyncEmbeddedTransport) -> None:
         self.usual = usual
         self._direct = EmbeddedTransport(usual.engine)
-        #: whether this thread holds the write lock, for which a request on another thread would wait forever
+        #: whether this thread holds the write lock: a request in another thread would then wait for it forever
         self._in_commit = False
 
     def answer(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
-        """The engine's answer."""
+        """Execute a request in this thread."""
         return self._direct.call(operation, request) if statement is None else self._direct.ready(operation, request, statement)()
 
     def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
-        """`answer` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
+        """Prepare a request outside of `one_commit`, and return the function that executes it, which raises all errors."""
         return self._direct.ready(operation, request, statement)
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:
-        """Share one commit among the writes of this thread: nothing that is written inside counts before the end of the block.
+        """Commit all writes of this thread at the end of the block.
 
-        Others cannot write meanwhile. Each request is still carried out or refused by itself, and reads see what was committed before the
-        block. Raises `ServiceError` when the commit fails; then nothing was written.
+        Other threads and processes cannot write meanwhile. Each request still succeeds or fails by itself, and reads see the state before
+        the block. Raises `ServiceError` if the commit fails; nothing was written then.
         """
         try:
             group = self.usual.engine.begin_group()
@@ -71,12 +70,12 @@ class InlineEmbeddedTransport:
             raise _refusal(error) from None
 
     def changes(self) -> int:
-        """A number that is another one once another connection has written, be it of another process. It costs a few microseconds."""
+        """SQLite's `data_version`: changes whenever another connection, also of another process, commits. Takes a few microseconds."""
         row = self.usual.engine.database.row("PRAGMA data_version")
         return 0 if row is None else int(row[0])
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The engine's answer."""
+        """Execute a request, on the event loop if it is small."""
         small = operation in _SMALL or (operation == "Query" and request.get("Limit", _SHORT_PAGE + 1) <= _SHORT_PAGE)
         if self._in_commit or (small and not _PLAIN):
             return self.answer(operation, request)
