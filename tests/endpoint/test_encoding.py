@@ -129,8 +129,8 @@ def test_a_compressed_request_reaches_the_engine_in_plain(wire: Wire, fake: Fake
     ("body", "encoding", "why"),
     [
         (b"{}", "gzip", "incorrect header check"),
-        (gzip.compress(b"{}", mtime=0)[:-3], "gzip", "the compressed body is cut short"),
-        (zlib.compress(b"{}") + b"x", "deflate", "the body has more behind its end"),
+        (gzip.compress(b"{}", mtime=0)[:-3], "gzip", "the compressed body is truncated"),
+        (zlib.compress(b"{}") + b"x", "deflate", "the body has data after its end"),
         (b"{}", "br", "'br' is not gzip, deflate or identity"),
         (b"{}", "gzip, gzip", "'gzip, gzip' is not gzip, deflate or identity"),
     ],

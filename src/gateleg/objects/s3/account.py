@@ -27,7 +27,7 @@ class Bucket:
     region: str | None = None
 
     def address(self, region: str) -> Address:
-        """The address of the bucket: virtual-hosted at Amazon; path-style at other endpoints, and for names that certificates do not cover."""
+        """The address of the bucket: virtual-hosted at Amazon; path-style at other endpoints and for names without a certificate."""
         if self.endpoint is None and "." not in self.name:
             whole = amazon(region, "s3")
             return Address(f"{self.name}.{whole.host}", whole.port, whole.secure, "/")

@@ -39,9 +39,9 @@ _AT_ONCE = 1000
 class S3Objects(Verbs):
     """An object store in a bucket of Amazon S3, or of a compatible `endpoint`.
 
-    By default, botocore finds `credentials` and `region` as usual. `prefix` is added to all keys, invisibly to callers. Objects of more than
-    `part_size` bytes are sent in parts, up to `parallel` at once, so an upload keeps about that many parts in memory. `settings` are further
-    arguments of `botocore.config.Config`. `client` is a botocore client to use instead; URLs are then signed with `credentials`.
+    By default, botocore finds `credentials` and `region` as usual. `prefix` is added to all keys, invisibly to callers. Objects of more
+    than `part_size` bytes are sent in parts, up to `parallel` at once, so an upload keeps about that many parts in memory. `settings` are
+    further arguments of `botocore.config.Config`. `client` is a botocore client to use instead; URLs are then signed with `credentials`.
 
     The digest of an object is stored in its metadata, except for a stream of more than one part without `sha256`, whose digest is unknown.
     """
