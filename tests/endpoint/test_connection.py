@@ -1,4 +1,4 @@
-"""HTTP/1.1 by hand: what a client may send, and what it gets."""
+"""HTTP/1.1 at the level of bytes: requests and responses."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""What DynamoDB answers before it looks at the operation's parameters."""
+"""The errors that DynamoDB returns before it validates an operation's parameters."""
 
 import json
 import re

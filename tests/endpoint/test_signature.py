@@ -124,7 +124,7 @@ def test_a_signature_may_not_be_of_the_future() -> None:
 
 
 def changed(**claims: str) -> Request:
-    """A request of which a part of the `Authorization` header is another."""
+    """A request with a changed part of the `Authorization` header."""
     request = signed()
     header = request.headers[b"authorization"].decode()
     for name, value in claims.items():

@@ -1,4 +1,4 @@
-"""One test for each mistake in an attribute or a constraint that a declaration is refused for, and what their errors say."""
+"""One test for each mistake in the declaration of an attribute or constraint, and for its error."""
 
 from typing import Annotated, Any
 

@@ -73,7 +73,7 @@ class Node(Record):
 
 
 class Foreign(BaseModel):
-    """A model of somebody else, with aliases of its own."""
+    """A model of another library, with aliases."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -458,7 +458,7 @@ def test_a_step_beyond_the_schema_is_refused() -> None:
 
 
 class Later(Entity, table=Table("later", hash="id")):
-    """Its types are completed after the class."""
+    """A class whose types are defined after it."""
 
     id: Attr[str]
     other: Attr["DefinedLater | None"] = field(None)

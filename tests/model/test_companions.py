@@ -1,4 +1,4 @@
-"""Writes that go along with another: markers of unique values, and counters."""
+"""Companions of a write: markers of unique values, and counters."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Mistakes in declarations that would otherwise work in silence, each refused at import with the closest match."""
+"""Mistakes in declarations that would otherwise go unnoticed: each is an error at import that suggests the closest match."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -121,7 +121,7 @@ def test_options_of_tables_and_patterns_are_checked() -> None:
 
 
 class Opaque:
-    """Nothing that pydantic knows."""
+    """A type that pydantic does not support."""
 
 
 @pytest.mark.parametrize(

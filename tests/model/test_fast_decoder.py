@@ -1,4 +1,4 @@
-"""Reading past pydantic must be no different from reading through it."""
+"""The fast decoder has the same results as pydantic."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -75,7 +75,7 @@ wire_names = sorted({*(attribute.wire for attribute in spec_of(Person).attribute
 
 
 def outcome(read: Any, item: dict[str, Any]) -> Any:
-    """All that can be told of an instance, or why there is none."""
+    """Everything observable about a decoded instance, or the error."""
     try:
         found = read(item)
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""Records inside an item are read past pydantic, and no differently."""
+"""The fast decoder of nested records has the same results as pydantic."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -52,7 +52,7 @@ items = st.fixed_dictionaries(
 
 
 def told(value: Any) -> Any:
-    """All that can be told of an instance and of those inside it."""
+    """Everything observable about an instance and its nested instances."""
     if isinstance(value, BaseModel):
         inner = {name: told(content) for name, content in value.__dict__.items()}
         return type(value), inner, value.model_fields_set, value.__pydantic_extra__, value.__pydantic_private__

@@ -1,4 +1,4 @@
-"""One test for each mistake in a table, an index or a pattern that a declaration is refused for."""
+"""One test for each mistake in the declaration of a table, an index or a pattern."""
 
 from typing import Any
 

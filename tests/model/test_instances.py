@@ -1,4 +1,4 @@
-"""Instances made past pydantic are those that pydantic makes."""
+"""Instances constructed without pydantic equal those that pydantic constructs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""References that are compiled are those that validation makes."""
+"""References from the compiled builder equal those from validation."""
 
 from typing import Any
 

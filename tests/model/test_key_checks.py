@@ -1,4 +1,4 @@
-"""One test for each mistake in a key that a declaration is refused for; the message must name the way out."""
+"""One test for each mistake in the declaration of a key; the message must name the fix."""
 
 from datetime import datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""A plan that was kept must be the plan that would be made."""
+"""A cached plan equals the plan that would be computed."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -138,7 +138,7 @@ def tasks(draw: st.DrawFn, kind: type[Task]) -> Any:
 
 @st.composite
 def requests(draw: st.DrawFn, kind: type[Task]) -> Callable[[], Any]:
-    """A plan to be made, whenever and however often it is called."""
+    """A function that plans a request each time that it is called."""
     task: Any = draw(tasks(kind))
     actions = draw(st.lists(st.one_of(ACTIONS), min_size=0, max_size=3))
     condition = draw(st.none() | st.one_of(CONDITIONS))

@@ -1,4 +1,4 @@
-"""Models of an entity for HTTP routes: what a client may give and see."""
+"""Models of an entity for HTTP routes: bodies and responses."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ remarks = Table("RouteRemarks", hash="remark_id")
 
 
 class Status(States):
-    """Where a task stands."""
+    """The status of a task."""
 
     OPEN = state("open", to=["done"])
     DONE = state("done")
 
 
 class Task(Entity, table=tasks, case="camel"):
-    """A task of somebody."""
+    """A task with an owner."""
 
     task_id: Attr[UUID] = new_uuid()
     owner: Attr[str]
@@ -63,7 +63,7 @@ class Task(Entity, table=tasks, case="camel"):
 
 
 class Remark(Entity, table=remarks):
-    """Something that was said about a task."""
+    """A remark about a task."""
 
     remark_id: Attr[UUID] = new_uuid()
     task_id: Attr[UUID]
@@ -73,17 +73,17 @@ class Remark(Entity, table=remarks):
 
 
 class NewTask(InputModel[Task], exclude=["task_id", "owner"]):
-    """What a client sends to create a task."""
+    """The body that creates a task."""
 
     notify: bool = False
 
 
 class TaskChanges(PatchModel[Task], exclude=["owner"]):
-    """What a client sends to change a task."""
+    """The body that changes a task."""
 
 
 class TaskOut(OutputModel[Task]):
-    """What a client sees of a task."""
+    """The response for a task."""
 
 
 def test_input_has_what_a_client_may_give() -> None:
@@ -171,7 +171,7 @@ def test_model_of_something_else_is_refused() -> None:
 
 def test_attribute_that_pydantic_freezes_is_read_only() -> None:
     class Frozen(Entity, table=Table("RouteFrozen", hash="id")):
-        """With pydantic's own field."""
+        """An entity with pydantic's `Field`."""
 
         id: Attr[int]
         once: Attr[int] = Field(frozen=True)

@@ -1,4 +1,4 @@
-"""UUIDs whose order is the order of time."""
+"""Time-ordered UUIDs."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID

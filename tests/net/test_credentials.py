@@ -24,7 +24,7 @@ class Frozen(NamedTuple):
 
 
 class Session:
-    """As much of a botocore session as the chain uses."""
+    """The part of a botocore session that the chain uses."""
 
     def __init__(self) -> None:
         self.asked = 0

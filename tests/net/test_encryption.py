@@ -1,4 +1,4 @@
-"""Encryption at rest: what goes in comes out, with the same key and context only."""
+"""Encryption at rest: decryption returns the text, with the same key and context only."""
 
 import pytest
 from hypothesis import given

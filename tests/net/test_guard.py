@@ -1,4 +1,4 @@
-"""The guard: which addresses a host may connect to when somebody else has named them."""
+"""The guard: which user-supplied addresses a host may connect to."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""The arithmetic of signatures beside that of botocore and of `hmac`."""
+"""Signatures compared with those of botocore and of `hmac`."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""When a service says that it is asked for too much, and how long it wants to be left alone."""
+"""Throttling errors and `Retry-After` headers."""
 
 from email.utils import formatdate
 

@@ -1,4 +1,4 @@
-"""Signatures and tokens: only ours, only for their purpose, only for a time."""
+"""Signatures and tokens are valid only for their secret, purpose and time."""
 
 import pytest
 from hypothesis import given

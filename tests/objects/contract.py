@@ -1,4 +1,4 @@
-"""What every objects store does: the same tests for a folder, for a bucket in memory, and for real servers."""
+"""The contract of object stores: the same tests for a folder, for a bucket in memory, and for real servers."""
 
 import hashlib
 import io
@@ -21,7 +21,7 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 
 class ObjectsContract:
-    """A subclass has a fixture `objects`, and says what its server cannot do."""
+    """A subclass has a fixture `objects`, and declares what its server does not support."""
 
     #: whether "a" and "a/b" can both be keys, and whether segments may be empty
     any_key = True

@@ -1,4 +1,4 @@
-"""Archives are unpacked within bounds, and nowhere but in their folder."""
+"""Archives are unpacked within limits, and only into their folder."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""Values that are kept in their item while they are short, and as objects when they are long."""
+"""Values that are stored in their item if short, and as objects if long."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Content is told by its bytes."""
+"""Media types are detected by content."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""What errors advise: it fits what happened, and what the user has."""
+"""The fixes of errors: they fit what happened, and name what the user has."""
 
 import ast
 import importlib
@@ -24,7 +24,7 @@ ROOMS = ("model", "store", "jobs", "objects", "ai", "apps.delphi")
 
 
 def _without_advice() -> dict[str, set[str]]:
-    """By room, the errors that have no advice of their own: whoever raises them must give some."""
+    """By room, the error classes without a fix: code that raises them must pass one."""
     found: dict[str, set[str]] = {}
     for room in ROOMS:
         module = importlib.import_module(f"gateleg.{room}.errors")
@@ -50,7 +50,7 @@ def test_put_over_an_item_that_was_not_read_does_not_advise_put(store: Store) ->
     store.create(Draft(book="b", title="t"))
     with pytest.raises(AlreadyExists, match="never read: get the item") as caught:
         store.put(Draft(book="b", title="t"))
-    assert "use put" not in str(caught.value)
+    assert "with put or upsert" not in str(caught.value)
 
 
 async def test_closed_store_is_closed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Batches: chunks, order, repeats and what is left undone."""
+"""Batches: chunks, order, repeats and unprocessed items."""
 
 import random
 from typing import Any
@@ -17,7 +17,7 @@ from tests.store.notes import Draft, Note, Title, notes, shelf, titles
 
 
 def stored(request: Request) -> dict[str, Any]:
-    """Everything that was asked for is there, in reverse order."""
+    """A response with all requested items, in reverse order."""
     keys = request.payload["RequestItems"]["Notes"]["Keys"]
     items = [{**key, "book": {"S": "b"}, "number": {"N": str(int(key["sk"]["S"][5:]))}, "kind": {"S": "note"}} for key in keys]
     return {"Responses": {"Notes": items[::-1]}, "UnprocessedKeys": {}}

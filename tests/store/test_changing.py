@@ -1,4 +1,4 @@
-"""Changes that depend on what is there, and saving what changed."""
+"""`retrying`, `save` and `edit`: changes that depend on the stored item."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Counters and markers in one transaction: each item once."""
+"""Counters and markers in one transaction, with one entry for each item."""
 
 from typing import Any
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Bounds of attributes: refused by the database where an update would break them, and never in the way of a read."""
+"""Bounds of attributes: the database refuses updates that would break them; reads ignore them."""
 
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ books = Table("Books", hash="shelf", range="isbn")
 
 
 class Loans(Record):
-    """A record with a bound of its own."""
+    """A record with a bounded attribute."""
 
     open: Attr[int] = field(0, ge=0, le=3)
 
@@ -40,7 +40,7 @@ copies = Table("Copies", hash="shelf", range="isbn")
 
 
 class Copy(Entity, table=copies):
-    """A versioned one."""
+    """A copy, with a version."""
 
     shelf: Attr[str]
     isbn: Attr[str]

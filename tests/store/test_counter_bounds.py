@@ -1,4 +1,4 @@
-"""Upper bounds of counted attributes: the write of a child that would take the count beyond one is refused."""
+"""Upper bounds of counters: the write of a child that would exceed one is refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Counts of children in a parent: nobody writes them by hand, and no write loses another."""
+"""Counters: they change only with the children, and no concurrent change is lost."""
 
 import contextlib
 from typing import TYPE_CHECKING, Any
@@ -254,7 +254,7 @@ def test_orphans_of_an_earlier_parent_do_not_take_the_count_below_zero(store: St
 
 
 class Meanwhile:
-    """A transport that does something before its nth transaction is carried out."""
+    """A transport that calls a function before its nth transaction."""
 
     def __init__(self, store: Store, deeds: dict[int, Any]) -> None:
         self.inner = store.transport
@@ -321,7 +321,7 @@ _DEEDS = st.one_of(
 
 
 class World:
-    """Several writers of one shelf, each with the instances that it has read at some time."""
+    """Several concurrent writers of one shelf, each with instances that it read earlier."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -372,7 +372,7 @@ def test_count_is_the_number_of_children_after_any_writes(deeds: list[list[tuple
 
 
 def _attempt(world: World, deeds: list[tuple[str, int]]) -> None:
-    """Several writes in one transaction; whether it is refused does not matter."""
+    """Try several writes in one transaction, which may be refused."""
     with contextlib.suppress(TransactionCanceled, DuplicateTarget):
         world.store.transact([world.operation(*deed) for deed in deeds])
 

@@ -1,4 +1,4 @@
-"""Cursors: only ours, only for the same question."""
+"""Cursors are valid only for the store and query that made them."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The two drivers: the same verbs with the same answers, timeouts, other transports, closing."""
+"""The sync and async drivers: the same methods and results, timeouts, other transports, closing."""
 
 import inspect
 from typing import Any

@@ -1,4 +1,4 @@
-"""Errors: each kind says what, why and what to do, and gives nothing away."""
+"""Errors have a message, a reason and a fix, and reveal no data."""
 
 import inspect
 import pickle

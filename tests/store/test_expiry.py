@@ -1,4 +1,4 @@
-"""An item whose time is over is gone, also while the service has not deleted it yet."""
+"""An expired item counts as missing, even before the service deletes it."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 class Session(Entity, table=sessions):
-    """A session that ends."""
+    """A session that expires."""
 
     user: Attr[str]
     sid: Attr[str]
@@ -40,7 +40,7 @@ tokens = Table("Tokens", hash="user", range="sid")
 
 
 class Token(Entity, table=tokens):
-    """A token that may end."""
+    """A token that may expire."""
 
     user: Attr[str]
     sid: Attr[str]
@@ -62,7 +62,7 @@ REFS = [spec_of(Session).ref(entry) for entry in (ENDLESS, LIVE, DEAD, DEADER)]
 
 
 class Clock:
-    """A clock for the store; the service keeps its own."""
+    """A clock for the store, but not for the service."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -72,7 +72,7 @@ class Clock:
 
 
 def _with_clock(store: Any) -> Any:
-    """The store at a time of its own. TTL is not enabled in the service, so nothing is swept: as on DynamoDB, for some days."""
+    """The store with another clock. TTL is not enabled in the service, so expired items stay, as they may for days on DynamoDB."""
     return store._with(replace(store.setup, clock=Clock()))
 
 

@@ -1,4 +1,4 @@
-"""What was read is addressed by the key that it was read under, also when the model would write that key in another form."""
+"""An item is addressed by the key under which it was read, even if the model would write the key in another form."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -33,7 +33,7 @@ visits = Table("Visits", hash="pk", range="sk")
 
 
 class Visit(Entity, table=visits):
-    """A versioned one, with a template and a marker."""
+    """A visit with a version, a key template and a unique constraint."""
 
     user: Attr[UUID]
     at: Attr[datetime]

@@ -1,4 +1,4 @@
-"""Items under an older form of their key: every write brings them home first."""
+"""Items under legacy keys: every write first moves them to the current key."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ papers = Table("Papers", hash="pk", range="sk")
 
 
 class Paper(Entity, table=papers):
-    """A paper, which used to be keyed by its repository alone."""
+    """A paper, whose legacy key contained only its repository."""
 
     repository: Attr[str]
     collection: Attr[str]
@@ -149,7 +149,7 @@ def test_an_older_key_is_the_item_of_one_reference_only(library: Store) -> None:
 
 @pytest.mark.parametrize("operation", [get(REF), get(REF, project=[Paper.stars])])
 def test_an_item_that_is_moved_while_it_is_looked_for_is_found(operation: Any) -> None:
-    """It is not yet under its present key, then no more under the older one."""
+    """The first read misses it under the current key, the second one under the legacy key."""
     played = play(operation.flow(quiet_setup()), [{}, {}, {"Item": PRESENT}])
     assert [request.payload["Key"]["pk"]["S"] for request in played.requests] == ["r#c", "r", "r#c"]
     assert played.result

@@ -1,4 +1,4 @@
-"""Every reader gives the same for any mix of items under present and older keys as if all had been moved."""
+"""Every read has the same result for any mix of current and legacy keys as if all items had been moved."""
 
 from collections.abc import Callable
 from typing import Any
@@ -156,7 +156,7 @@ def test_pages_miss_nothing_and_double_nothing_among_equal_sort_keys(mixed: Stor
 
 
 def filled(store: Store) -> Store:
-    """A store with some items under present keys and some under older ones, in another order by date."""
+    """A store with some items under current keys and some under legacy keys, in another order by date."""
     prepared(store)
     for number, where in enumerate(MIX):
         one = document(number, (number * 7) % 10, note="x" if number % 2 else None)
@@ -208,7 +208,7 @@ def test_deleting_all_that_a_pattern_finds_deletes_old_items_too(memory: Store) 
 
 
 def test_a_large_old_partition_is_read_in_parts(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only so many items are kept in memory; the rest is found by reading the partition again."""
+    """A limited number of items is kept in memory; the rest is found by reading the partition again."""
     monkeypatch.setattr(legacy_merge, "_MAX_KEPT", 2)
     filled(memory)
     assert ids(memory.query(Document.newest, **PLACE)) == NEWEST
@@ -242,7 +242,7 @@ def test_decoding_without_a_store_says_what_is_needed() -> None:
 
 
 def racing(store: Store, moved: str) -> Played:
-    """A query during which another writer moves an item, right after the old partition was read."""
+    """A query during which another writer moves an item, right after the legacy partition was read."""
     done: list[bool] = []
 
     def answer(request: Any) -> Any:
@@ -306,7 +306,7 @@ letters = Table("Letters", hash="pk", range="sk")
 
 
 class Letter(Entity, table=letters):
-    """A letter, whose sort key used to have another form in the same partition, and before that another partition."""
+    """A letter with two legacy keys: one in the same partition, and an older one in another partition."""
 
     box: Attr[str]
     number: Attr[int]
@@ -332,7 +332,7 @@ cards = Table("Cards", hash="box", range="code")
 
 
 class Card(Entity, table=cards):
-    """A card, whose code had another form in the same place: nothing but its attributes tells the two apart."""
+    """A card whose legacy key has the same template as its current one: only its attributes distinguish them."""
 
     box: Attr[str]
     code: Attr[str]

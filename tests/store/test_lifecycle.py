@@ -1,4 +1,4 @@
-"""Tables: created, waited for, let expire, deleted."""
+"""Tables: create, wait, enable TTL, delete."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def test_states_of_tables_say_which_are_missing(memory: Store) -> None:
 
 
 def described(*states: str) -> Any:
-    """DescribeTable answers with these states in turn; a missing table for an empty one."""
+    """DescribeTable responses with these states in turn; an empty state is a missing table."""
     left = list(states)
 
     def answer(request: Request) -> Answer:

@@ -11,7 +11,7 @@ from tests.store.notes import Note, notes, shelf
 
 
 class Counting:
-    """A transport that counts what passes through it."""
+    """A transport that counts requests."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner

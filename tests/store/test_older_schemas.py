@@ -1,4 +1,4 @@
-"""Writes to items of an older schema: whatever a verb does, it does to the item as it is read.
+"""Writes to items of an older schema apply to the upcast item.
 
 The law: a verb on an item that is stored in an older schema has the result, the error and the effect that it has on the same item stored in
 the present one.
@@ -41,7 +41,7 @@ class Pet(Entity, table=people, tag="pet"):
 
 @upcaster(Person, to=2)
 def _join(item: Item) -> Item:
-    """Names were kept in two attributes, and what is done was called finished."""
+    """In the older schema, names were in two attributes, and the state `done` was called `finished`."""
     names = {"name": {"S": f"{item['first']['S']} {item['last']['S']}"}}
     stage = {"stage": {"S": "done" if item["stage"]["S"] == "finished" else item["stage"]["S"]}}
     return {wire: value for wire, value in item.items() if wire not in ("first", "last")} | names | stage
@@ -94,7 +94,7 @@ VERBS: dict[str, Callable[[Store], Any]] = {
 
 
 def outcome(verb: Callable[[Store], Any], prepare: Callable[[Store], None]) -> tuple[Any, Any, Any]:
-    """The result or the error of a verb, and what is there afterwards."""
+    """The result or error of an operation, and the stored item afterwards."""
     with Store.embedded() as store:
         store.create_tables(people)
         prepare(store)

@@ -17,7 +17,7 @@ from tests.store.notes import Note, notes, shelf
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[Store]:
-    """Forty notes, every third on the topic of whales; two more books beside it."""
+    """Forty notes, every third about whales, and two more books."""
     with Store.embedded(cursor_key=b"test") as store:
         store.create_tables(shelf)
         for book in ("a", "b", "c"):

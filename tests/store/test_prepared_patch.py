@@ -1,4 +1,4 @@
-"""Patches that are bound from a prepared update: the same requests as planned ones, and the same answers."""
+"""Prepared patches send the same requests and return the same results as planned ones."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

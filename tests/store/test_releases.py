@@ -1,4 +1,4 @@
-"""Two releases of a program on one table: each reads what the other wrote, and neither loses what it does not know.
+"""Two releases of a program share a table: each reads the items of the other, and keeps attributes that it does not know.
 
 `Before` and `After` are one entity in two releases. The later one has a new attribute, a new index and a new attribute inside a map, and
 keeps in two attributes what was one: for older items it has an upcaster, for older code it goes on writing the one.

@@ -1,4 +1,4 @@
-"""Scopes: what binds, and what is refused."""
+"""Scopes: what they restrict, and what they refuse."""
 
 import pytest
 

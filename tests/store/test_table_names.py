@@ -1,4 +1,4 @@
-"""Tables whose names in the account are given one by one, beside the prefix."""
+"""Deployed table names that are set one by one."""
 
 import pytest
 

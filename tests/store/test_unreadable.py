@@ -1,4 +1,4 @@
-"""One item that cannot be read does not take a list down, and is not lost without a word."""
+"""One unreadable item does not fail a list, and is reported."""
 
 import logging
 from typing import TYPE_CHECKING, Any

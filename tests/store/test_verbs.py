@@ -1,4 +1,4 @@
-"""The law of the verbs: on every kind of store, through every transport, a verb answers the same and fails the same."""
+"""Every method has the same results and errors on every kind of store and transport."""
 
 import asyncio
 import inspect
@@ -25,7 +25,7 @@ shots = Table("VerbShots", hash="PK", range="SK")
 
 
 class Shot(Entity, table=shots):
-    """An entity whose key is made of components that are called like options."""
+    """An entity whose key components have the names of options."""
 
     project: Attr[str]
     limit: Attr[int]
@@ -40,7 +40,7 @@ everything = Collection(Shot, title="All of a project")
 
 
 class Quiet:
-    """A hook that only watches."""
+    """A hook that does nothing."""
 
     def before(self, call: Any) -> None:
         """Nothing."""
@@ -153,7 +153,7 @@ def _seeds() -> list[Shot]:
 
 
 def _told(result: Any) -> Any:
-    """A result in a form that can be compared."""
+    """A result in a comparable form."""
     if isinstance(result, list) and result and isinstance(result[0], dict):
         # A scan answers in the order of hashes, and one in segments in any order.
         return sorted(result, key=str)
@@ -179,7 +179,7 @@ async def _async_outcome(call: Callable[[], Any]) -> Any:
 
 
 def _sync_stores(stack: ExitStack) -> dict[str, Callable[[], Store]]:
-    """The kinds of stores that are called, besides a plain one."""
+    """The kinds of sync stores, besides a plain one."""
     return {
         "hooked": lambda: Store.embedded(hooks=[Quiet()]),
         "scoped": lambda: Store.embedded().scope(project="a"),

@@ -1,4 +1,4 @@
-"""Writing one item: what the verbs demand, return and refuse."""
+"""Writing one item: requirements, results and errors."""
 
 from typing import Any
 
@@ -211,7 +211,7 @@ def test_a_refusal_after_a_conflict_is_explained() -> None:
 
 
 class Awaited(Scripted):
-    """The same, awaited."""
+    """The same for asyncio."""
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:  # type: ignore[override]
         return super().call(operation, request, timeout=timeout)

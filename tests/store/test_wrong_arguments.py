@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind, which type checkers refuse too, are explained where they are given."""
+"""Arguments of the wrong type, which type checkers report too, raise a clear error at the call."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Both type checkers accept what is right and refuse what is wrong, line by line."""
+"""Both type checkers accept correct code and report each wrong line."""
 
 import importlib
 import json

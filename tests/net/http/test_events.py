@@ -1,4 +1,4 @@
-"""Streams come out whole, however they were cut."""
+"""Streams are parsed correctly, however the bytes are split."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,4 @@
-"""The guarded client: connects to what was judged, judges every redirection, and ends in time and size."""
+"""The guarded client connects to checked addresses only, checks redirects, and enforces its limits."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from tests.net.http.faulty import service as playing
 
 
 class Names:
-    """A resolver whose answers change from one question to the next."""
+    """A resolver whose answers change from call to call."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""Connections: kept, found closed, broken, and never left with half a response."""
+"""Connections: kept alive, found closed, lost, and never reused in the middle of a response."""
 
 import asyncio
 import gc
@@ -174,7 +174,7 @@ def test_more_connections_than_are_kept_are_closed(make: Make) -> None:
 
 
 def test_service_waits_while_nobody_takes_what_it_sends() -> None:
-    """A stream that is not read must not fill the memory: the service is blocked as soon as all buffers are full."""
+    """A stream that is not read must not fill the memory: the connection stops receiving when the buffers are full."""
     total, sent, blocked = 64 * 1024 * 1024, 0, threading.Event()
 
     def serve(listener: socket.socket) -> None:

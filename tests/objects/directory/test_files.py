@@ -1,4 +1,4 @@
-"""How objects lie on the disk, and what happens to those that were damaged there."""
+"""The files of objects, and damaged files."""
 
 import os
 import threading

@@ -7,7 +7,7 @@ from tests.objects.keys import KEYS
 
 
 def key_of(path: tuple[str, ...]) -> str:
-    """The key that a path stands for."""
+    """The key of a path."""
     pieces = [parse_name(name) for name in path]
     assert None not in pieces
     return b"".join(piece[1] + (b"/" if piece[0] == "+" else b"") for piece in pieces if piece is not None).decode()

@@ -1,4 +1,4 @@
-"""Nothing outside the root is reached, whatever the key and whatever lies in the folder."""
+"""Nothing outside the root is accessed, whatever the key and the content of the folder."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What goes wrong between us and a bucket, and what is left of it."""
+"""Failed transfers to and from a bucket, and what they leave behind."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Collections of documents: seven access patterns, expiry, names that are unique, and documents from before there were collections."""
+"""Collections of documents: seven access patterns, expiry, unique names, and documents that are older than collections."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4

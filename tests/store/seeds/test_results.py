@@ -1,4 +1,4 @@
-"""Six tables of results by job: every question that the document asks."""
+"""Six tables of results by job: all access patterns of the document."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Music videos in a single table: the four access patterns, and what keeps the counters and indexes right."""
+"""Music videos in a single table: four access patterns, and consistent counters and indexes."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4

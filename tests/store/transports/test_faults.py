@@ -1,4 +1,4 @@
-"""Services that fail in every way, and what the wire transports make of it."""
+"""The HTTP transports with services that fail in every way."""
 
 import gzip
 from dataclasses import replace
@@ -191,7 +191,7 @@ def test_a_wrong_clock_is_put_right_by_the_answer(make: Make) -> None:
 
 
 class Turncoat:
-    """Credentials that are replaced when they have expired."""
+    """A source whose credentials change when they expire."""
 
     def __init__(self) -> None:
         self.expired = False

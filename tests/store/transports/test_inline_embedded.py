@@ -18,7 +18,7 @@ pots = Table("Pots", hash="pk", range="sk")
 
 
 class Pot(Entity, table=pots):
-    """Something to write."""
+    """An entity to write."""
 
     name: Attr[str]
     plants: Attr[int] = field(0)
@@ -28,7 +28,7 @@ class Pot(Entity, table=pots):
 
 
 class Threads:
-    """An engine that notes on which thread it was called."""
+    """An engine that records the thread of each call."""
 
     def __init__(self, engine: Any) -> None:
         self.engine, self.seen = engine, dict[str, int]()

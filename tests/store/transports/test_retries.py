@@ -16,7 +16,7 @@ UNSENT = ConnectionLost("unsent", sent=False)
 
 @dataclass
 class Desk:
-    """Calls on a clock that is moved by hand, without chance."""
+    """Calls with a manual clock and without randomness."""
 
     now: float = 0.0
     policy: Retries = field(init=False)

@@ -1,4 +1,4 @@
-"""Texts that no JSON can carry."""
+"""Text with lone surrogates, which JSON cannot represent."""
 
 from collections.abc import Callable
 from typing import Any

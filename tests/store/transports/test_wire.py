@@ -1,4 +1,4 @@
-"""Both wire transports against our endpoint, which checks every signature."""
+"""Both HTTP transports with an endpoint that verifies signatures."""
 
 import asyncio
 import contextlib

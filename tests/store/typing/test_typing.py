@@ -1,4 +1,4 @@
-"""Both type checkers know what the verbs take and give, line by line."""
+"""Both type checkers know the types of the store's methods, line by line."""
 
 from pathlib import Path
 
