@@ -64,7 +64,7 @@ def gone(number: int) -> bool:
         return True
 
 
-def test_each_process_sees_what_another_has_done(tmp_path: Path) -> None:
+def test_each_process_sees_the_writes_of_the_others(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, url):
         assert len(children(process.pid)) == 2
         for attempt, key in enumerate(("a", "b", "c")):

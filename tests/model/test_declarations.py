@@ -188,7 +188,7 @@ def test_a_field_of_a_key_part_is_an_expression() -> None:
     assert out.values == {":0": {"S": "acme"}}
 
 
-def test_a_field_of_a_key_part_that_is_stored_as_one_text_says_what_to_compare() -> None:
+def test_comparing_a_field_of_an_undenormalised_key_part_is_an_error_with_advice() -> None:
     with pytest.raises(AttributeError, match=r"Member.town is a field of Sealed.*Compare Member.home as a whole"):
         _ = Member.town  # type: ignore[attr-defined]
 
@@ -210,7 +210,7 @@ def test_an_action_of_another_entity_is_refused_with_advice() -> None:
         plan_update(member(), [Simple.name.set("x")], now=datetime.now(UTC))
 
 
-def test_a_text_that_a_key_part_can_never_be_does_not_overlap_with_it() -> None:
+def test_a_text_that_does_not_match_a_key_part_does_not_overlap_with_it() -> None:
     table = pair()
 
     class Branches(Entity, table=table):
@@ -225,7 +225,7 @@ def test_a_text_that_a_key_part_can_never_be_does_not_overlap_with_it() -> None:
     assert [spec.name for spec in table.specs] == ["Branches", "Lent"]
 
 
-def test_a_text_that_a_key_part_can_be_overlaps_with_it() -> None:
+def test_a_text_that_matches_a_key_part_overlaps_with_it() -> None:
     table = pair()
 
     class Branches(Entity, table=table):

@@ -28,7 +28,7 @@ from tests.model.sample_tables import pair, single
 
 
 @pytest.mark.parametrize("name", ["two words", "a/b", "", "x" * 256])
-def test_names_that_no_table_can_have(name: str) -> None:
+def test_invalid_table_names(name: str) -> None:
     with pytest.raises(BadName, match="letters, digits"):
         Table(name, hash="id")
     with pytest.raises(BadName):

@@ -132,7 +132,7 @@ def test_a_whole_key_and_a_longer_prefix_do_not_overlap() -> None:
     assert [spec.name for spec in table.specs] == ["First", "Second"]
 
 
-def test_a_longer_form_below_another_is_told_apart_by_its_tag() -> None:
+def test_a_longer_key_template_is_distinguished_by_its_tag() -> None:
     table = pair()
 
     class Team(Entity, table=table, tag="team"):
@@ -149,7 +149,7 @@ def test_a_longer_form_below_another_is_told_apart_by_its_tag() -> None:
     assert [spec.name for spec in table.specs] == ["Team", "Member"]
 
 
-def test_a_longer_form_below_another_needs_tags() -> None:
+def test_a_longer_key_template_needs_tags() -> None:
     table = Table("pairs", hash="PK", range="SK")
 
     class Team(Entity, table=table):
@@ -246,7 +246,7 @@ def test_a_key_that_is_not_text_number_or_binary(kind: Any) -> None:
         type("Bad", (Entity,), {"__annotations__": {"id": Attr[kind]}, "key": Key("{id}"), "__module__": __name__}, table=single())
 
 
-def test_numbers_and_times_are_keys_of_their_own_type() -> None:
+def test_numbers_and_times_keep_their_type_as_keys() -> None:
     class Measure(Entity, table=Table("t", hash="sensor", range="at", indexes=[GSI("g", hash="GP", range="GS")])):
         sensor: Attr[int]
         at: Attr[datetime]

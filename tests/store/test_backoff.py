@@ -9,7 +9,7 @@ from gateleg.store.transports import ServiceError
 from tests.store.doubles import play, quiet_setup, refusal
 
 
-def test_conflict_is_asked_again_with_the_same_request() -> None:
+def test_conflict_is_retried_with_the_same_request() -> None:
     request = Request("PutItem", {"TableName": "t"})
     played = play(retry_conflicts(request, quiet_setup()), [refusal("TransactionConflictException"), {"done": True}])
     assert played.result == {"done": True}
@@ -18,12 +18,12 @@ def test_conflict_is_asked_again_with_the_same_request() -> None:
     assert request.retries == 1
 
 
-def test_refusal_for_good_is_not_asked_again() -> None:
+def test_permanent_error_is_not_retried() -> None:
     with pytest.raises(ServiceError):
         play(retry_conflicts(Request("PutItem", {}), quiet_setup()), [refusal("ValidationException")])
 
 
-def test_conflicts_without_end_are_given_up() -> None:
+def test_endless_conflicts_are_an_error() -> None:
     asked: list[Request] = []
 
     def conflict(request: Request) -> ServiceError:
@@ -35,7 +35,7 @@ def test_conflicts_without_end_are_given_up() -> None:
     assert len(asked) == 4
 
 
-def test_cancelled_transaction_passes_only_when_no_reason_is_about_data() -> None:
+def test_canceled_transaction_is_transient_only_if_no_reason_depends_on_data() -> None:
     def canceled(*codes: str) -> ServiceError:
         return refusal("TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes])
 

@@ -85,7 +85,7 @@ def test_put_of_a_new_item_starts_at_zero(store: Store) -> None:
     assert store.get(Shelf, shelf="b").volumes == 0
 
 
-def test_put_drops_what_the_new_instance_does_not_have(store: Store) -> None:
+def test_put_removes_attributes_that_the_new_instance_lacks(store: Store) -> None:
     store.create(Shelf(shelf="a", room="east"))
     store.create(volume(1))
     assert store.put(Shelf(shelf="a")) == Shelf(shelf="a", volumes=1)
@@ -93,7 +93,7 @@ def test_put_drops_what_the_new_instance_does_not_have(store: Store) -> None:
     assert store.put(Shelf(shelf="a"), returning="none") is None
 
 
-def test_put_in_a_transaction_answers_with_the_count(store: Store) -> None:
+def test_put_in_a_transaction_returns_the_count(store: Store) -> None:
     old = store.create(Shelf(shelf="a"))
     store.create(volume(1))
     assert store.transact([put(old), create(volume(2))]) == [Shelf(shelf="a", volumes=2), volume(2)]
@@ -125,7 +125,7 @@ def test_upsert_of_a_parent_begins_and_keeps_the_count(store: Store) -> None:
     assert store.upsert(Shelf.key(shelf="a"), Shelf.room.set("west")).volumes == 1
 
 
-def test_batch_does_not_write_over_counts(memory: Store) -> None:
+def test_batch_does_not_overwrite_counts(memory: Store) -> None:
     memory.create_tables(shelves)
     with pytest.raises(NotBatchable, match=r"counted attributes of Shelf \(lent, volumes\)"):
         memory.batch_write([Shelf(shelf="a")])
@@ -168,7 +168,7 @@ def test_check_of_the_parent_is_made_by_the_move(store: Store) -> None:
     assert counts(store) == (2, 0)
 
 
-def test_condition_of_a_patched_parent_is_the_patch_s_reason(store: Store) -> None:
+def test_failed_condition_of_a_patched_parent_is_the_error_of_the_patch(store: Store) -> None:
     shelf = store.create(Shelf(shelf="a"))
     operations = [create(volume(1)), patch(shelf.key, Shelf.visits.add(1), condition=Shelf.volumes < 0)]
     with pytest.raises(TransactionCanceled) as caught:
@@ -291,7 +291,7 @@ def test_parent_that_comes_back_between_two_attempts_is_counted_down(memory: Sto
     assert counts(memory) == (0, 0)
 
 
-def test_attempts_of_one_transaction_have_tokens_of_their_own_that_repeat(memory: Store) -> None:
+def test_attempts_of_one_transaction_have_different_but_repeatable_tokens(memory: Store) -> None:
     memory.create_tables(shelves)
     shelf = memory.create(Shelf(shelf="a"))
     orphan = memory.create(volume(1))

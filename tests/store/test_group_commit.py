@@ -32,7 +32,7 @@ class Canceller:
         """Do nothing."""
 
 
-async def test_nobody_waits_for_ever_when_a_task_is_cancelled_while_the_commit_is_made(tmp_path: Path) -> None:
+async def test_no_task_waits_for_ever_when_another_is_cancelled_during_the_commit(tmp_path: Path) -> None:
     hook = Canceller()
     transport = InlineEmbeddedTransport(open_async_embedded(str(tmp_path)))
     async with AsyncStore(transport, hooks=[hook]) as store:

@@ -209,7 +209,7 @@ def kinds() -> Iterator[dict[str, Store]]:
 
 
 @pytest.mark.parametrize("verb", CALLS)
-async def test_a_verb_is_the_same_on_every_kind_of_store(verb: str, kinds: dict[str, Store], tmp_path: Path) -> None:
+async def test_a_method_is_the_same_on_every_kind_of_store(verb: str, kinds: dict[str, Store], tmp_path: Path) -> None:
     call = CALLS[verb]
     with Store.embedded() as store:
         expected = _asked_on(store, call)
@@ -239,7 +239,7 @@ async def _awaited_on(store: AsyncStore, call: Callable[[Any], Any]) -> Any:
     return outcome, [shot async for shot in store.query(Shot.of_project, P == "a")]
 
 
-def test_a_component_that_is_called_like_an_option_is_given_by_position() -> None:
+def test_a_component_with_the_name_of_an_option_is_passed_by_position() -> None:
     message = r"needs project. Pass the component by position, as Shot.project == value, because project= is an option"
     with Store.embedded() as store:
         for call in (CALLS["get by keyword that is an option"], CALLS["query without a component"]):
@@ -249,7 +249,7 @@ def test_a_component_that_is_called_like_an_option_is_given_by_position() -> Non
             store.find(Shot, P == "a")
 
 
-def test_a_scope_may_have_a_component_that_is_called_like_an_option() -> None:
+def test_a_scope_may_have_a_component_with_the_name_of_an_option() -> None:
     with Store.embedded() as store:
         store.create_tables(shots)
         store.create(Shot(project="a", limit=1))

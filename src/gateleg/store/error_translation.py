@@ -122,7 +122,7 @@ def _certain(expected: Expectation, item: Item, request: Request | None) -> Stor
         state = item.get(str(move.path[0]), {}).get("S")
         what = f"{name} cannot go from {state} to {move.target}."
         allowed = ", ".join(sorted(move.target.predecessors))
-        return IllegalTransition(what, why=f"It can only be reached from {allowed}.", current=current, failed=failed, request=request)
+        return IllegalTransition(what, why=f"Only {allowed} can move to {move.target}.", current=current, failed=failed, request=request)
     broken = [guard for guard in expected.guards if not guard.holds(item)]
     if broken:
         return beyond(broken[0], expected.ref, item, "update", request)

@@ -162,7 +162,7 @@ def test_the_ttl_attribute_and_number_key() -> None:
     assert {"AttributeName": "upload_date", "AttributeType": "N"} in documents.definition()["AttributeDefinitions"]
 
 
-def test_a_document_from_before_collections_is_read() -> None:
+def test_a_document_that_is_older_than_collections_is_read() -> None:
     old = {"pk": {"S": "repo-123"}, "document_id": {"S": "doc-789"}, "repository_id": {"S": "repo-123"}, "upload_date": {"N": "7"}}
     asked = upcast_steps(old, spec_of(Document))
     assert next(asked).key == {"repositoryId": {"S": "repo-123"}}

@@ -48,5 +48,5 @@ def test_a_name_that_is_read_is_the_one_that_is_written(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "", "secret", "=A", "=%41a%", "=%61", "=a.", "=%2f", "=é", "+a/b", "=" + "a" * 81, "=\n", "=a\n"])
-def test_names_of_others_are_not_read(name: str) -> None:
+def test_foreign_file_names_are_ignored(name: str) -> None:
     assert parse_name(name) is None
