@@ -119,7 +119,7 @@ def _sources(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> di
         for member, declared in attribute.part.__members__().items():
             if member in sources:
                 raise WireNameClash(
-                    f"{entity.__name__}.{member} is also a field of {attribute.part.__name__}.", fix="Leave it out: the key part stores it."
+                    f"{entity.__name__}.{member} is also a field of {attribute.part.__name__}.", fix="Remove it: the key part stores it."
                 )
             wire = case(member) if case else member
             sources[member] = Source(member, wire, attribute.name, member, declared.type, declared, shape_of(declared.type))

@@ -361,7 +361,7 @@ class ReadOnlyAttribute(ExpressionError):
     """An update writes an attribute that can only be set at creation, or that the model maintains."""
 
     code = "read-only"
-    fix = "Leave it out of the update."
+    fix = "Remove it from the update."
 
 
 class StateNeedsTransition(ExpressionError):

@@ -260,7 +260,7 @@ class LockHeld(StoreError):
 
 
 class LockLost(StoreError):
-    """The lock expired or was released, and may have a new holder."""
+    """The lock expired, and has a new holder."""
 
     code = "lock-lost"
     status = 409

@@ -121,7 +121,7 @@ def acquire(name: str, /, *, seconds: float, holder: str | None = None) -> Opera
 
 
 def renew(lock: Lock, /, *, seconds: float) -> Operation[Lock]:
-    """Extend a lock to a number of seconds from now. Raises `LockLost` if it was released or has a new holder."""
+    """Extend a lock to a number of seconds from now. Raises `LockLost` if it has a new holder."""
     return Renew(lock, seconds)
 
 

@@ -178,7 +178,7 @@ def create_tables(*tables: Table) -> Operation[list[str]]:
 def ensure_tables(*tables: Table) -> Operation[list[str]]:
     """Create the tables that do not exist, and wait until all are active. Returns the names of the created tables.
 
-    Existing tables are not changed, even if they differ from their declaration.
+    Existing tables are not changed, even if they differ from their declaration; only TTL is enabled if an entity has a TTL attribute.
     """
     return CreateTables(tables, ensure=True)
 

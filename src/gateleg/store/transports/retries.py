@@ -42,7 +42,7 @@ class CallAttempts:
     deadline: Deadline | None = None
     attempts: int = field(default=0, init=False)
     _delays: Iterator[float] = field(init=False)
-    _mended: set[str] = field(default_factory=set, init=False)
+    _corrected: set[str] = field(default_factory=set, init=False)
     #: whether an attempt without an answer may have been executed
     _doubtful: bool = field(default=False, init=False)
 
@@ -65,7 +65,7 @@ class CallAttempts:
 
     def _after_refusal(self, error: ServiceError, date: str | None) -> float:
         error.attempts = self.attempts
-        if self._mend(error, date):
+        if self._correct_cause(error, date):
             return 0.0
         if not is_throttled(error.code, error.status):
             if not may_pass(error.status):
@@ -85,13 +85,13 @@ class CallAttempts:
             raise final from None
         return delay
 
-    def _mend(self, error: ServiceError, date: str | None) -> bool:
+    def _correct_cause(self, error: ServiceError, date: str | None) -> bool:
         """Correct the clock or reload the credentials, if that may have caused the error; return whether to retry. Tries each once."""
-        if error.code in SKEWED and "clock" not in self._mended:
-            self._mended.add("clock")
+        if error.code in SKEWED and "clock" not in self._corrected:
+            self._corrected.add("clock")
             return self.clock.repair(date)
-        if error.code in EXPIRED and "credentials" not in self._mended:
-            self._mended.add("credentials")
+        if error.code in EXPIRED and "credentials" not in self._corrected:
+            self._corrected.add("credentials")
             before = self.source.current()
             self.source.expire()
             return self.source.current() != before
