@@ -1,18 +1,13 @@
 import asyncio
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gateleg.model import Attr, Entity, Key, Pattern, Table, field
-from gateleg.plain import is_plain
 from gateleg.store import AsyncStore, ConditionFailed, NotFound, create
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, open_async_embedded
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
-
-_SMALL = {"PutItem", "UpdateItem", "Query"}
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 pots = Table("Pots", hash="pk", range="sk")
 
@@ -27,40 +22,10 @@ class Pot(Entity, table=pots):
     every = Pattern(title="All pots")
 
 
-class Threads:
-    """An engine that records the thread of each call."""
-
-    def __init__(self, engine: Any) -> None:
-        self.engine, self.seen = engine, dict[str, int]()
-
-    def call(self, operation: str, request: dict[str, Any]) -> Any:
-        self.seen[operation] = threading.get_ident()
-        return self.engine.call(operation, request)
-
-
 async def opened(path: Path) -> AsyncStore:
-    store = AsyncStore(InlineEmbeddedTransport(open_async_embedded(str(path))))
+    store = AsyncStore(GroupCommitTransport(open_async_embedded(str(path))))
     await store.ensure_tables(pots)
     return store
-
-
-async def test_small_requests_stay_on_the_loop_and_large_ones_do_not(tmp_path: Path) -> None:
-    usual = open_async_embedded(str(tmp_path))
-    engine = usual.engine
-    threads = Threads(engine)
-    usual.engine = threads  # type: ignore[assignment]
-    store = AsyncStore(InlineEmbeddedTransport(usual))
-    await store.ensure_tables(pots)
-    pot = await store.create(Pot(name="a"))
-    await store.patch(pot, Pot.plants.add(1))
-    assert [found async for found in store.query(Pot.every(), limit=10)]
-    here = threading.get_ident()
-    inline = {name for name, thread in threads.seen.items() if thread == here}
-    assert inline.isdisjoint(_SMALL) if is_plain("inline") else inline >= _SMALL
-    assert [found async for found in store.query(Pot.every())]
-    assert threads.seen["Query"] != here
-    usual.engine = engine
-    await store.close()
 
 
 async def test_errors_are_those_of_the_store(tmp_path: Path) -> None:
@@ -71,7 +36,7 @@ async def test_errors_are_those_of_the_store(tmp_path: Path) -> None:
 
 async def test_writes_in_one_commit_become_visible_together(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store, await opened(tmp_path) as other:
-        assert isinstance(store.transport, InlineEmbeddedTransport)
+        assert isinstance(store.transport, GroupCommitTransport)
         with store.transport.one_commit():
             await store.create(Pot(name="a"))
             await store.create(Pot(name="b"))
@@ -82,7 +47,7 @@ async def test_writes_in_one_commit_become_visible_together(tmp_path: Path) -> N
 
 async def test_a_refused_write_does_not_affect_the_others_of_its_commit(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store:
-        assert isinstance(store.transport, InlineEmbeddedTransport)
+        assert isinstance(store.transport, GroupCommitTransport)
         with store.transport.one_commit():
             pot = await store.create(Pot(name="a"))
             with pytest.raises(ConditionFailed):
@@ -92,7 +57,7 @@ async def test_a_refused_write_does_not_affect_the_others_of_its_commit(tmp_path
 
 async def test_a_transaction_inside_of_one_commit_does_not_wait_for_it(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store:
-        assert isinstance(store.transport, InlineEmbeddedTransport)
+        assert isinstance(store.transport, GroupCommitTransport)
         with store.transport.one_commit():
             await asyncio.wait_for(store.transact([create(Pot(name="a")), create(Pot(name="b"))]), 10)
         assert len([found async for found in store.query(Pot.every())]) == 2
@@ -100,9 +65,9 @@ async def test_a_transaction_inside_of_one_commit_does_not_wait_for_it(tmp_path:
 
 async def test_nothing_is_written_when_the_block_fails(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store:
-        assert isinstance(store.transport, InlineEmbeddedTransport)
+        assert isinstance(store.transport, GroupCommitTransport)
 
-        async def fails(transport: InlineEmbeddedTransport) -> None:
+        async def fails(transport: GroupCommitTransport) -> None:
             with transport.one_commit():
                 await store.create(Pot(name="a"))
                 raise LookupError
@@ -115,11 +80,11 @@ async def test_nothing_is_written_when_the_block_fails(tmp_path: Path) -> None:
 
 async def test_a_commit_that_fails_is_an_error_of_the_service(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store:
-        assert isinstance(store.transport, InlineEmbeddedTransport)
+        assert isinstance(store.transport, GroupCommitTransport)
         usual = store.transport.usual
         assert isinstance(usual, AsyncEmbeddedTransport)
 
-        async def fails(transport: InlineEmbeddedTransport) -> None:
+        async def fails(transport: GroupCommitTransport) -> None:
             with transport.one_commit():
                 await store.create(Pot(name="a"))
                 # What SQLite does by itself when the disk is full.
@@ -133,7 +98,7 @@ async def test_a_commit_that_fails_is_an_error_of_the_service(tmp_path: Path) ->
 
 async def test_changes_shows_writes_of_other_processes(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store, await opened(tmp_path) as other:
-        assert isinstance(store.transport, InlineEmbeddedTransport)
+        assert isinstance(store.transport, GroupCommitTransport)
         before = store.transport.changes()
         assert await other.find(Pot, name="a") is None
         assert store.transport.changes() == before
@@ -144,7 +109,7 @@ async def test_changes_shows_writes_of_other_processes(tmp_path: Path) -> None:
 async def test_a_closed_engine_begins_no_commit(tmp_path: Path) -> None:
     store = await opened(tmp_path)
     transport = store.transport
-    assert isinstance(transport, InlineEmbeddedTransport)
+    assert isinstance(transport, GroupCommitTransport)
     await store.close()
     with pytest.raises(ServiceError), transport.one_commit():
         pass

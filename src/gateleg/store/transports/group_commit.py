@@ -1,8 +1,4 @@
-"""A transport that runs small requests to an embedded engine on the event loop, without a thread.
-
-The normal async transport runs writes in threads, so that an event loop with many clients never waits for the disk. But a queue worker has
-nothing else to do while it waits, and switching to a thread and back for a small request takes longer than the request itself.
-"""
+"""A transport to an embedded engine that can share one commit among several writes, for queue workers."""
 
 from __future__ import annotations
 
@@ -10,25 +6,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
-from gateleg.plain import is_plain
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-__all__ = ["InlineEmbeddedTransport"]
-
-_PLAIN = is_plain("inline")
-_SMALL = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
-#: The largest page of a query that is read without a thread.
-_SHORT_PAGE = 100
+__all__ = ["GroupCommitTransport"]
 
 
-class InlineEmbeddedTransport:
-    """Runs small requests on the event loop, and all others through the `usual` transport.
+class GroupCommitTransport:
+    """An `AsyncEmbeddedTransport` whose writes can share a commit.
 
-    `answer` runs any request synchronously, and `ready` prepares one. Inside `one_commit`, their writes share one commit.
+    `answer` executes a request in this thread, without awaiting, and `ready` prepares one. Inside `one_commit`, their writes share one commit.
     """
 
     def __init__(self, usual: AsyncEmbeddedTransport) -> None:
@@ -75,9 +65,8 @@ class InlineEmbeddedTransport:
         return 0 if row is None else int(row[0])
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """Execute a request, on the event loop if it is small."""
-        small = operation in _SMALL or (operation == "Query" and request.get("Limit", _SHORT_PAGE + 1) <= _SHORT_PAGE)
-        if self._in_commit or (small and not _PLAIN):
+        """Execute a request, in this thread inside `one_commit`."""
+        if self._in_commit:
             return self.answer(operation, request)
         return await self.usual.call(operation, request, timeout=timeout)
 
