@@ -18,7 +18,7 @@ __all__ = ["GroupCommitTransport"]
 class GroupCommitTransport:
     """An `AsyncEmbeddedTransport` whose writes can share a commit.
 
-    `answer` executes a request in this thread, without awaiting, and `ready` prepares one. Inside `one_commit`, their writes share one commit.
+    `answer` executes a request in this thread, without awaiting; `ready` prepares one. Inside `one_commit`, their writes share a commit.
     """
 
     def __init__(self, usual: AsyncEmbeddedTransport) -> None:
