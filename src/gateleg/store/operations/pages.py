@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from gateleg.store.cursors import Position, request_digest
 from gateleg.store.errors import BadLimit
-from gateleg.store.operations.operation import Operation
+from gateleg.store.operations.operation import Operation, check_limit
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
 from gateleg.store.operations.unreadable import ListReader
 
@@ -149,7 +149,7 @@ def page(
     Cursors are signed, and valid only for the same pattern and arguments; others raise `CursorRejected`. Patterns on a sharded index have
     no cursor to the previous page.
     """
-    if limit < 1:
+    if check_limit(limit) < 1:
         raise BadLimit(f"limit is {limit}.")
     reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return ReadPage(reading, limit, cursor, examine)

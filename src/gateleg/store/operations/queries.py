@@ -19,7 +19,7 @@ from gateleg.store.operations.entity_reads import current_items
 from gateleg.store.operations.legacy_forms import LegacyItem, with_current_key
 from gateleg.store.operations.legacy_merge import LegacyMerge
 from gateleg.store.operations.legacy_partitions import legacy_partitions
-from gateleg.store.operations.operation import Operation, Stream, by_position
+from gateleg.store.operations.operation import Operation, Stream, by_position, check_limit
 from gateleg.store.operations.reads import projected
 from gateleg.store.operations.shard_merge import Merge
 from gateleg.store.operations.unreadable import ListReader
@@ -306,7 +306,7 @@ def query(
     be decoded are reported to the store's `on_unreadable` and left out.
     """
     reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, projected(project or ()))
-    return QueryStream(reading, limit, page_size)
+    return QueryStream(reading, None if limit is None else check_limit(limit), page_size)
 
 
 def count(
@@ -317,4 +317,4 @@ def count(
     Expired items are not counted. If the pattern's index does not project the TTL attribute, each item is read from the table to find out:
     project the attribute, or count expired items too with `store.reading(expired=True).count(...)`.
     """
-    return Count(build_query(pattern, conditions, arguments), consistent, limit)
+    return Count(build_query(pattern, conditions, arguments), consistent, None if limit is None else check_limit(limit))
