@@ -292,6 +292,54 @@ def test_a_null_for_an_optional_attribute_is_none() -> None:
     assert thing.foreign.born_at is None
 
 
+class Label(Record):
+    text: str
+    colour: str | None
+
+
+class Parcel(Entity, table=Table("Parcels", hash="id", indexes=[GSI("by-driver", hash="driver_key")])):
+    """Optional attributes without a default, one of them in an index key."""
+
+    id: Attr[str]
+    note: Attr[str | None]
+    driver: Attr[str | None]
+    labels: Attr[list[Label]] = field(factory=list)
+
+    key = Key("{id}")
+    driver_key = Key("DRIVER#{driver}", index="by-driver")
+
+
+@pytest.mark.parametrize("note", [None, "fragile"])
+@pytest.mark.parametrize("driver", [None, "nina"])
+@pytest.mark.parametrize("colour", [None, "red"])
+@pytest.mark.parametrize("unknown", [{}, {"newer": {"S": "x"}}])
+def test_none_is_read_back_where_an_optional_attribute_has_no_default(
+    note: str | None, driver: str | None, colour: str | None, unknown: dict[str, Any]
+) -> None:
+    parcel = Parcel(id="1", note=note, driver=driver, labels=[Label(text="to", colour=colour)])
+    item = spec_of(Parcel).encode(parcel) | unknown
+    read = spec_of(Parcel).decode(item)
+    assert read == parcel
+    assert read.model_fields_set == parcel.model_fields_set
+    assert read.labels[0].model_fields_set == {"text", "colour"}
+    assert unknown_attributes(read) == unknown
+    assert spec_of(Parcel).encode(read) == item
+
+
+def test_an_optional_attribute_that_only_a_key_holds_is_read_from_it() -> None:
+    item = spec_of(Parcel).encode(Parcel(id="1", note=None, driver="nina"))
+    del item["driver"]
+    assert spec_of(Parcel).decode(item).driver == "nina"
+
+
+def test_unknown_attributes_of_a_record_survive_beside_an_absent_one() -> None:
+    item = spec_of(Parcel).encode(Parcel(id="1", note=None, driver=None, labels=[Label(text="to", colour=None)]))
+    item["labels"]["L"][0]["M"]["newer"] = {"S": "x"}
+    read = spec_of(Parcel).decode(item)
+    assert read.labels[0].colour is None
+    assert spec_of(Parcel).encode(read) == item
+
+
 def test_a_wrong_wire_type_is_named_as_it_was_found() -> None:
     with pytest.raises(DecodeError, match=r"count \(count\) has type S, expected N"):
         spec.decode({"id": {"S": "1"}, "count": {"S": "5"}})

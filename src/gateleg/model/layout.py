@@ -267,6 +267,12 @@ class EntityLayout(Generic[E]):
         return found
 
     @cached_property
+    def none_if_absent(self) -> frozenset[str]:
+        """The attributes without a default that are None in an item without them: optional ones that no key holds instead."""
+        keyed = {self.sources[name].attribute for plan in (self.key, *self.indexes.values()) for name in plan.names}
+        return frozenset(a.name for a in self.attributes.values() if a.needed and a.optional and a.name not in keyed)
+
+    @cached_property
     def derived_names(self) -> frozenset[str]:
         """The wire names of attributes that the model adds to the entity's: keys, tag, schema number, fields of key parts and others."""
         names = {entry.attribute for plan in (self.key, *self.indexes.values()) for entry in plan.derived}

@@ -204,7 +204,7 @@ def _decoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     if direct is not None:
         # `_form_check` fails for an item without one of these attributes, so the source after it can rely on them.
         texts = frozenset(entry.attribute for entry in spec.key.fields if entry.text is not None)
-        read = [*direct, *_form_check(spec, scope, VARIABLE, "remember(item, m); keep(item, m)", kept), remainder_source(spec, texts)]
+        read = [*direct, *_form_check(spec, scope, VARIABLE, "remember(item, m); keep(item, m)", kept), *remainder_source(spec, texts)]
     else:
         read = [*_validated_source(spec, scope), "d = m.__dict__", *_form_check(spec, scope, _VALUE, "remember(item, m)")]
     return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
@@ -254,6 +254,8 @@ def _validated_source(spec: EntityLayout[Any], scope: Scope) -> list[str]:
         if attribute not in needed:
             lines += [f"w = get({attribute.wire!r})"]
             lines += [f"if w is not None: d[{attribute.name!r}] = {attribute.shape.unpack('w', scope)}"]
+            if attribute.name in spec.none_if_absent:
+                lines += [f"else: d[{attribute.name!r}] = None"]
     return [*lines, "m = validate(d)", "if not known(item): keep(item, m)"]
 
 
@@ -289,9 +291,11 @@ class Reader(Generic[E]):
         """Decode an item attribute by attribute; raise `DecodeError` with all problems."""
         values, problems = self._values(item)
         missing = [a for a in self.spec.attributes.values() if a.needed and a.name not in values and not a.optional]
-        if missing:
+        absent = [a for a in self.spec.attributes.values() if a.needed and a.name not in values and a.optional]
+        if missing or absent:
             parsed = self._from_key(item)
             values |= {attribute.name: parsed[attribute.name] for attribute in missing if attribute.name in parsed}
+            values |= {attribute.name: parsed.get(attribute.name) for attribute in absent}
         problems += [f"{a.name} ({a.wire}) is missing" for a in missing if a.name not in values and not problems_name(problems, a)]
         if not problems:
             try:

@@ -90,6 +90,8 @@ class _Slot:
     shape: Shape
     #: whether decoding fails for an item without it
     needed: bool
+    #: whether it has no default, and is None in an item without it
+    absent_is_none: bool = False
 
 
 def direct_source(spec: EntityLayout[Any], scope: Scope, kept: Collection[str] = ()) -> list[str] | None:
@@ -102,7 +104,9 @@ def direct_source(spec: EntityLayout[Any], scope: Scope, kept: Collection[str] =
     schema, definitions = unwrap_schema(without_bounds(spec.entity.__pydantic_core_schema__))
     if not _is_plain(schema, spec.entity):
         return None
-    slots = {a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional) for a in spec.attributes.values()}
+    slots = {
+        a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional, a.name in spec.none_if_absent) for a in spec.attributes.values()
+    }
     scope.names |= {**_SETTERS, "new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "Odd": Odd}
     lines = _fields_source(schema, slots, definitions, scope, _SLOW, kept)
     return None if lines is None else [*lines, *_instance(slots, "entity")]
@@ -149,12 +153,14 @@ def _record(schema: Schema, shape: ModelShape, scope: Scope) -> str | None:
     for name, info in model.model_fields.items():
         declared = attr_type(info.annotation)
         wire = field_names(name, info, case_of(model))[0]
-        slots[name] = _Slot(name, wire, shape.shape_of(declared), info.is_required() and not read_annotation(declared).optional)
+        optional = read_annotation(declared).optional
+        slots[name] = _Slot(name, wire, shape.shape_of(declared), info.is_required() and not optional, info.is_required() and optional)
     lines = _fields_source(schema, slots, {}, scope, _ODD)
     if lines is None:
         return None
     name, kind = scope.bind(object(), f"read_{model.__name__}"), scope.bind(model, model.__name__)
-    lines = ["get = item.get", *lines, f"if len(item) != len(fields): {_ODD}", *_instance(slots, kind), "return m"]
+    set_to_none = [_set_to_none(slot.name) for slot in slots.values() if slot.absent_is_none]
+    lines = ["get = item.get", *lines, f"if len(item) != len(fields): {_ODD}", *set_to_none, *_instance(slots, kind), "return m"]
     source = "\n".join([f"def {name}(item):", *(f"  {line}" for line in lines)])
     exec(compile(source, f"<reader of {model.__name__}>", "exec"), scope.names)
     return name
@@ -277,7 +283,8 @@ def _statement(slot: _Slot, entry: _Field, v: str, read: list[str], slow: str, w
     found = "w" if w == "w" else f"{w} = w"
     if slot.needed:
         return [f"{found} = item[{slot.wire!r}]", *read]
-    absent = slow if entry.default is None else f"{v} = {entry.default}; fields.remove({slot.name!r})"
+    default = "None" if slot.absent_is_none else entry.default
+    absent = slow if default is None else f"{v} = {default}; fields.remove({slot.name!r})"
     return [f"{found} = get({slot.wire!r})", f"if w is None: {absent}", "else:", *(f"  {line}" for line in read)]
 
 
@@ -286,11 +293,20 @@ def _instance(fields: Iterable[str], kind: str) -> list[str]:
     return [f"m = new({kind})", f"set_values(m, {{{values}}})", "set_fields(m, fields)", "set_extra(m, None)", "set_private(m, None)"]
 
 
-def remainder_source(spec: EntityLayout[Any], present: frozenset[str]) -> str:
-    """A line that keeps attributes that the entity does not declare. `present` are derived attributes that the item certainly has.
+def _set_to_none(name: str) -> str:
+    """A line that counts a field without a default as set, although its None is stored as a missing attribute."""
+    return f"if {VARIABLE.format(name)} is None: fields.add({name!r})"
+
+
+def remainder_source(spec: EntityLayout[Any], present: frozenset[str]) -> list[str]:
+    """Lines that keep attributes that the entity does not declare. `present` are derived attributes that the item certainly has.
 
     It compares the number of attributes with the number of known ones, which is faster than looking up each name.
     """
+    return [_unknown_source(spec, present), *map(_set_to_none, sorted(spec.none_if_absent))]
+
+
+def _unknown_source(spec: EntityLayout[Any], present: frozenset[str]) -> str:
     derived = spec.derived_names - {attribute.wire for attribute in spec.attributes.values()}
     uncertain = sorted(derived - present)
     if len(uncertain) > _FEW:

@@ -131,13 +131,16 @@ class ModelCodec:
     def _compile(self) -> None:
         scope = Scope()
         scope.names |= {"keep": self._keep, "fail": self._fail}
-        packs, unpacks = [], []
+        packs, unpacks, absents = [], [], []
         for name, info in self.model.model_fields.items():
             declared = read_annotation(attr_type(info.annotation))
             on_wire, by = field_names(name, info, case_of(self.model))
             shape = self.shape_of(attr_type(info.annotation))
             packs.append(f"    v = d[{name!r}]\n    if v is not None: m[{on_wire!r}] = {shape.pack('v', scope)}")
             null = ' and "NULL" not in w' if declared.optional or declared.type is Any else ""
+            if info.is_required() and declared.optional:
+                # It was None when it was written.
+                absents.append(f"    d.setdefault({by!r}, None)")
             unpacks.append(f"    w = get({on_wire!r})\n    if w is not None{null}: d[{by!r}] = {shape.unpack('w', scope)}")
         source = "\n".join(
             [
@@ -151,7 +154,9 @@ class ModelCodec:
                 "def unpack(m):",
                 "    d, get = {}, m.get",
                 *unpacks,
-                "    return d if len(d) == len(m) else keep(m, d)",
+                "    others = len(d) != len(m)",
+                *absents,
+                "    return keep(m, d) if others else d",
             ]
         )
         exec(compile(source, f"<codec of {self.model.__name__}>", "exec"), scope.names)
