@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["one_blas_thread"]
 
-#: Modules that load a BLAS library of their own.
+#: Modules that load a BLAS library.
 _LOADERS = ("numpy", "scipy.linalg")
 _lock = threading.Lock()
 _users = 0
@@ -27,9 +27,9 @@ _limit: Any = None
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Within this context, linear algebra of the process uses one thread for each call, and so do OpenMP loops of this thread.
+    """Within this context, the process runs each linear algebra call, and this thread each OpenMP loop, on one thread.
 
-    BLAS has one limit for the whole process, so contexts of several threads share it: the first sets it, the last restores it.
+    BLAS has one limit for the whole process. Contexts in several threads share it: the first one sets it, the last one restores it.
     """
     controller = _controller(tuple(name for name in _LOADERS if name in sys.modules))
     if controller is None:
@@ -59,7 +59,7 @@ def _shared_limit(controller: Any) -> Iterator[None]:
 
 
 def _let_any_thread_change_the_limit() -> None:
-    """threadpoolctl 3.8 and later silently ignore all threads but the first one that changed the limit of OpenBLAS."""
+    """Since version 3.8, threadpoolctl silently ignores every thread except the first that changed the limit of OpenBLAS."""
     clear = getattr(import_module("threadpoolctl").OpenBLASController, "clear_controlling_thread", None)
     if clear is not None:
         clear(force=True)
@@ -67,7 +67,7 @@ def _let_any_thread_change_the_limit() -> None:
 
 @cache
 def _controller(loaded: tuple[str, ...]) -> Any:
-    """The controller of the libraries that these modules have loaded; finding them takes milliseconds. None without threadpoolctl."""
+    """The controller of the loaded BLAS libraries, cached because the search takes milliseconds; None without threadpoolctl."""
     try:
         return import_module("threadpoolctl").ThreadpoolController()
     except ModuleNotFoundError:

@@ -1,7 +1,7 @@
-"""The base of every error that Gateleg raises for its users.
+"""The base class of all errors that Gateleg raises for its users.
 
-Each error has a stable `code` (its place in docs/reference/errors.md), a `message` that says what happened, and a `fix`: what to do about
-it. `except GatelegError` catches them all; each room has a base of its own below it.
+Each error has a stable `code` (listed in docs/reference/errors.md), a `message` that says what happened, and a `fix` that says what to do.
+`except GatelegError` catches them all; each room derives its own base class from it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ __all__ = ["GatelegError"]
 
 
 class GatelegError(Exception):
-    """Something that Gateleg refuses, or could not do.
+    """The base class of all errors of Gateleg.
 
-    Subclasses set `code`, `fix` and `status`; `why` where the reason is always the same. A raised error may replace `why` and `fix` by
-    words about the case at hand. Errors can be pickled, whatever their constructors take.
+    Subclasses set `code`, `fix` and `status`, and `why` if the reason is always the same. A raised error may override `why` and `fix`.
+    All errors can be pickled.
     """
 
-    #: short and stable: what programs compare
+    #: a short, stable identifier that programs can compare
     code = "error"
-    #: the reason, where the message alone does not say it
+    #: the reason, if the message does not already give it
     why = ""
-    #: what to do about it; empty where each message says so itself
+    #: what to do about it; empty if the message already says it
     fix = ""
-    #: the HTTP status with which a host answers it
+    #: the HTTP status that a host answers with
     status = 500
-    #: what a host answers in place of `message`, where that repeats the words of another service; its log has the message
+    #: what a host answers instead of `message` when the message repeats text of another service; the host still logs the message
     public: str | None = None
 
     def __init__(self, message: str, *, why: str | None = None, fix: str | None = None) -> None:
@@ -35,13 +35,13 @@ class GatelegError(Exception):
             self.why = why
         if fix is not None:
             self.fix = fix
-        #: what programs may want to know besides; a host puts it into its answer
+        #: structured details for programs; a host includes them in its answer
         self.details: dict[str, Any] = {}
         super().__init__(f"{_sentences(message, self.why, self.fix)} [{self.code}]")
 
     @property
     def public_text(self) -> str:
-        """What happened and what to do, in one text for callers of a host: `public` or the message, then the fix."""
+        """The text that a host answers with: `public` or else the message, then the fix."""
         return _sentences(self.public or self.message, self.fix)
 
     @classmethod
@@ -51,11 +51,11 @@ class GatelegError(Exception):
         return error
 
     def __reduce__(self) -> Any:
-        """Errors cross process boundaries whole, whatever their constructors take."""
+        """Pickle the state rather than the constructor arguments, which differ between subclasses."""
         return type(self)._restore, (self.args, self.__dict__)
 
 
 def _sentences(*texts: str) -> str:
-    """The texts in one line. A text that another one follows ends with a full stop, if it has no other mark."""
+    """Join the texts into one line, with a full stop after each one but the last unless it already ends with punctuation."""
     *before, last = [text for text in texts if text] or [""]
     return " ".join([*(text if text.endswith((".", "!", "?", ":", ";")) else f"{text}." for text in before), last])

@@ -1,4 +1,4 @@
-"""Packages that only a part of Gateleg needs, by the extra that installs them, and what to say when one is missing. Imports no room."""
+"""Optional packages: which extra installs each, and the error to raise when one is missing. Imports no room."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gateleg import __version__
 
 __all__ = ["MissingPackage", "explained", "install_hint"]
 
-#: Package as it is imported, and the extra that holds it. What is not here comes with Gateleg itself.
+#: Import names of optional packages, and the extra that installs each.
 EXTRA_OF = {
     "apsw": "engine",
     "typer": "cli",
@@ -22,7 +22,7 @@ EXTRA_OF = {
 
 
 class MissingPackage(ModuleNotFoundError):
-    """A package that is not installed because its extra was not asked for. `name` is the package, `extra` what holds it."""
+    """An optional package is not installed. `name` is the package, `extra` the extra that installs it."""
 
     code = "missing-package"
 
@@ -35,7 +35,7 @@ class MissingPackage(ModuleNotFoundError):
 
 
 def install_hint(extra: str) -> str:
-    """How to install an extra, for somebody who has a checkout or a wheel."""
+    """How to install an extra, from a checkout or from a wheel."""
     return (
         f"Install the extra `{extra}`: `pip install '.[{extra}]'` in a checkout of Gateleg, "
         f"or `pip install './gateleg-{__version__}-py3-none-any.whl[{extra}]'` beside its wheel."
@@ -43,7 +43,7 @@ def install_hint(extra: str) -> str:
 
 
 def explained(error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """The error to raise for a module that was not found: one that names the extra, where an extra holds it."""
+    """The error to raise for a missing module: `MissingPackage` if an extra installs it, otherwise the error itself."""
     package = (error.name or "").partition(".")[0]
     if isinstance(error, MissingPackage) or package not in EXTRA_OF:
         return error

@@ -1,11 +1,11 @@
 """`GATELEG_PLAIN=1` turns every fast path off.
 
 A fast path is a second, faster implementation that gives the same result as the ordinary one: decoding without pydantic, or binding values
-to a cached plan. The module that has one calls `is_plain` when it is imported, and leaves the fast path out if the answer is yes. Answers
+to a cached plan. A module with a fast path calls `is_plain` when it is imported, and leaves the fast path out if it returns True. Results
 and stored data are the same either way: `make plain` runs the tests of the data layer and the queue without any fast path, and
 `bench/ablation.py` shows what each one gains.
 
-The variable is read when a process starts. `GATELEG_PLAIN=decoder,plans` turns off these two only; `FAST_PATHS` has the names.
+The variable is read when a process starts. `GATELEG_PLAIN=decoder,plans` turns off these two only; `FAST_PATHS` lists the names.
 """
 
 from __future__ import annotations
@@ -32,17 +32,20 @@ FAST_PATHS: Mapping[str, str] = {
 
 
 def read_plain(value: str) -> frozenset[str]:
-    """The fast paths that a value of the variable turns off: `1` means all, an empty value or `0` none, otherwise those that it names."""
-    given = value.strip()
-    if given in ("", "0"):
+    """The fast paths that a value of the variable turns off: all for `1`, none for an empty value or `0`, otherwise those that it lists.
+
+    Raises `ValueError` if it lists an unknown name.
+    """
+    value = value.strip()
+    if value in ("", "0"):
         return frozenset()
-    if given == "1":
+    if value == "1":
         return frozenset(FAST_PATHS)
-    names = frozenset(name.strip() for name in given.split(","))
+    names = frozenset(name.strip() for name in value.split(","))
     unknown = sorted(names - FAST_PATHS.keys())
     if unknown:
         raise ValueError(
-            f"{VARIABLE} names {', '.join(unknown)}, which is not a fast path. Set it to 1, or to some of {', '.join(FAST_PATHS)}."
+            f"{VARIABLE} contains {', '.join(unknown)}, which is not a fast path. Set it to 1, or to some of {', '.join(FAST_PATHS)}."
         )
     return names
 
@@ -51,7 +54,7 @@ _OFF = read_plain(os.environ.get(VARIABLE, ""))
 
 
 def is_plain(name: str) -> bool:
-    """Whether a fast path is turned off in this process."""
+    """Whether a fast path (a name in `FAST_PATHS`) is turned off in this process."""
     if name not in FAST_PATHS:
         raise ValueError(f"{name!r} is not in FAST_PATHS.")
     return name in _OFF

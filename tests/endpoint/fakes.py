@@ -1,4 +1,4 @@
-"""An engine that remembers what it was asked, and a client that speaks HTTP by hand."""
+"""A fake engine that records calls, and a client that writes raw HTTP."""
 
 import socket
 import threading
@@ -94,7 +94,7 @@ def message(
 
 
 class Wire:
-    """A connection to a server on which every byte is ours."""
+    """A raw connection to a server, for which tests write every byte."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -137,7 +137,7 @@ class Wire:
         return body
 
     def at_end(self) -> bool:
-        """Whether the server has closed the connection and nothing more is to be read."""
+        """Whether the server has closed the connection and all data was read."""
         try:
             return self._file.read(1) == b""
         except ConnectionResetError:

@@ -93,7 +93,7 @@ def test_boto3_lists_and_deletes_tables(songs: Any) -> None:
     assert client.list_tables()["TableNames"] == []
 
 
-def test_boto3_is_told_the_request_id(songs: Any) -> None:
+def test_boto3_gets_the_request_id(songs: Any) -> None:
     metadata = songs.get_item(Key={"artist": "a", "title": "b"})["ResponseMetadata"]
     assert len(metadata["RequestId"]) == 52
     assert metadata["RetryAttempts"] == 0

@@ -54,7 +54,7 @@ def test_a_failed_commit_fails_all_writes_of_its_group(durability: str) -> None:
         assert wire.ask(headers=PUT).status == 200
 
 
-def test_a_commit_that_breaks_says_nothing_of_why(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_internal_error_in_a_commit_reveals_no_details(caplog: pytest.LogCaptureFixture) -> None:
     fake = FakeEngine(commit_error=OSError("a secret detail"))
     with serve_in_thread(fake) as url, Wire(url) as wire:
         assert b"secret" not in wire.ask(headers=PUT).body

@@ -1,4 +1,4 @@
-"""HTTP/1.1 by hand: what a client may send, and what it gets."""
+"""HTTP/1.1 at the level of bytes: requests and responses."""
 
 import contextlib
 
@@ -76,7 +76,7 @@ def test_http_1_0_may_ask_to_be_kept_alive(wire: Wire) -> None:
         assert wire.receive().headers["connection"] == "keep-alive"
 
 
-def test_a_client_that_asks_before_it_sends_is_told_to_go_on(wire: Wire, fake: FakeEngine) -> None:
+def test_expect_100_continue_is_answered(wire: Wire, fake: FakeEngine) -> None:
     whole = message(b'{"a":1}', {"Expect": "100-continue"})
     wire.send(whole[:-7])
     assert wire.receive().status == 100
@@ -85,7 +85,7 @@ def test_a_client_that_asks_before_it_sends_is_told_to_go_on(wire: Wire, fake: F
     assert fake.calls[0][1] == b'{"a":1}'
 
 
-def test_a_client_that_asks_to_send_too_much_is_refused(wire: Wire) -> None:
+def test_expect_100_continue_is_refused_for_too_large_a_body(wire: Wire) -> None:
     wire.send(message(b"", {"Expect": "100-continue", "Content-Length": str(17 * MB)}))
     assert wire.receive().status == 413
 
@@ -152,7 +152,7 @@ def test_a_larger_chunked_body_is_refused_while_it_is_sent(wire: Wire, fake: Fak
         b"POST / HTTP/1.1\r\nx: \x00\r\n\r\n",
     ],
 )
-def test_what_is_not_http_is_refused_and_closed(wire: Wire, junk: bytes) -> None:
+def test_invalid_http_is_refused_and_the_connection_closed(wire: Wire, junk: bytes) -> None:
     wire.send(junk)
     assert wire.receive().status == 400
     assert wire.at_end()
@@ -197,7 +197,7 @@ def test_a_client_that_closes_its_half_still_gets_its_answer(wire: Wire) -> None
     assert wire.at_end()
 
 
-def test_a_write_whose_client_has_gone_is_done_all_the_same() -> None:
+def test_a_write_continues_after_its_client_disconnects() -> None:
     fake = FakeEngine(durability="full")
     fake.commit_allowed.clear()
     with serve_in_thread(fake) as url:
@@ -221,7 +221,7 @@ def test_a_slow_reader_does_not_fill_the_servers_memory() -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST / HT", message()[:-1], message() + b"POST"])
-def test_a_client_that_does_not_go_on_is_dropped(fake: FakeEngine, sent: bytes) -> None:
+def test_a_client_that_stops_sending_is_disconnected(fake: FakeEngine, sent: bytes) -> None:
     limits = Limits(idle=0.0, head_time=0.0, body_time=0.0)
     with serve_in_thread(fake, EndpointOptions(limits=limits)) as url, Wire(url) as wire:
         wire.send(sent)

@@ -1,4 +1,4 @@
-"""A server that is killed has kept every write that it answered."""
+"""A killed server has kept every write that it answered."""
 
 import os
 import random

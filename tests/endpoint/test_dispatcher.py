@@ -1,4 +1,4 @@
-"""What DynamoDB answers before it looks at the operation's parameters."""
+"""The errors that DynamoDB returns before it validates an operation's parameters."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def test_every_answer_has_a_request_id_a_date_and_a_checksum(wire: Wire) -> None
     assert re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT", first.headers["date"])
 
 
-def test_streams_have_a_target_of_their_own(wire: Wire, fake: FakeEngine) -> None:
+def test_streams_have_a_separate_target(wire: Wire, fake: FakeEngine) -> None:
     assert wire.ask(headers={"X-Amz-Target": "DynamoDBStreams_20120810.GetRecords"}).status == 200
     assert fake.calls[0][0] == "GetRecords"
 

@@ -1,4 +1,4 @@
-"""Nothing that a client sends makes the server fail, hang or show its insides."""
+"""No input makes the server fail, hang or reveal internals."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ def live() -> Iterator[str]:
 
 
 def check(response: Response) -> None:
-    """An answer that DynamoDB could give."""
+    """Check that a response is one that DynamoDB could send."""
     assert 200 <= response.status < 500, response.body
     assert b"Traceback" not in response.body
     if response.status == 400 and response.body:

@@ -58,7 +58,7 @@ def test_a_page_of_this_machine_may_read_answers(wire: Wire, origin: str) -> Non
     assert not {"access-control-max-age", "access-control-allow-methods"} & headers.keys()
 
 
-def test_a_preflight_gets_what_it_asks_for(wire: Wire) -> None:
+def test_a_preflight_request_gets_all_that_it_requests(wire: Wire) -> None:
     asked = {"Origin": "http://localhost:1", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "a, b"}
     response = wire.ask(b"", asked, method="OPTIONS")
     assert (response.status, response.body) == (200, b"")
@@ -68,12 +68,12 @@ def test_a_preflight_gets_what_it_asks_for(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1:8000", "[::1]:8000", "tables.localhost", "127.1.2.3"])
-def test_a_name_of_this_machine_may_be_called(wire: Wire, host: str) -> None:
+def test_local_host_names_are_accepted(wire: Wire, host: str) -> None:
     assert wire.ask(headers={"Host": host}).status == 200
 
 
 @pytest.mark.parametrize("host", ["example.com", "example.com:8000", "localhost.example.com", "10.0.0.1", "[2001:db8::1]:80", "", "["])
-def test_another_name_is_refused_since_it_may_have_been_made_to_lead_here(wire: Wire, fake: FakeEngine, host: str) -> None:
+def test_other_host_names_are_refused_because_of_dns_rebinding(wire: Wire, fake: FakeEngine, host: str) -> None:
     assert refused(wire.ask(headers={"Host": host}))
     assert fake.calls == []
 
@@ -91,7 +91,7 @@ def test_the_host_of_an_allowed_origin_may_be_called(allowing: Wire) -> None:
     assert refused(allowing.ask(headers={"Host": "other.test"}))
 
 
-def test_where_requests_are_signed_any_origin_and_host_may_ask(signing: Wire) -> None:
+def test_with_signatures_any_origin_and_host_is_accepted(signing: Wire) -> None:
     response = signing.ask(headers={"Origin": "http://example.com", "Host": "db.example.com"})
     assert response.status == 400
     assert response.headers["access-control-allow-origin"] == "*"
@@ -100,6 +100,6 @@ def test_where_requests_are_signed_any_origin_and_host_may_ask(signing: Wire) ->
 @pytest.mark.parametrize(
     "origin", ["example.com", "https://", "https://example.com/path", "*", "http://a:b", "http://\u00e4.de", "http://u@a.de"]
 )
-def test_what_is_to_be_allowed_must_be_an_origin(origin: str) -> None:
+def test_an_allowed_origin_must_be_valid(origin: str) -> None:
     with pytest.raises(BadOrigin, match="is not an origin"):
         EndpointOptions(allow_origins=(origin,))

@@ -1,4 +1,4 @@
-"""Clients from outside this environment, each in a folder of its own: the JavaScript SDK, the AWS command line, pydynox."""
+"""Clients that are installed into separate folders: the JavaScript SDK, the AWS command line, pydynox."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def url(tmp_path: Path) -> Iterator[str]:
 
 
 def environment() -> dict[str, str]:
-    """What a client needs to sign its requests, and none of the user's own settings."""
+    """Environment variables with credentials, without the user's AWS settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     aws = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1"}
     return {**kept, **aws, "AWS_CONFIG_FILE": os.devnull, "AWS_PAGER": ""}
@@ -38,7 +38,7 @@ def run(command: list[str], folder: Path) -> str:
 
 
 def installed(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment that has a package from the registry."""
+    """A new environment with a package from the registry."""
     folder = tmp_path_factory.mktemp(name)
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     done = subprocess.run([folder / "bin" / "pip", "install", "-q", name], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Several processes that serve one port."""
+"""Several processes on one port."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ def serving(path: Path, *more: str) -> Iterator[tuple[Process, str]]:
 
 
 def waited(done: Callable[[], bool]) -> bool:
-    """Whether something became so within a minute."""
+    """Whether a condition becomes true within a minute."""
     deadline = time.monotonic() + 60
     while not done():
         if time.monotonic() > deadline:
@@ -48,7 +48,7 @@ def waited(done: Callable[[], bool]) -> bool:
 
 
 def call(url: str, operation: str, **request: Any) -> dict[str, Any]:
-    """One request on a connection of its own, which the system gives to either process."""
+    """Send a request on a new connection, which the system assigns to either process."""
     caller = Caller(url)
     try:
         return caller.call(operation, request)
@@ -57,14 +57,14 @@ def call(url: str, operation: str, **request: Any) -> dict[str, Any]:
 
 
 def gone(number: int) -> bool:
-    """Whether a process has ended, or is only waited for."""
+    """Whether a process has ended (or is a zombie)."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
 
 
-def test_each_process_sees_what_another_has_done(tmp_path: Path) -> None:
+def test_each_process_sees_the_writes_of_the_others(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, url):
         assert len(children(process.pid)) == 2
         for attempt, key in enumerate(("a", "b", "c")):

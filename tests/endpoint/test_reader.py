@@ -50,7 +50,7 @@ def test_header_names_are_lower_case_and_repeated_values_joined() -> None:
     assert request.accepts == b"gzip"
 
 
-def test_the_phase_tells_what_is_missing() -> None:
+def test_the_phase_shows_the_part_that_is_being_read() -> None:
     reader = RequestReader(LIMITS)
     request = message(b"{}")
     phases = []

@@ -27,7 +27,7 @@ def test_other_addresses_need_credentials(host: str) -> None:
     EndpointOptions(host=host, credentials={"key": "secret"})
 
 
-async def test_a_server_can_be_used_in_a_loop_of_ones_own(fake: FakeEngine) -> None:
+async def test_a_server_can_be_used_in_an_existing_loop(fake: FakeEngine) -> None:
     async with Server(fake) as server, httpx.AsyncClient() as client:
         response = await client.post(server.url, content=b"{}", headers=HEADERS)
         assert response.json() == {"Item": {}}

@@ -91,7 +91,7 @@ def test_an_unknown_key_is_refused() -> None:
     assert refusal(signed(key="nobody")) == ("UnrecognizedClientException", "The security token included in the request is invalid.")
 
 
-def test_the_parts_of_the_header_may_be_apart_by_commas_alone() -> None:
+def test_the_parts_of_the_header_may_be_separated_by_commas_only() -> None:
     request = signed()
     first, _, rest = request.headers[b"authorization"].partition(b" ")
     request.headers[b"authorization"] = first + b" " + rest.replace(b" ", b"")
@@ -116,7 +116,7 @@ def test_a_signature_expires() -> None:
     )
 
 
-def test_a_signature_may_not_be_of_the_future() -> None:
+def test_a_signature_from_the_future_is_refused() -> None:
     request = signed()
     stamp = request.headers[b"x-amz-date"].decode()
     now = datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC) - timedelta(minutes=16)
@@ -124,7 +124,7 @@ def test_a_signature_may_not_be_of_the_future() -> None:
 
 
 def changed(**claims: str) -> Request:
-    """A request of which a part of the `Authorization` header is another."""
+    """A request with a changed part of the `Authorization` header."""
     request = signed()
     header = request.headers[b"authorization"].decode()
     for name, value in claims.items():
@@ -232,7 +232,7 @@ def send(wire: Wire, request: Request) -> tuple[int, bytes]:
     return response.status, response.body
 
 
-def test_a_server_with_credentials_serves_those_who_have_them(guarded: Wire, fake: FakeEngine) -> None:
+def test_a_server_with_credentials_accepts_them(guarded: Wire, fake: FakeEngine) -> None:
     assert send(guarded, signed(b'{"a":1}'))[0] == 200
     assert fake.calls == [("ListTables", b'{"a":1}', namespace_of(KEY, "eu-west-1"))]
 

@@ -1,4 +1,4 @@
-"""What a planned write says, in a form that tests compare."""
+"""Planned writes in a form that tests can compare."""
 
 from datetime import UTC, datetime
 from typing import Any

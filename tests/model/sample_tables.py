@@ -1,4 +1,4 @@
-"""Tables and states that declarations in the tests stand on."""
+"""Tables and states for declarations in tests."""
 
 from gateleg.model import (
     GSI,

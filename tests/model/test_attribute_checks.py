@@ -1,4 +1,4 @@
-"""One test for each mistake in an attribute or a constraint that a declaration is refused for, and what their errors say."""
+"""One test for each mistake in the declaration of an attribute or constraint, and for its error."""
 
 from typing import Annotated, Any
 
@@ -94,7 +94,7 @@ def test_two_ttl_attributes_in_one_table() -> None:
             key = Key("B#{id}", "X")
 
 
-def test_a_ttl_that_is_no_datetime() -> None:
+def test_a_ttl_that_is_not_a_datetime() -> None:
     with pytest.raises(BadMark, match=r"Attr\[TTL"):
 
         class _(Entity, table=single()):
@@ -131,7 +131,7 @@ def test_a_unique_constraint_in_a_table_with_number_keys() -> None:
             once = Unique("name")
 
 
-def test_a_counter_whose_parent_the_child_cannot_name() -> None:
+def test_a_counter_whose_child_lacks_the_parents_key_attributes() -> None:
     class Parent(Entity, table=single()):
         id: Attr[str]
         count: Attr[int] = field(0)
@@ -154,14 +154,14 @@ def test_an_entity_without_a_table_has_no_spec() -> None:
 
 
 @pytest.mark.parametrize("base", [Entity, Record])
-def test_a_naming_convention_that_there_is_not(base: Any) -> None:
+def test_an_unknown_naming_convention(base: Any) -> None:
     with pytest.raises(model_errors.BadOption, match="Did you mean 'camel'"):
 
         class Broken(base, case="camle"):  # type: ignore[misc, call-arg]
             id: Attr[str]
 
 
-def test_every_error_has_a_code_of_its_own() -> None:
+def test_every_error_has_a_distinct_code() -> None:
     classes = [value for value in vars(model_errors).values() if isinstance(value, type) and issubclass(value, ModelError)]
     codes = [value.code for value in classes]
     assert len(set(codes)) == len(codes)
@@ -172,6 +172,6 @@ class EmptyError(ModelError):
     code = "empty"
 
 
-def test_an_error_reads_as_what_and_fix_and_code() -> None:
+def test_the_text_of_an_error_is_message_fix_and_code() -> None:
     error = EmptyError("It is empty.", fix="Fill it.")
     assert str(error) == "It is empty. Fill it. [empty]"

@@ -28,7 +28,7 @@ def records(store: Store) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_life_of_an_item_is_told_without_the_markers_beside_it() -> None:
+def test_markers_are_not_in_the_changes_of_an_item() -> None:
     with Store.embedded() as store:
         store.create_tables(notes)
         note = store.create(Note(book="b", number=1, text="one"))
@@ -49,13 +49,13 @@ def test_the_life_of_an_item_is_told_without_the_markers_beside_it() -> None:
 KEYS = {"pk": {"S": "BOOK#b"}, "sk": {"S": "NOTE#001"}}
 
 
-def test_a_stream_of_keys_tells_the_entity_by_the_form_of_its_key() -> None:
+def test_with_a_stream_of_keys_the_key_determines_the_entity() -> None:
     change = read_change(notes, {"eventName": "MODIFY", "dynamodb": {"Keys": KEYS, "SequenceNumber": "7"}})
     assert change is not None
     assert (change.entity, change.key, change.before, change.after, change.sequence) == (Note, KEYS, None, None, "7")
 
 
-def test_what_expired_is_told_apart_from_what_was_deleted() -> None:
+def test_expired_items_are_distinguished_from_deleted_ones() -> None:
     record = {"eventName": "REMOVE", "dynamodb": {"Keys": KEYS, "ApproximateCreationDateTime": 1_700_000_000}}
     service = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
     plain, expired = read_change(notes, record), read_change(notes, record | {"userIdentity": service})
@@ -65,5 +65,5 @@ def test_what_expired_is_told_apart_from_what_was_deleted() -> None:
     assert expired.at == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 
-def test_items_of_no_entity_are_none() -> None:
+def test_items_without_an_entity_are_none() -> None:
     assert read_change(notes, {"eventName": "INSERT", "dynamodb": {"Keys": {"pk": {"S": "x"}, "sk": {"S": "y"}}}}) is None

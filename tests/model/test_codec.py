@@ -73,7 +73,7 @@ class Node(Record):
 
 
 class Foreign(BaseModel):
-    """A model of somebody else, with aliases of its own."""
+    """A model of another library, with aliases."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -341,7 +341,7 @@ def test_unknown_attributes_of_a_record_survive_beside_an_absent_one() -> None:
 
 
 def test_a_wrong_wire_type_is_named_as_it_was_found() -> None:
-    with pytest.raises(DecodeError, match=r"count \(count\) holds S, not N"):
+    with pytest.raises(DecodeError, match=r"count \(count\) has type S, expected N"):
         spec.decode({"id": {"S": "1"}, "count": {"S": "5"}})
 
 
@@ -368,7 +368,7 @@ def test_an_instance_that_was_not_validated_is_refused_with_its_attribute() -> N
         spec.encode(thing)
 
 
-def test_a_projected_item_gives_what_it_has() -> None:
+def test_a_projected_item_decodes_to_its_attributes() -> None:
     assert spec.decode_partial({"id": {"S": "1"}, "count": {"N": "5"}, "other": {"S": "x"}}) == {"id": "1", "count": 5}
 
 
@@ -377,7 +377,7 @@ def test_a_projected_item_is_validated() -> None:
         spec.decode_partial({"mode": {"S": "z"}})
 
 
-def test_a_set_of_what_sets_cannot_hold_is_refused_at_import() -> None:
+def test_a_set_of_an_unsupported_type_is_refused_at_import() -> None:
     with pytest.raises(UnsupportedType):
 
         class _(Entity, table=Table("t", hash="id")):
@@ -432,12 +432,12 @@ def test_an_item_of_another_entity_is_refused() -> None:
         spec_of(Leaf).decode(spec_of(Branch).encode(Branch(tree="oak")))
 
 
-def test_components_are_read_from_the_key_when_that_is_all_there_is() -> None:
+def test_components_are_read_from_the_key_if_the_item_has_nothing_else() -> None:
     leaf = spec_of(Leaf).decode({"PK": {"S": "TREE#oak"}, "SK": {"S": "LEAF#0003"}})
     assert leaf == Leaf(tree="oak", number=3)
 
 
-def test_keys_of_a_keys_only_index_give_the_components() -> None:
+def test_components_are_decoded_from_a_keys_only_index() -> None:
     assert spec_of(Leaf).decode_partial({"PK": {"S": "TREE#oak"}, "SK": {"S": "LEAF#0003"}, "G": {"S": "L#x"}}) == {
         "tree": "oak",
         "number": 3,
@@ -472,7 +472,7 @@ def lengthen(item: Any) -> Any:
     return {"id": item["id"], "full_name": item["name"]}
 
 
-def test_old_items_are_brought_up_step_by_step() -> None:
+def test_old_items_are_upcast_step_by_step() -> None:
     assert spec_of(Aged).decode({"id": {"S": "1"}, "nom": {"S": "a"}}) == Aged(id="1", full_name="a")
     assert spec_of(Aged).decode({"id": {"S": "1"}, "name": {"S": "a"}, "_schema": {"N": "2"}}) == Aged(id="1", full_name="a")
 
@@ -483,7 +483,7 @@ def test_the_schema_number_is_written_and_read() -> None:
     assert unknown_attributes(spec_of(Aged).decode(item)) == {}
 
 
-def test_an_old_item_without_a_step_is_refused() -> None:
+def test_an_old_item_without_an_upcaster_is_refused() -> None:
     class Lost(Entity, table=Table("lost", hash="id"), schema=2):
         id: Attr[str]
 
@@ -493,12 +493,12 @@ def test_an_old_item_without_a_step_is_refused() -> None:
         spec_of(Lost).decode({"id": {"S": "1"}})
 
 
-def test_a_step_that_stumbles_over_an_item_is_named() -> None:
-    with pytest.raises(DecodeError, match="step of Aged to schema 2 failed on an item: KeyError"):
+def test_an_upcaster_that_raises_is_named() -> None:
+    with pytest.raises(DecodeError, match="upcaster of Aged to schema 2 failed: KeyError"):
         spec_of(Aged).decode({"id": {"S": "1"}})
 
 
-def test_a_step_beyond_the_schema_is_refused() -> None:
+def test_an_upcaster_beyond_the_schema_is_refused() -> None:
     with pytest.raises(DeclarationError):
         upcaster(Aged, to=4)
     with pytest.raises(DeclarationError):
@@ -506,7 +506,7 @@ def test_a_step_beyond_the_schema_is_refused() -> None:
 
 
 class Later(Entity, table=Table("later", hash="id")):
-    """Its types are completed after the class."""
+    """A class whose types are defined after it."""
 
     id: Attr[str]
     other: Attr["DefinedLater | None"] = field(None)
@@ -518,7 +518,7 @@ class DefinedLater(Record):
     x: Attr[int] = field(0)
 
 
-def test_an_entity_whose_types_come_later_is_built_at_first_use() -> None:
+def test_an_entity_whose_types_are_defined_later_is_built_at_first_use() -> None:
     later = Later(id="1", other=DefinedLater(x=2))
     assert spec_of(Later).decode(spec_of(Later).encode(later)) == later
 

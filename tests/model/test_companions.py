@@ -1,4 +1,4 @@
-"""Writes that go along with another: markers of unique values, and counters."""
+"""Companions of a write: markers of unique values, and counters."""
 
 from typing import Any
 
@@ -59,12 +59,12 @@ def test_a_changed_value_moves_the_marker_and_is_guarded() -> None:
     assert "#email = ann@x" in condition(write)
 
 
-def test_a_change_of_case_alone_moves_nothing() -> None:
+def test_a_change_of_case_only_does_not_move_the_marker() -> None:
     member = Member(club_id="c", member_id="m", email="ann@x")
     assert plan_update(member, [Member.email.set("ANN@x")], now=NOW).alone
 
 
-def test_a_counter_moves_with_what_it_counts() -> None:
+def test_a_counter_changes_with_its_items() -> None:
     member = Member(club_id="c", member_id="m")
     (change,) = plan_update(member, [Member.active.set(False)], now=NOW).counts
     assert (change.wire, change.delta, change.required) == ("active", -1, False)
@@ -77,7 +77,7 @@ def test_a_delete_releases_and_counts_down() -> None:
     assert condition(write) == "attribute_exists(#PK) AND #email = Ann#@X AND #active = True"
 
 
-def test_markers_and_counters_need_to_know_what_was_there() -> None:
+def test_markers_and_counters_need_the_stored_instance() -> None:
     member = Member(club_id="c", member_id="m")
     with pytest.raises(DerivedKeyUnknown):
         plan_put(member, now=NOW)
@@ -88,12 +88,12 @@ def test_markers_and_counters_need_to_know_what_was_there() -> None:
     assert purposes(plan_put(member, now=NOW, replaces=member.model_copy(update={"active": False}))) == ["count Club.active +1"]
 
 
-def test_an_upsert_of_what_is_counted_or_unique_is_refused() -> None:
+def test_an_upsert_of_an_entity_with_counters_or_unique_constraints_is_refused() -> None:
     with pytest.raises(DerivedKeyUnknown, match="create or patch"):
         plan_update(Member.key(club_id="c", member_id="m"), [Member.active.force(True)], now=NOW, mode="upsert", known={"active": False})
 
 
-def test_moves_of_counters_are_one_update_that_stops_at_zero() -> None:
+def test_counter_changes_are_one_update_that_never_goes_below_zero() -> None:
     write = plan_check(Club.key(club_id="c"), None, Joined({"all": 2, "active": -1}))
     assert write.kind == "Update"
     assert write.parameters["UpdateExpression"] == "REMOVE #_2 ADD #all :0, #active :1"
@@ -124,7 +124,7 @@ def test_a_new_item_starts_at_zero_whatever_its_instance_says() -> None:
     assert write.instance == Club(club_id="c")
 
 
-def test_a_put_over_an_item_leaves_its_counts_alone() -> None:
+def test_a_put_over_an_item_keeps_its_counts() -> None:
     write = plan_put(Club(club_id="c", all=7), now=NOW)
     assert write.kind == "Update"
     assert write.parameters["Key"] == {"PK": {"S": "CLUB#c"}, "SK": {"S": "CLUB"}}

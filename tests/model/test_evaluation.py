@@ -1,4 +1,4 @@
-"""Conditions evaluated in Python mean what they mean to DynamoDB: compared with the engine, which has its own evaluator."""
+"""Conditions evaluated in Python have the same result as in DynamoDB: compared with the engine, which has another evaluator."""
 
 from collections.abc import Iterator
 from typing import Any

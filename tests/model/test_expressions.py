@@ -230,11 +230,11 @@ def test_the_initial_state_without_predecessors_cannot_be_moved_to() -> None:
 
         key = Key("{id}")
 
-    with pytest.raises(ExpressionError, match="begins"):
+    with pytest.raises(ExpressionError, match="initial state"):
         Trip.leg.to(OneWay.START)
 
 
-def test_subclasses_have_expressions_of_their_own() -> None:
+def test_subclasses_have_separate_expressions() -> None:
     class Base(Entity):
         id: Attr[str]
         size: Attr[int] = field(1)
@@ -250,6 +250,6 @@ def test_subclasses_have_expressions_of_their_own() -> None:
     assert Child(id="1").size == 1
 
 
-def test_a_range_that_ends_before_it_begins_is_refused() -> None:
+def test_a_reversed_range_is_refused() -> None:
     with pytest.raises(ExpressionValue, match="range from 3 to 2 is empty"):
         Task.tries.between(3, 2)

@@ -1,4 +1,4 @@
-"""Reading past pydantic must be no different from reading through it."""
+"""The fast decoder has the same results as pydantic."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -75,7 +75,7 @@ wire_names = sorted({*(attribute.wire for attribute in spec_of(Person).attribute
 
 
 def outcome(read: Any, item: dict[str, Any]) -> Any:
-    """All that can be told of an instance, or why there is none."""
+    """Everything observable about a decoded instance, or the error."""
     try:
         found = read(item)
     except DecodeError as error:
@@ -83,12 +83,12 @@ def outcome(read: Any, item: dict[str, Any]) -> Any:
     return [*found.__dict__.items()], found.model_fields_set, found.__pydantic_extra__, found.__pydantic_private__
 
 
-def test_the_sample_is_read_past_pydantic() -> None:
+def test_the_fast_decoder_handles_the_sample() -> None:
     assert ("validate(d)" in spec_of(Person).codec.source) == is_plain("decoder")
 
 
 @given(st.dictionaries(st.sampled_from(wire_names), st.none() | values, max_size=6))
-def test_an_item_reads_the_same_past_pydantic_and_through_it(changes: dict[str, Any]) -> None:
+def test_the_fast_decoder_reads_an_item_as_pydantic_does(changes: dict[str, Any]) -> None:
     item = {name: value for name, value in {**ITEM, **changes}.items() if value is not None}
     spec = spec_of(Person)
     assert outcome(spec.decode, item) == outcome(Reader(spec).read, item)
@@ -124,7 +124,7 @@ def test_a_key_in_any_form_is_remembered_as_the_slow_way_does(ident: str, number
         ("tags", {"L": [{"S": "a"}, {"N": "5"}]}),
     ],
 )
-def test_what_does_not_fit_is_refused(name: str, value: dict[str, Any]) -> None:
+def test_invalid_values_are_refused(name: str, value: dict[str, Any]) -> None:
     with pytest.raises(DecodeError, match=name):
         spec_of(Person).decode(ITEM | {name: value})
 
@@ -139,7 +139,7 @@ def test_what_does_not_fit_is_refused(name: str, value: dict[str, Any]) -> None:
         ("version", {"N": "-1"}, -1),
     ],
 )
-def test_what_only_breaks_a_bound_is_read_as_it_is(name: str, value: dict[str, Any], read: Any) -> None:
+def test_a_value_that_only_breaks_a_bound_is_read_unchanged(name: str, value: dict[str, Any], read: Any) -> None:
     assert getattr(spec_of(Person).decode(ITEM | {name: value}), name) == read
 
 
@@ -238,7 +238,7 @@ def test_private_attributes_have_their_defaults() -> None:
     assert spec_of(Secretive).decode({"id": {"S": "a"}})._seen == []
 
 
-def test_what_follows_initialisation_runs() -> None:
+def test_post_init_hooks_run() -> None:
     class Eager(Entity, table=Table("Eager", hash="id")):
         id: Attr[str]
         note: Attr[str] = field("")

@@ -1,4 +1,4 @@
-"""Records inside an item are read past pydantic, and no differently."""
+"""The fast decoder of nested records has the same results as pydantic."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -52,7 +52,7 @@ items = st.fixed_dictionaries(
 
 
 def told(value: Any) -> Any:
-    """All that can be told of an instance and of those inside it."""
+    """Everything observable about an instance and its nested instances."""
     if isinstance(value, BaseModel):
         inner = {name: told(content) for name, content in value.__dict__.items()}
         return type(value), inner, value.model_fields_set, value.__pydantic_extra__, value.__pydantic_private__
@@ -67,7 +67,7 @@ def outcome(read: Any, item: dict[str, Any]) -> Any:
 
 
 @given(items)
-def test_records_read_the_same_past_pydantic_and_through_it(item: dict[str, Any]) -> None:
+def test_the_fast_decoder_reads_records_as_pydantic_does(item: dict[str, Any]) -> None:
     spec = spec_of(Whole)
     assert outcome(spec.decode, item) == outcome(Reader(spec).read, item)
 
@@ -77,7 +77,7 @@ def test_a_plain_record_needs_no_validator() -> None:
 
 
 @pytest.mark.parametrize("name", ["limits", "parts"])
-def test_what_is_empty_is_not_shared_between_instances(name: str) -> None:
+def test_empty_collections_are_not_shared_between_instances(name: str) -> None:
     item: dict[str, Any] = {"PK": {"S": "W#a"}, "ident": {"S": "a"}, "limits": {"M": {}}, "parts": {"L": []}}
     one, other = spec_of(Whole).decode(item), spec_of(Whole).decode(item)
     assert getattr(one, name) == getattr(other, name)

@@ -1,4 +1,4 @@
-"""Instances made past pydantic are those that pydantic makes."""
+"""Instances constructed without pydantic equal those that pydantic constructs."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ class Open(BaseModel):
     _seen: dict[str, Any] = PrivateAttr(default_factory=dict)
 
 
-def test_an_altered_copy_is_the_copy_that_the_model_makes() -> None:
+def test_an_unchecked_copy_equals_a_copy_by_the_model() -> None:
     job = Job(job_type="any", priority=7)
     changes = {"priority": 9, "queue": "other"}
     assert copy_unchecked(job, changes) == job.model_copy(update=changes)
@@ -24,7 +24,7 @@ def test_an_altered_copy_is_the_copy_that_the_model_makes() -> None:
     assert job.priority == 7
 
 
-def test_what_is_added_to_a_copy_stays_out_of_the_original() -> None:
+def test_changing_a_copy_does_not_change_the_original() -> None:
     first = Open.model_validate({"name": "a", "more": 1})
     second = copy_unchecked(first, {"name": "b"})
     second._seen = {"x": 1}
@@ -33,6 +33,6 @@ def test_what_is_added_to_a_copy_stays_out_of_the_original() -> None:
     assert second.model_dump() == {"name": "b", "more": 1, "other": 2}
 
 
-def test_a_made_instance_is_the_one_that_validation_makes() -> None:
+def test_an_unchecked_instance_equals_a_validated_one() -> None:
     checked = Attempt.model_validate({"number": 1, "worker_id": "w", "started_at": 0, "ended_at": 1, "outcome": "completed"})
     assert construct_unchecked(Attempt, dict(checked.__dict__)) == checked

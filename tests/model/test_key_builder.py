@@ -1,4 +1,4 @@
-"""References that are compiled are those that validation makes."""
+"""References from the compiled builder equal those from validation."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ ODD = st.one_of(st.none(), st.integers(-5, 100_005), st.text(max_size=3), st.boo
 
 
 @given(book=st.one_of(ODD, st.text(min_size=1)), number=ODD)
-def test_a_compiled_reference_is_the_validated_one(book: Any, number: Any) -> None:
+def test_a_compiled_reference_equals_a_validated_one(book: Any, number: Any) -> None:
     spec, components = spec_of(Note), {"book": book, "number": number}
     quick = compile_ref(spec.entity, spec.key, spec.sources)(components)
     if quick is not None:
@@ -36,7 +36,7 @@ def test_components_of_the_declared_types_need_no_validation(project: Any, seque
 @pytest.mark.parametrize(
     "components", [{"book": "b"}, {"book": "b", "number": "1"}, {"book": "b", "number": 1, "x": 1}, {}, {"book": None, "number": 1}]
 )
-def test_all_others_are_validated(components: dict[str, Any]) -> None:
+def test_components_of_other_types_are_validated(components: dict[str, Any]) -> None:
     assert compile_ref(Note, spec_of(Note).key, spec_of(Note).sources)(components) is None
 
 

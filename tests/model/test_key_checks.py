@@ -1,4 +1,4 @@
-"""One test for each mistake in a key that a declaration is refused for; the message must name the way out."""
+"""One test for each mistake in the declaration of a key; the message must name the fix."""
 
 import re
 from datetime import datetime
@@ -135,7 +135,7 @@ def test_a_whole_key_and_a_longer_prefix_do_not_overlap() -> None:
     assert [spec.name for spec in table.specs] == ["First", "Second"]
 
 
-def test_a_longer_form_below_another_is_told_apart_by_its_tag() -> None:
+def test_a_longer_key_template_is_distinguished_by_its_tag() -> None:
     table = pair()
 
     class Team(Entity, table=table, tag="team"):
@@ -152,7 +152,7 @@ def test_a_longer_form_below_another_is_told_apart_by_its_tag() -> None:
     assert [spec.name for spec in table.specs] == ["Team", "Member"]
 
 
-def test_a_longer_form_below_another_needs_tags() -> None:
+def test_a_longer_key_template_needs_tags() -> None:
     table = Table("pairs", hash="PK", range="SK")
 
     class Team(Entity, table=table):
@@ -171,7 +171,7 @@ def test_a_longer_form_below_another_needs_tags() -> None:
 
 @pytest.mark.parametrize("options", [{"when": {"id": ["1"]}}, {"shards": 4}])
 def test_options_of_an_index_on_a_primary_key(options: dict[str, Any]) -> None:
-    with pytest.raises(BadKeyOption, match="belong to the key of an index"):
+    with pytest.raises(BadKeyOption, match="for keys of indexes only"):
 
         class _(Entity, table=pair()):
             id: Attr[str]
@@ -179,7 +179,7 @@ def test_options_of_an_index_on_a_primary_key(options: dict[str, Any]) -> None:
 
 
 def test_legacy_forms_on_an_index_key() -> None:
-    with pytest.raises(BadKeyOption, match="Only primary keys"):
+    with pytest.raises(BadKeyOption, match="for the primary key only"):
 
         class _(Entity, table=pair()):
             id: Attr[str]
@@ -284,7 +284,7 @@ def test_a_key_that_is_not_text_number_or_binary(kind: Any) -> None:
         type("Bad", (Entity,), {"__annotations__": {"id": Attr[kind]}, "key": Key("{id}"), "__module__": __name__}, table=single())
 
 
-def test_numbers_and_times_are_keys_of_their_own_type() -> None:
+def test_numbers_and_times_keep_their_type_as_keys() -> None:
     class Measure(Entity, table=Table("t", hash="sensor", range="at", indexes=[GSI("g", hash="GP", range="GS")])):
         sensor: Attr[int]
         at: Attr[datetime]

@@ -55,11 +55,11 @@ def test_a_partition_by_day_whose_sort_key_has_the_same_time_is_found() -> None:
         of_date = Pattern("by-date", title="The visits of a date")
 
     assert findings(table, "coarse-partition") == ["Visit.of_day"]
-    with pytest.raises(MissingComponent, match=r"Visit.of_day needs starts_at\. Give"):
+    with pytest.raises(MissingComponent, match=r"Visit.of_day needs starts_at\. Pass"):
         Visit.of_day()
 
 
-def test_records_that_hold_themselves_are_looked_at_once() -> None:
+def test_recursive_records_are_visited_once() -> None:
     table = things()
 
     class Thing(Entity, table=table):
@@ -75,7 +75,7 @@ class Tree(Record):
     children: Attr[list["Tree"]] = field(factory=list)
 
 
-def test_expiry_that_does_not_expire_is_found() -> None:
+def test_an_expiry_attribute_that_is_not_a_ttl_is_found() -> None:
     table = things()
 
     class Thing(Entity, table=table):
@@ -118,7 +118,7 @@ def test_times_and_numbers_that_sort_as_text_are_found() -> None:
     assert findings(table, "number-as-text") == ["Thing.page"]
 
 
-def test_indexes_that_nobody_asks_or_fills_are_found() -> None:
+def test_unused_and_unwritten_indexes_are_found() -> None:
     table = things(GSI("asked", hash="a"), GSI("unasked", hash="a", range="sort"), GSI("unfilled", hash="nothing"), GSI("twin", hash="a"))
 
     class Thing(Entity, table=table):
@@ -178,7 +178,7 @@ def test_a_pattern_that_reads_other_entities_is_found() -> None:
     assert findings(table, "filtered-pattern") == ["One.owned"]
 
 
-def test_an_index_of_parts_is_found_where_it_is_asked() -> None:
+def test_a_partial_index_is_found_where_a_pattern_uses_it() -> None:
     table = things(GSI("keys", hash="a", project="keys"))
 
     class Thing(Entity, table=table):
@@ -209,13 +209,13 @@ def test_a_local_index_on_something_else_is_not() -> None:
 
 
 @pytest.mark.parametrize("table", [mv.projects, jobs.queue, rag.collections, agents.agents], ids=lambda table: table.name)
-def test_every_remark_says_why(table: Table) -> None:
+def test_every_finding_has_a_reason(table: Table) -> None:
     found = lint(table)
     assert found
     assert all(finding.why == WHY[finding.code] and finding.fix for finding in found)
 
 
-def test_what_expires_and_is_counted_or_unique_is_found() -> None:
+def test_expiring_items_with_counters_or_unique_constraints_are_found() -> None:
     table = things()
 
     class Thing(Entity, table=table):
@@ -228,5 +228,5 @@ def test_what_expires_and_is_counted_or_unique_is_found() -> None:
     assert findings(table, "expired-still-counted") == ["Thing.once"]
 
 
-def test_index_patterns_that_do_not_see_items_under_older_keys_are_found() -> None:
+def test_index_patterns_that_miss_items_under_legacy_keys_are_found() -> None:
     assert findings(rag.documents, "legacy-not-indexed") == ["Document.in_collection"]

@@ -37,7 +37,7 @@ def test_object_keys_are_accepted(key: str) -> None:
         "a\ud800",
     ],
 )
-def test_what_is_no_object_key_is_refused(value: str) -> None:
+def test_invalid_object_keys_are_refused(value: str) -> None:
     with pytest.raises(S3KeyRefused):
         check_s3_key(value)
 

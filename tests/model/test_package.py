@@ -26,7 +26,7 @@ def test_the_model_loads_no_other_room() -> None:
     assert result.stdout.strip() == "[]"
 
 
-def test_everything_exported_is_there_and_documented() -> None:
+def test_all_exported_names_exist_and_are_documented() -> None:
     for name in gateleg.model.__all__:
         value = getattr(gateleg.model, name)
         assert not isinstance(value, type | FunctionType) or value.__doc__, name

@@ -1,4 +1,4 @@
-"""A plan that was kept must be the plan that would be made."""
+"""A cached plan equals the plan that would be computed."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -138,7 +138,7 @@ def tasks(draw: st.DrawFn, kind: type[Task]) -> Any:
 
 @st.composite
 def requests(draw: st.DrawFn, kind: type[Task]) -> Callable[[], Any]:
-    """A plan to be made, whenever and however often it is called."""
+    """A function that plans a request each time that it is called."""
     task: Any = draw(tasks(kind))
     actions = draw(st.lists(st.one_of(ACTIONS), min_size=0, max_size=3))
     condition = draw(st.none() | st.one_of(CONDITIONS))
@@ -167,7 +167,7 @@ def requests(draw: st.DrawFn, kind: type[Task]) -> Callable[[], Any]:
 @pytest.mark.parametrize("kind", [Task, Guarded])
 @settings(deadline=None, max_examples=80)
 @given(data=st.data())
-def test_a_kept_plan_is_the_plan_that_would_be_made(kind: type[Task], data: st.DataObject) -> None:
+def test_a_cached_plan_equals_a_new_plan(kind: type[Task], data: st.DataObject) -> None:
     plans = data.draw(st.lists(requests(kind), min_size=1, max_size=12))
     spec = spec_of(kind)
     kept = [plan() for plan in [*plans, *plans]]
@@ -184,7 +184,7 @@ def test_an_update_of_the_same_kind_is_planned_once() -> None:
     assert len(spec.plans) == (0 if is_plain("plans") else 1)
 
 
-def test_plans_do_not_share_what_a_caller_could_change() -> None:
+def test_plans_do_not_share_mutable_values() -> None:
     task = Task(owner="o", number=1)
     first = plan_update(task, [Task.queue.set("a")], now=NOW)
     for part in first.parameters.values():
@@ -195,7 +195,7 @@ def test_plans_do_not_share_what_a_caller_could_change() -> None:
     assert second.parameters["Key"]
 
 
-def test_an_operand_of_ones_own_is_planned_each_time() -> None:
+def test_a_custom_operand_is_not_cached() -> None:
     class Elsewhere(Operand[str]):
         def render(self, out: Placeholders) -> str:
             return out.name("elsewhere")

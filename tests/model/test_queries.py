@@ -112,18 +112,18 @@ def test_a_range_of_a_component_without_width_in_the_middle_is_refused() -> None
 
 
 @pytest.mark.parametrize("condition", [Book.year > 3, Book.number != 3, (Book.number > 3) & (Book.number < 5), Book.number.exists()])
-def test_where_refuses_what_does_not_narrow_the_key(condition: Any) -> None:
+def test_where_refuses_conditions_that_do_not_restrict_the_key(condition: Any) -> None:
     with pytest.raises(NotAKeyCondition):
         Book.all(library_id="x").where(condition)
 
 
-def test_where_is_given_once() -> None:
+def test_where_can_be_called_once() -> None:
     with pytest.raises(NotAKeyCondition):
         Book.all(library_id="x").where(Book.number > 1).where(Book.number < 5)
 
 
 def test_arguments_with_a_gap_are_refused() -> None:
-    with pytest.raises(QueryError, match="room given without building"):
+    with pytest.raises(QueryError, match="room passed without building"):
         Book.placed(library_id="x", room="r")
 
 
@@ -187,7 +187,7 @@ def test_several_hash_and_range_attributes() -> None:
         Book.at_address(country="de")
 
 
-def test_a_sharded_pattern_asks_every_shard() -> None:
+def test_a_sharded_pattern_queries_every_shard() -> None:
     requests = Book.everywhere(genre="novel").requests()
     assert [request["ExpressionAttributeValues"][":0"] for request in requests] == [{"S": f"G#novel#{shard}"} for shard in range(3)]
 
@@ -221,7 +221,7 @@ def test_a_pattern_knows_its_arguments() -> None:
 everything = Collection(Book, Reader, title="A library")
 
 
-def test_a_collection_asks_one_partition() -> None:
+def test_a_collection_queries_one_partition() -> None:
     (request,) = everything(library_id="x").requests(limit=3, consistent=True)
     assert request == {
         "TableName": "library",
@@ -241,7 +241,7 @@ def test_a_collection_sorts_its_items_by_entity() -> None:
     assert found.one(Reader) == reader
 
 
-def test_items_without_a_tag_are_told_apart_by_their_keys() -> None:
+def test_items_without_a_tag_are_distinguished_by_their_keys() -> None:
     item = spec_of(Book).encode(Book(library_id="x", number=1))
     del item["kind"]
     assert library.spec_for(item) is spec_of(Book)
@@ -287,14 +287,14 @@ class Member(Entity, table=organisation, tag="member"):
 teams = Collection(Team, Member, title="Teams and their members")
 
 
-def test_a_collection_is_narrowed_by_what_its_sort_keys_share() -> None:
+def test_a_collection_is_restricted_by_common_sort_components() -> None:
     (request,) = teams(org="o", team="a").requests()
     assert request["KeyConditionExpression"] == "#PK = :0 AND #SK BETWEEN :1 AND :2"
     assert request["ExpressionAttributeValues"][":1"] == {"S": "TEAM#a"}
     assert request["ExpressionAttributeValues"][":2"]["S"].startswith("TEAM#a#MEMBER#")
 
 
-def test_a_narrowed_collection_keeps_what_lies_between_its_texts_out() -> None:
+def test_a_restricted_collection_excludes_other_texts_in_its_range() -> None:
     items = [spec_of(Team).encode(Team(org="o", team=team)) for team in ("a", "a b")]
     items.append(spec_of(Member).encode(Member(org="o", team="a", member="m")))
     found = teams(org="o", team="a").sort(items)
@@ -302,7 +302,7 @@ def test_a_narrowed_collection_keeps_what_lies_between_its_texts_out() -> None:
     assert [member.member for member in found.of(Member)] == ["m"]
 
 
-def test_a_collection_is_not_narrowed_by_what_only_one_entity_has() -> None:
+def test_a_collection_is_not_restricted_by_components_of_one_entity() -> None:
     with pytest.raises(UnknownArgument):
         teams(org="o", team="a", member="m")
 
@@ -322,7 +322,7 @@ class Paper(Entity, table=Table("papers", hash="PK", indexes=[GSI("topic", hash=
     on_topic = Pattern("topic", title="Papers on a topic of one shelf", within="shelf")
 
 
-def test_arguments_besides_the_key_are_demanded_and_filter() -> None:
+def test_within_arguments_are_required_and_filter() -> None:
     (request,) = Paper.on_topic(Paper.year > 1990, topic="t", shelf="s").requests()
     assert request["KeyConditionExpression"] == "#topic = :0 AND #year > :1"
     assert (request["FilterExpression"], request["ExpressionAttributeValues"][":2"]) == ("#shelf = :2", {"S": "s"})

@@ -1,4 +1,4 @@
-"""Models of an entity for HTTP routes: what a client may give and see."""
+"""Models of an entity for HTTP routes: bodies and responses."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ remarks = Table("RouteRemarks", hash="remark_id")
 
 
 class Status(States):
-    """Where a task stands."""
+    """The status of a task."""
 
     OPEN = state("open", to=["done"])
     DONE = state("done")
 
 
 class Task(Entity, table=tasks, case="camel"):
-    """A task of somebody."""
+    """A task with an owner."""
 
     task_id: Attr[UUID] = new_uuid()
     owner: Attr[str]
@@ -63,7 +63,7 @@ class Task(Entity, table=tasks, case="camel"):
 
 
 class Remark(Entity, table=remarks):
-    """Something that was said about a task."""
+    """A remark about a task."""
 
     remark_id: Attr[UUID] = new_uuid()
     task_id: Attr[UUID]
@@ -73,24 +73,24 @@ class Remark(Entity, table=remarks):
 
 
 class NewTask(InputModel[Task], exclude=["task_id", "owner"]):
-    """What a client sends to create a task."""
+    """The body that creates a task."""
 
     notify: bool = False
 
 
 class TaskChanges(PatchModel[Task], exclude=["owner"]):
-    """What a client sends to change a task."""
+    """The body that changes a task."""
 
 
 class TaskOut(OutputModel[Task]):
-    """What a client sees of a task."""
+    """The response for a task."""
 
 
-def test_input_has_what_a_client_may_give() -> None:
+def test_an_input_model_has_the_attributes_that_clients_may_send() -> None:
     assert list(NewTask.model_fields) == ["title", "priority", "note", "origin", "notify"]
 
 
-def test_input_becomes_an_entity_with_what_the_server_adds() -> None:
+def test_an_input_model_becomes_an_entity_with_values_of_the_server() -> None:
     task = NewTask.model_validate({"title": "Write", "notify": True}).entity(owner="ann")
     assert isinstance(task, Task)
     assert (task.owner, task.title, task.priority) == ("ann", "Write", 50)
@@ -99,12 +99,12 @@ def test_input_becomes_an_entity_with_what_the_server_adds() -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"title": ""}, {"title": "a", "priority": 101}, {"title": "a", "owner": "eve"}, {"title": "a", "version": 7}]
 )
-def test_input_keeps_the_constraints_and_refuses_the_rest(body: dict[str, object]) -> None:
+def test_an_input_model_keeps_constraints_and_refuses_other_fields(body: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         NewTask.model_validate(body)
 
 
-def test_changes_are_what_was_sent() -> None:
+def test_a_patch_model_contains_the_sent_attributes() -> None:
     assert list(TaskChanges.model_fields) == ["title", "priority", "note"]
     assert TaskChanges().actions() == []
     changes = plan_update(
@@ -119,7 +119,7 @@ def test_null_for_a_required_attribute_is_refused() -> None:
         TaskChanges.model_validate({"title": None})
 
 
-def test_output_hides_what_is_hidden() -> None:
+def test_an_output_model_omits_hidden_attributes() -> None:
     seen = TaskOut.of(Task(owner="ann", title="Write", scan_key="secret"))
     assert "scan_key" not in seen.model_dump()
     assert seen.model_dump(mode="json")["status"] == "open"
@@ -144,7 +144,7 @@ def test_models_serve_fastapi_routes() -> None:
     assert {"NewTask", "TaskOut"} <= set(client.get("/openapi.json").json()["components"]["schemas"])
 
 
-def test_model_may_name_what_it_has() -> None:
+def test_a_model_may_include_attributes_by_name() -> None:
     class Title(PatchModel[Task], include=["title"]):
         """One attribute."""
 
@@ -169,9 +169,9 @@ def test_model_of_something_else_is_refused() -> None:
         InputModel[int]  # type: ignore[type-var]
 
 
-def test_attribute_that_pydantic_freezes_is_read_only() -> None:
+def test_an_attribute_frozen_by_pydantic_is_read_only() -> None:
     class Frozen(Entity, table=Table("RouteFrozen", hash="id")):
-        """With pydantic's own field."""
+        """An entity with pydantic's `Field`."""
 
         id: Attr[int]
         once: Attr[int] = Field(frozen=True)

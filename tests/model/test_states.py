@@ -48,7 +48,7 @@ def test_an_unreachable_state_is_refused() -> None:
 
 
 def test_an_unknown_neighbour_is_refused() -> None:
-    with pytest.raises(BadStates, match="names done"):
+    with pytest.raises(BadStates, match="refers to done"):
 
         class _(States):
             PENDING = state("pending", to=["done"])

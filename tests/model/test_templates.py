@@ -21,7 +21,7 @@ from gateleg.model.errors import (
     ModelError,
     TemplateError,
 )
-from gateleg.model.keys.components import Component, IntegerComponent, TextComponent, quick_render
+from gateleg.model.keys.components import Component, IntegerComponent, TextComponent, compile_render
 from gateleg.model.keys.templates import HIGH, just_before, parse_template
 from gateleg.model.keys.text_keys import TextKey, build_text_key
 
@@ -47,7 +47,7 @@ def test_a_template_without_placeholders_is_its_own_text() -> None:
 
 
 @given(a=keyable_text, n=st.integers(0, 99999), at=instants, u=st.uuids())
-def test_parsing_gives_back_what_was_built(a: str, n: int, at: datetime, u: UUID) -> None:
+def test_parsing_reverses_building(a: str, n: int, at: datetime, u: UUID) -> None:
     key = text_key("X#{a}#{n:05d}#{at}#{u}", a=str, n=int, at=datetime, u=UUID)
     values = {"a": a, "n": n, "at": at, "u": u}
     assert key.parse(key.build(values)) == values
@@ -82,7 +82,7 @@ def test_descending_text_order_is_reverse_value_order(one: datetime, other: date
 
 
 @given(a=keyable_text, b=keyable_text, c=keyable_text, d=keyable_text)
-def test_different_values_never_meet_in_one_key(a: str, b: str, c: str, d: str) -> None:
+def test_different_values_have_different_keys(a: str, b: str, c: str, d: str) -> None:
     key = text_key("{a}#{b}", a=str, b=str)
     assert (key.build({"a": a, "b": b}) == key.build({"a": c, "b": d})) == ((a, b) == (c, d))
 
@@ -123,9 +123,9 @@ def test_a_value_of_another_type_is_refused() -> None:
         text_key("A#{a}", a=str).build({"a": 3})
 
 
-def test_the_lead_ends_with_the_literal_before_the_missing_component() -> None:
+def test_the_prefix_ends_with_the_literal_before_the_missing_component() -> None:
     key = text_key("B#{building}#R#{room}", building=str, room=str)
-    assert key.lead({"building": "f34"}) == ("B#f34#R#", 1)
+    assert key.build_prefix({"building": "f34"}) == ("B#f34#R#", 1)
 
 
 def test_case_can_be_folded() -> None:
@@ -148,7 +148,7 @@ def test_malformed_templates_are_refused(text: str) -> None:
         parse_template(text)
 
 
-def test_components_that_nothing_separates_are_refused() -> None:
+def test_components_without_a_separator_are_refused() -> None:
     with pytest.raises(TemplateError, match="nothing separates"):
         text_key("{a}{b}", a=str, b=str)
 
@@ -175,7 +175,7 @@ def test_an_enumeration_whose_value_holds_the_delimiter_is_refused() -> None:
     class Odd(Enum):
         HASH = "a#b"
 
-    with pytest.raises(TemplateError, match="holds a delimiter"):
+    with pytest.raises(TemplateError, match="contains a delimiter"):
         text_key("{a}#x", a=Odd)
 
 
@@ -260,11 +260,11 @@ def test_times_before_1970_cannot_count_down() -> None:
     ],
 )
 @given(value=st.one_of(st.text("aB#/\U0010ffffé", max_size=3), st.integers(-2, 1001), st.booleans(), st.none(), st.floats(0, 5)))
-def test_the_short_way_to_a_keys_text_is_no_other(component: Component, value: Any) -> None:
+def test_the_compiled_render_function_has_the_same_results(component: Component, value: Any) -> None:
     def outcome(render: Callable[[Any], str]) -> Any:
         try:
             return render(value)
         except (ModelError, TypeError, ValueError) as error:
             return type(error), str(error)
 
-    assert outcome(quick_render(component)) == outcome(component.render)
+    assert outcome(compile_render(component)) == outcome(component.render)

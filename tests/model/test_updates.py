@@ -94,7 +94,7 @@ KEY = {"PK": {"S": "SHOP#s"}, "SK": {"S": "ORDER#000007"}}
 SHARD = shard_of(KEY, 4)
 
 
-def test_a_patch_demands_that_the_item_exists() -> None:
+def test_a_patch_requires_that_the_item_exists() -> None:
     write = plan_update(Shop.key(shop_id="s"), [Shop.orders.set(3)], now=NOW)
     assert write.kind == "Update"
     assert write.request()["Key"] == {"PK": {"S": "SHOP#s"}, "SK": {"S": "SHOP"}}
@@ -142,17 +142,17 @@ def test_the_values_a_key_was_built_from_must_be_current() -> None:
     assert "#placed_at = 2026-01-01" in condition(write)
 
 
-def test_the_version_makes_those_conditions_needless() -> None:
+def test_a_version_check_replaces_those_conditions() -> None:
     write = plan_update(versioned(phase=Phase.BUSY), [Versioned.owner.set("ann")], now=NOW)
     assert condition(write) == "attribute_exists(#PK) AND #version = 3"
 
 
-def test_a_reference_alone_does_not_know_the_rest_of_a_key() -> None:
+def test_a_reference_without_known_values_cannot_rewrite_a_key() -> None:
     with pytest.raises(DerivedKeyUnknown, match="phase, placed_at"):
         plan_update(Order.key(shop_id="s", number=7), [Order.owner.set("ann")], now=NOW)
 
 
-def test_what_is_known_completes_a_key_and_is_checked() -> None:
+def test_known_values_complete_a_key_and_are_checked() -> None:
     ref = Order.key(shop_id="s", number=7)
     write = plan_update(ref, [Order.owner.set("ann")], now=NOW, known={"phase": "busy", "placed_at": THEN})
     assert sets(write)["G2S"] == {"S": "ann#2026-01-01T00:00:00.000000Z"}
@@ -192,7 +192,7 @@ def test_a_changed_key_part_rewrites_its_denormalised_fields() -> None:
     assert removed(gone) == {"place", "country", "city"}
 
 
-def test_the_version_is_raised_and_checked() -> None:
+def test_the_version_is_incremented_and_checked() -> None:
     write = plan_update(versioned(), [Versioned.note.set("x")], now=NOW)
     assert sets(write)["version"] == {"N": "4"}
     assert write.owned == {"changed_at": NOW, "version": 4}
@@ -204,7 +204,7 @@ def test_the_version_check_can_be_left_out() -> None:
     assert sets(write)["version"].startswith("if_not_exists(#version")
 
 
-def test_a_reference_raises_the_version_without_knowing_it() -> None:
+def test_a_patch_by_reference_increments_the_version() -> None:
     write = plan_update(Versioned.key(shop_id="s", number=7), [Versioned.note.set("x")], now=NOW)
     assert "if_not_exists(#version, :" in write.parameters["UpdateExpression"]
 
@@ -226,7 +226,7 @@ def test_a_condition_of_the_caller_is_added() -> None:
         (Shop.orders.set(1), ExpressionError),
     ],
 )
-def test_what_an_update_may_not_write_is_refused(action: Any, error: type[Exception]) -> None:
+def test_updates_of_protected_attributes_are_refused(action: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         plan_update(versioned(), [action], now=NOW)
 
@@ -237,7 +237,7 @@ def test_a_state_can_be_forced() -> None:
     assert sets(write)["G1"] == {"S": "done"}
 
 
-def test_an_upsert_writes_what_a_new_item_needs() -> None:
+def test_an_upsert_writes_everything_that_a_new_item_needs() -> None:
     write = plan_update(Shop.key(shop_id="s"), [Shop.orders.add(1)], now=NOW, mode="upsert")
     assert (
         write.parameters["UpdateExpression"]
@@ -310,7 +310,7 @@ def test_computed_attributes_are_recomputed() -> None:
         plan_update(Person.key(id="1"), [Person.last.set("Ray")], now=NOW)
 
 
-def test_a_partial_save_writes_what_changed() -> None:
+def test_a_partial_save_writes_the_changed_attributes() -> None:
     before = versioned()
     after = before.model_copy(update={"note": "x", "phase": Phase.BUSY})
     write = plan_update(before, changed_attributes(before, after), now=NOW)
@@ -337,9 +337,7 @@ def applied(item: Any, write: Write[Any]) -> Any:
         },
     ),
 )
-def test_an_updated_item_is_what_a_put_of_the_changed_instance_would_write(
-    phase: Phase, owner: str | None, changes: dict[str, Any]
-) -> None:
+def test_an_updated_item_equals_a_put_of_the_changed_instance(phase: Phase, owner: str | None, changes: dict[str, Any]) -> None:
     before = versioned(phase=phase, owner=owner)
     actions = [attr.force(value) if attr.name == "phase" else attr.set(value) for attr, value in _attrs(changes)]
     write = plan_update(before, actions, now=NOW)
@@ -351,7 +349,7 @@ def _attrs(changes: dict[str, Any]) -> list[tuple[Attr[Any], Any]]:
     return [(spec_of(Versioned).attributes[name].attr, value) for name, value in changes.items()]
 
 
-def test_a_put_stamps_and_raises_the_version() -> None:
+def test_a_put_sets_stamps_and_increments_the_version() -> None:
     write = plan_put(versioned(), now=NOW)
     assert write.parameters["Item"]["version"] == {"N": "4"}
     assert write.parameters["Item"]["changed_at"] == {"S": NOW_TEXT}
@@ -364,7 +362,7 @@ def test_the_first_put_of_a_versioned_instance_creates_it() -> None:
     assert condition(plan_put(versioned(version=0), now=NOW)) == "attribute_not_exists(#PK)"
 
 
-def test_a_create_demands_that_there_is_none() -> None:
+def test_a_create_requires_that_the_item_does_not_exist() -> None:
     assert condition(plan_put(order(), now=NOW, create=True)) == "attribute_not_exists(#PK)"
     assert condition(plan_put(order(), now=NOW)) == ""
 

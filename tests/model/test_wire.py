@@ -44,7 +44,7 @@ def test_ttl_is_whole_seconds() -> None:
 
 
 @given(st.uuids())
-def test_uuid_text_is_what_str_gives(value: UUID) -> None:
+def test_uuid_text_equals_str(value: UUID) -> None:
     assert uuid_text(value) == str(value)
 
 
@@ -162,12 +162,12 @@ class Ratio(float):
         ({1: "a", Colour.RED: "b"}, {"M": {"1": {"S": "a"}, "red": {"S": "b"}}}),
     ],
 )
-def test_rare_types_have_a_place(value: Any, expected: Mapping[str, Any]) -> None:
+def test_rare_types_can_be_stored(value: Any, expected: Mapping[str, Any]) -> None:
     assert wire(value) == expected
 
 
 @pytest.mark.parametrize("value", [object(), {True: 1}, {1.5: 1}])
-def test_what_has_no_place_is_refused(value: Any) -> None:
+def test_unsupported_types_are_refused(value: Any) -> None:
     with pytest.raises(UnsupportedType):
         wire(value)
 

@@ -19,7 +19,7 @@ def test_a_url_names_an_address(url: str, address: Address, authority: str) -> N
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://host", "http://", "http://host/?a=b", "http://me:secret@host", ""])
-def test_what_is_no_endpoint_is_refused(url: str) -> None:
+def test_invalid_endpoint_urls_are_refused(url: str) -> None:
     with pytest.raises(ValueError, match="is not an endpoint"):
         Address.parse(url)
 
@@ -38,5 +38,5 @@ def test_amazon_has_a_host_in_each_region(region: str, host: str) -> None:
     assert amazon(region) == Address(host, 443, secure=True)
 
 
-def test_streams_have_a_host_of_their_own() -> None:
+def test_streams_have_a_separate_host() -> None:
     assert amazon("eu-west-1", "streams.dynamodb").host == "streams.dynamodb.eu-west-1.amazonaws.com"

@@ -67,7 +67,7 @@ def test_a_signature_is_the_one_that_botocore_makes(
 
 
 @given(seconds=st.lists(st.integers(0, 3 * DAY), min_size=2, max_size=6), keys=st.lists(st.sampled_from("ab"), min_size=6, max_size=6))
-def test_what_a_signer_remembers_does_not_show(seconds: list[int], keys: list[str]) -> None:
+def test_a_signers_cache_does_not_change_signatures(seconds: list[int], keys: list[str]) -> None:
     address = Address.parse("https://example.com")
     people = {key: Credentials(key, f"secret of {key}") for key in "ab"}
     time = 0

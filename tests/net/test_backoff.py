@@ -1,4 +1,4 @@
-"""Waiting between tries."""
+"""Backoff between retries."""
 
 import random
 

@@ -15,19 +15,19 @@ def test_the_clock_takes_over_the_time_of_the_service() -> None:
     assert clock.now() == 1_432_000.0
 
 
-def test_a_clock_that_is_nearly_right_stays() -> None:
+def test_a_clock_that_is_nearly_right_is_not_corrected() -> None:
     clock = ServiceClock(lambda: 1_000_000.0)
     assert not clock.repair("Mon, 12 Jan 1970 13:47:10 GMT")
     assert clock.now() == 1_000_000.0
 
 
-def test_a_clock_that_another_thread_put_right_is_worth_a_second_attempt() -> None:
+def test_after_another_thread_corrected_the_clock_a_retry_is_allowed() -> None:
     clock = ServiceClock(lambda: 1_000_000.0)
     clock.repair("Sat, 17 Jan 1970 13:46:40 GMT")
     assert clock.repair("Sat, 17 Jan 1970 13:46:41 GMT")
 
 
-def test_a_clock_goes_back_when_the_machine_was_put_right() -> None:
+def test_the_correction_is_removed_when_the_machines_clock_is_corrected() -> None:
     time = 1_000_000.0
     clock = ServiceClock(lambda: time)
     clock.repair("Sat, 17 Jan 1970 13:46:40 GMT")
@@ -36,6 +36,6 @@ def test_a_clock_goes_back_when_the_machine_was_put_right() -> None:
     assert clock.now() == 1_432_000.0
 
 
-def test_no_time_and_a_strange_time_repair_nothing() -> None:
+def test_a_missing_or_invalid_date_does_not_correct_the_clock() -> None:
     assert not ServiceClock().repair(None)
     assert not ServiceClock().repair("yesterday")

@@ -24,7 +24,7 @@ class Frozen(NamedTuple):
 
 
 class Session:
-    """As much of a botocore session as the chain uses."""
+    """The part of a botocore session that the chain uses."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -50,26 +50,26 @@ def test_secrets_are_not_printed() -> None:
     assert repr(Credentials("id", "hidden", "hidden")) == "Credentials(key_id='id')"
 
 
-def test_the_environment_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "id")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
     assert Chain().load() == Credentials("id", "secret", "token")
 
 
-def test_a_profile_is_looked_at(tmp_path: Path) -> None:
+def test_a_profile_is_used(tmp_path: Path) -> None:
     (tmp_path / "credentials").write_text("[other]\naws_access_key_id = id\naws_secret_access_key = secret\n")
     (tmp_path / "config").write_text("[profile other]\nregion = eu-west-3\n")
     assert Chain(profile="other").load() == Credentials("id", "secret")
     assert region_of_chain("other") == "eu-west-3"
 
 
-def test_no_credentials_are_an_error_that_says_so() -> None:
+def test_missing_credentials_are_a_clear_error() -> None:
     with pytest.raises(NoCredentials, match="botocore's chain finds none"):
         Chain().load()
 
 
-def test_an_endpoint_of_your_own_needs_none() -> None:
+def test_a_custom_endpoint_needs_no_credentials() -> None:
     assert Chain(local=True).load() == LOCAL_CREDENTIALS
 
 
@@ -94,7 +94,7 @@ def test_the_region_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatc
     assert region_of_chain() == "eu-west-1"
 
 
-def test_botocore_is_not_asked_for_every_request() -> None:
+def test_credentials_are_cached() -> None:
     session, now = Session(), 0.0
     chain = Chain(session, ticks=lambda: now)
     assert chain.current() is None
@@ -116,7 +116,7 @@ def test_new_credentials_are_taken_over() -> None:
     assert chain.load() == Credentials("second", "secret")
 
 
-def test_expired_credentials_are_looked_for_from_the_beginning() -> None:
+def test_expired_credentials_are_searched_again() -> None:
     session = Session()
     chain = Chain(session)
     chain.load()
@@ -126,7 +126,7 @@ def test_expired_credentials_are_looked_for_from_the_beginning() -> None:
     assert session.found == 2
 
 
-def test_one_thread_asks_for_all() -> None:
+def test_one_thread_loads_for_all() -> None:
     session = Session()
     chain = Chain(session)
     with ThreadPoolExecutor(8) as pool:

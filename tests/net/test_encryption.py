@@ -1,4 +1,4 @@
-"""Encryption at rest: what goes in comes out, with the same key and context only."""
+"""Encryption at rest: decryption returns the text, with the same key and context only."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ KEY = b"k" * 32
 
 
 @given(st.binary(max_size=200), st.binary(max_size=20))
-def test_what_is_encrypted_is_decrypted(plain: bytes, context: bytes) -> None:
+def test_encrypted_text_can_be_decrypted(plain: bytes, context: bytes) -> None:
     assert decrypt(KEY, encrypt(KEY, plain, context), context) == plain
 
 
@@ -30,7 +30,7 @@ def test_a_changed_byte_anywhere_is_found(plain: bytes, data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize("cut", [0, 10, 40, 57])
-def test_a_cut_ciphertext_another_key_and_another_place_are_refused(cut: int) -> None:
+def test_a_truncated_ciphertext_another_key_and_another_context_are_refused(cut: int) -> None:
     sealed = encrypt(KEY, b"text", b"here")
     for key, body, context in ((KEY, sealed[:cut], b"here"), (b"x" * 32, sealed, b"here"), (KEY, sealed, b"there")):
         with pytest.raises(Unreadable):

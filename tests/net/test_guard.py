@@ -1,4 +1,4 @@
-"""The guard: which addresses a host may connect to when somebody else has named them."""
+"""The guard: which user-supplied addresses a host may connect to."""
 
 import ipaddress
 
@@ -46,7 +46,7 @@ PUBLIC = ["8.8.8.8", "1.1.1.1", "172.32.0.1", "2606:4700:4700::1111", "64:ff9b::
 
 
 @pytest.mark.parametrize("text", PRIVATE)
-def test_what_is_not_public_is_refused_whether_it_is_written_or_resolved(text: str) -> None:
+def test_private_addresses_are_refused_whether_written_or_resolved(text: str) -> None:
     found = ipaddress.ip_address(text)
     host = f"[{text}]" if ":" in text else text
     with pytest.raises(AddressRefused):
@@ -56,7 +56,7 @@ def test_what_is_not_public_is_refused_whether_it_is_written_or_resolved(text: s
 
 
 @pytest.mark.parametrize("text", PUBLIC)
-def test_public_addresses_are_let_through(text: str) -> None:
+def test_public_addresses_are_allowed(text: str) -> None:
     assert is_public(ipaddress.ip_address(text))
     host = f"[{text}]" if ":" in text else text
     assert Guard().check_url(f"https://{host}/x").port == 443
@@ -126,7 +126,7 @@ def test_ports_are_bounded(port: int, fine: bool) -> None:
         ("127.0.0.0/8", "http://[::ffff:127.0.0.1]:7000/", None, True),
     ],
 )
-def test_what_is_allowed_by_settings_is_let_through_and_no_more(entry: str, url: str, resolved: str | None, fine: bool) -> None:
+def test_addresses_allowed_by_settings_are_accepted_and_no_others(entry: str, url: str, resolved: str | None, fine: bool) -> None:
     guard = Guard(allow=(entry,))
 
     def ask() -> None:
@@ -142,12 +142,12 @@ def test_what_is_allowed_by_settings_is_let_through_and_no_more(entry: str, url:
 
 
 @pytest.mark.parametrize("entry", ["", "a b", "http://x", "0177.0.0.1", "host:port"])
-def test_entries_that_name_nothing_are_refused_at_once(entry: str) -> None:
-    with pytest.raises(ValueError, match="names no host"):
+def test_invalid_entries_are_refused_at_once(entry: str) -> None:
+    with pytest.raises(ValueError, match="is not a host"):
         Guard(allow=(entry,))
 
 
-def test_the_refusal_does_not_tell_the_inner_address() -> None:
+def test_the_error_does_not_reveal_the_internal_address() -> None:
     with pytest.raises(AddressRefused) as refused:
         Guard().check_address(Address("db.example", 80, secure=False), ipaddress.ip_address("10.20.30.40"))
     assert "10.20" not in str(refused.value)

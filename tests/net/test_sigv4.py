@@ -1,4 +1,4 @@
-"""The arithmetic of signatures beside that of botocore and of `hmac`."""
+"""Signatures compared with those of botocore and of `hmac`."""
 
 import hashlib
 import hmac
@@ -24,7 +24,7 @@ def test_stamp_and_scope_of_a_moment() -> None:
     assert sigv4.scope_of(STAMP, "eu-west-1", "s3") == "20260102/eu-west-1/s3/aws4_request"
 
 
-def test_signing_key_is_that_of_the_documentation() -> None:
+def test_signing_key_matches_the_documentation() -> None:
     """The example "Deriving the signing key" of the reference of Signature Version 4."""
     key = sigv4.signing_key("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "20120215/us-east-1/iam/aws4_request")
     assert key.hex() == "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d"
@@ -42,7 +42,7 @@ def test_signature_is_an_hmac(secret: str, canonical: bytes) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/dynamodb", "/a%20b/c~d", "/%2F", "/a.b_c-d"])
 @pytest.mark.parametrize("query", ["", "b=2&a=1", "a=b%2Bc", "a=%C3%BC&a=1", "empty="])
-def test_canonical_request_is_that_of_botocore(path: str, query: str) -> None:
+def test_canonical_request_matches_botocore(path: str, query: str) -> None:
     request = AWSRequest(
         "POST", f"http://localhost:8000{path}{f'?{query}' if query else ''}", headers={"X-Amz-Target": " a   b "}, data=b"{}"
     )

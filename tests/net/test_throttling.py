@@ -1,4 +1,4 @@
-"""When a service says that it is asked for too much, and how long it wants to be left alone."""
+"""Throttling errors and `Retry-After` headers."""
 
 from email.utils import formatdate
 
@@ -20,12 +20,12 @@ from gateleg.net import is_throttled, may_pass, retry_after
         ("InternalServerError", 500, False),
     ],
 )
-def test_throttling_is_told_from_other_refusals(code: str, status: int, throttled: bool) -> None:
+def test_throttling_is_distinguished_from_other_errors(code: str, status: int, throttled: bool) -> None:
     assert is_throttled(code, status) == throttled
 
 
 @pytest.mark.parametrize(("status", "passes"), [(400, False), (403, False), (408, True), (429, True), (500, True), (529, True)])
-def test_status_says_whether_a_refusal_may_pass(status: int, passes: bool) -> None:
+def test_the_status_determines_whether_an_error_is_transient(status: int, passes: bool) -> None:
     assert may_pass(status) == passes
 
 
@@ -44,5 +44,5 @@ def test_status_says_whether_a_refusal_may_pass(status: int, passes: bool) -> No
         ({}, None),
     ],
 )
-def test_wishes_of_a_service_are_read(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_headers_are_parsed(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, now=30.0) == seconds

@@ -1,4 +1,4 @@
-"""Signatures and tokens: only ours, only for their purpose, only for a time."""
+"""Signatures and tokens are valid only for their secret, purpose and time."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from gateleg.net import BadToken, Secret, TokenExpired
 SECRET = Secret(b"x" * 32)
 
 
-def test_what_is_signed_for_one_purpose_fits_no_other() -> None:
+def test_a_signature_for_one_purpose_is_invalid_for_others() -> None:
     signature = SECRET.sign("csrf", "a")
     assert SECRET.verify("csrf", "a", signature)
     assert not SECRET.verify("links", "a", signature)
@@ -22,7 +22,7 @@ def test_text_that_is_not_a_signature_is_refused(text: str) -> None:
     assert not SECRET.verify("csrf", "a", text)
 
 
-def test_signature_ends() -> None:
+def test_signature_expires() -> None:
     signature = SECRET.sign("link", "a", ends=100)
     SECRET.check("link", "a", signature, ends=100, now=99.9)
     with pytest.raises(TokenExpired):
@@ -30,19 +30,19 @@ def test_signature_ends() -> None:
 
 
 @pytest.mark.parametrize("ends", [None, 99, 101])
-def test_end_of_a_signature_cannot_be_changed(ends: int | None) -> None:
+def test_expiry_of_a_signature_cannot_be_changed(ends: int | None) -> None:
     with pytest.raises(BadToken) as refused:
         SECRET.check("link", "a", SECRET.sign("link", "a", ends=100), ends=ends, now=0)
     assert not isinstance(refused.value, TokenExpired)
 
 
 @given(body=st.binary(), context=st.binary())
-def test_token_opens_to_its_body(body: bytes, context: bytes) -> None:
+def test_opening_a_token_returns_its_body(body: bytes, context: bytes) -> None:
     assert SECRET.open("cursor", SECRET.seal("cursor", body, context), context) == body
 
 
 @given(body=st.binary(), context=st.binary(), moved=st.integers(1, 5))
-def test_what_is_context_cannot_become_body(body: bytes, context: bytes, moved: int) -> None:
+def test_context_cannot_be_moved_into_the_body(body: bytes, context: bytes, moved: int) -> None:
     token = SECRET.seal("cursor", body, context)
     for other in {context[:-moved], context + b"x", context + body[:moved]} - {context}:
         with pytest.raises(BadToken):

@@ -29,6 +29,6 @@ def test_another_delivery_or_time_is_refused(secret: str, delivery: str, body: b
 
 
 @pytest.mark.parametrize("signature", ["", "v1=", "t=,v1=x", "t=1000", "nonsense"])
-def test_what_is_not_a_signature_is_refused(signature: str) -> None:
+def test_an_invalid_signature_is_refused(signature: str) -> None:
     with pytest.raises(BadToken):
         verify_webhook("secret", signature, "d-1", b"{}", 1000)

@@ -1,4 +1,4 @@
-"""What every objects store does: the same tests for a folder, for a bucket in memory, and for real servers."""
+"""The contract of object stores: the same tests for a folder, for a bucket in memory, and for real servers."""
 
 import hashlib
 import io
@@ -21,18 +21,18 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 
 class ObjectsContract:
-    """A subclass has a fixture `objects`, and says what its server cannot do."""
+    """A subclass has a fixture `objects`, and declares what its server does not support."""
 
     #: whether "a" and "a/b" can both be keys, and whether segments may be empty
     any_key = True
 
-    def test_what_is_put_can_be_read(self, objects: Objects) -> None:
+    def test_a_stored_object_can_be_read(self, objects: Objects) -> None:
         info = objects.put("mv/projects/1/final.mp4", TEXT, metadata={"made-by": "a test"})
         assert (info.key, info.size, info.content_type) == ("mv/projects/1/final.mp4", len(TEXT), "video/mp4")
         assert info.sha256 == hashlib.sha256(TEXT).hexdigest()
         assert objects.get("mv/projects/1/final.mp4") == TEXT
 
-    def test_head_tells_what_put_told(self, objects: Objects) -> None:
+    def test_head_matches_the_result_of_put(self, objects: Objects) -> None:
         info = objects.put("a.txt", TEXT, content_type="text/plain; charset=utf-8", metadata={"one": "1", "two": "x y"})
         head = objects.head("a.txt")
         assert (head.key, head.size, head.etag, head.sha256) == (info.key, info.size, info.etag, info.sha256)
@@ -52,19 +52,19 @@ class ObjectsContract:
         objects.put("view", memoryview(TEXT))
         assert [objects.get(key) for key in ("path", "file", "chunks", "view")] == [TEXT] * 4
 
-    def test_a_text_is_not_content(self, objects: Objects) -> None:
+    def test_a_str_is_not_accepted_as_content(self, objects: Objects) -> None:
         with pytest.raises(TypeError, match="encode"):
             objects.put("text", "abc")  # type: ignore[arg-type]
         assert not objects.exists("text")
 
-    def test_what_is_large_is_kept_whole(self, objects: Objects) -> None:
+    def test_a_large_object_is_stored_completely(self, objects: Objects) -> None:
         info = objects.put("large", LARGE)
         assert info.size == len(LARGE)
         assert objects.head("large").sha256 == hashlib.sha256(LARGE).hexdigest()
         with objects.stream("large") as download:
             assert hashlib.sha256(b"".join(download)).hexdigest() == info.sha256
 
-    def test_a_large_stream_of_unknown_length_is_kept_whole(self, objects: Objects) -> None:
+    def test_a_large_stream_of_unknown_length_is_stored_completely(self, objects: Objects) -> None:
         info = objects.put("stream", pieces(LARGE, 1_000_003))
         assert info.sha256 == hashlib.sha256(LARGE).hexdigest()
         assert objects.get("stream") == LARGE
@@ -98,13 +98,13 @@ class ObjectsContract:
         with pytest.raises(RangeOutside):
             objects.get("a", range=ByteRange(len(TEXT)))
 
-    def test_what_the_caller_has_is_not_sent_again(self, objects: Objects) -> None:
+    def test_a_conditional_read_does_not_send_a_known_object(self, objects: Objects) -> None:
         etag = objects.put("a", TEXT).etag
         with pytest.raises(NotModified):
             objects.get("a", unless_etag=etag)
         assert objects.get("a", unless_etag="another") == TEXT
 
-    def test_what_is_to_be_new_does_not_replace(self, objects: Objects) -> None:
+    def test_if_absent_does_not_replace(self, objects: Objects) -> None:
         objects.put("new.txt", b"first", if_absent=True)
         with pytest.raises(ObjectExists):
             objects.put("new.txt", b"second", if_absent=True)
@@ -115,7 +115,7 @@ class ObjectsContract:
         objects.put("new.txt", b"third")
         assert objects.get("new.txt") == b"third"
 
-    def test_of_writers_at_once_one_makes_the_object(self, objects: Objects) -> None:
+    def test_of_concurrent_writers_one_creates_the_object(self, objects: Objects) -> None:
         uploads = [objects.upload("one.txt", if_absent=True) for _ in range(3)]
         made = []
         for number, upload in enumerate(uploads):
@@ -144,14 +144,14 @@ class ObjectsContract:
             objects.put("a", failing())
         assert objects.get("a") == b"before"
 
-    def test_an_upload_that_is_left_stores_nothing(self, objects: Objects) -> None:
+    def test_an_unfinished_upload_stores_nothing(self, objects: Objects) -> None:
         with objects.upload("a") as upload:
             upload.write(TEXT)
         assert not objects.exists("a")
         with pytest.raises(ValueError, match="has ended"):
             upload.write(TEXT)
 
-    def test_what_is_missing_is_missing(self, objects: Objects) -> None:
+    def test_a_missing_object_is_an_error(self, objects: Objects) -> None:
         assert not objects.exists("nothing")
         with pytest.raises(ObjectMissing):
             objects.get("nothing")
@@ -160,7 +160,7 @@ class ObjectsContract:
         with pytest.raises(ObjectMissing):
             objects.copy("nothing", "else")
 
-    def test_deleting_twice_is_no_error(self, objects: Objects) -> None:
+    def test_deleting_twice_is_not_an_error(self, objects: Objects) -> None:
         objects.put("a/b/c", TEXT)
         objects.delete("a/b/c")
         objects.delete("a/b/c")
@@ -173,7 +173,7 @@ class ObjectsContract:
         objects.delete_many([f"n/{number}" for number in range(4)] + ["n/none"])
         assert [entry.key for entry in objects.walk()] == ["n/4"]
 
-    def test_nothing_is_deleted_if_one_key_is_none(self, objects: Objects) -> None:
+    def test_nothing_is_deleted_if_one_key_is_invalid(self, objects: Objects) -> None:
         objects.put("a", TEXT)
         with pytest.raises(S3KeyRefused):
             objects.delete_many(["a", "../b"])
@@ -196,7 +196,7 @@ class ObjectsContract:
         assert [entry.key for entry in objects.walk("a/")] == ["a/1", "a/2"]
         assert objects.list("nothing/").objects == ()
 
-    def test_a_delimiter_shows_what_is_below_as_one(self, objects: Objects) -> None:
+    def test_a_delimiter_groups_keys_below_it(self, objects: Objects) -> None:
         for key in ("p/a", "p/b/1", "p/b/2", "p/c/d/e", "p/z", "q/1"):
             objects.put(key, b"x")
         page = objects.list("p/", delimiter="/")
@@ -241,7 +241,7 @@ class ObjectsContract:
         assert objects.get("a") == TEXT
 
     @pytest.mark.parametrize("key", ["../a", "/etc/passwd", "a/../../b", "", "https://x/y", "a\0b", "a" * 1025, "a\ud800"])
-    def test_what_is_no_key_is_refused_by_every_verb(self, objects: Objects, key: str) -> None:
+    def test_invalid_keys_are_refused_by_every_method(self, objects: Objects, key: str) -> None:
         for verb in (objects.get, objects.head, objects.delete, objects.exists, objects.presign, objects.upload, objects.stream):
             with pytest.raises(S3KeyRefused):
                 verb(key)
@@ -254,7 +254,7 @@ class ObjectsContract:
         assert objects.get(key) == key.encode()
         assert [entry.key for entry in objects.walk()] == [key]
 
-    def test_keys_that_begin_alike_do_not_meet(self, objects: Objects) -> None:
+    def test_keys_with_a_common_beginning_do_not_collide(self, objects: Objects) -> None:
         if not self.any_key:
             pytest.skip("this server keeps folders")
         keys = ["a", "a/", "a//b", "a/b", "a/b/c", "A", "a.d", "=a", "+a"]
@@ -268,7 +268,7 @@ class ObjectsContract:
     @pytest.mark.parametrize(
         "metadata", [{"Upper": "x"}, {"a b": "x"}, {"a": "ü"}, {"a": "x\n"}, {"a": " x"}, {"gateleg-sha256": "x"}, {"a": "x" * 2048}]
     )
-    def test_metadata_that_not_all_can_keep_is_refused(self, objects: Objects, metadata: dict[str, str]) -> None:
+    def test_metadata_that_some_stores_cannot_keep_is_refused(self, objects: Objects, metadata: dict[str, str]) -> None:
         with pytest.raises(BadMetadata):
             objects.put("a", TEXT, metadata=metadata)
         assert not objects.exists("a")

@@ -1,4 +1,4 @@
-"""Keys for hypothesis: those that validate, with what file systems find hard, and those that do not."""
+"""Keys for hypothesis: valid ones that are difficult for file systems, and invalid ones."""
 
 from hypothesis import strategies as st
 

@@ -19,7 +19,7 @@ from gateleg.objects.errors import BadObjectsAddress
         ("s3://my.bucket-1/a/b/", ObjectsAddress("s3", "my.bucket-1", "a/b")),
     ],
 )
-def test_addresses_are_read(text: str, address: ObjectsAddress) -> None:
+def test_addresses_are_parsed(text: str, address: ObjectsAddress) -> None:
     assert parse_objects_address(text) == address
     assert parse_objects_address(str(address)) == address
 
@@ -27,7 +27,7 @@ def test_addresses_are_read(text: str, address: ObjectsAddress) -> None:
 @pytest.mark.parametrize(
     "text", ["", "dir:", "dir: ", "dir", "s3:", "s3://", "s3:bucket", "s3://B", "s3://b", "s3:///a", "s3://bucket/../a", "http://x"]
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_invalid_addresses_are_refused(text: str) -> None:
     with pytest.raises(BadObjectsAddress):
         parse_objects_address(text)
 

@@ -1,4 +1,4 @@
-"""Archives are unpacked within bounds, and nowhere but in their folder."""
+"""Archives are unpacked within limits, and only into their folder."""
 
 import io
 import zipfile
@@ -34,7 +34,7 @@ def test_files_keep_their_names_and_paths_do_not_lead_out(tmp_path: Path) -> Non
     assert all((tmp_path / "out") in one.path.resolve().parents for one in found)
 
 
-def test_only_what_is_wanted_is_unpacked_and_every_chunk_is_seen(tmp_path: Path) -> None:
+def test_only_wanted_files_are_unpacked_and_every_chunk_is_reported(tmp_path: Path) -> None:
     chunks: list[tuple[str, bytes]] = []
     path = archive(tmp_path, {"a.csv": b"1", "b.txt": b"2", "d/": b""})
     found = unpack(
@@ -70,7 +70,7 @@ def test_archives_within_count_to_the_same_bounds(tmp_path: Path) -> None:
         unpack(path, tmp_path / "3", ArchiveBounds(depth=2, files=4))
 
 
-def test_links_are_left_out(tmp_path: Path) -> None:
+def test_links_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "sent.zip"
     entry = zipfile.ZipInfo("link")
     entry.external_attr = 0o120777 << 16
@@ -80,7 +80,7 @@ def test_links_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"PK\x03\x04 but nothing more", b"not an archive"])
-def test_what_is_damaged_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_damaged_archives_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "sent.zip"
     path.write_bytes(content)
     with pytest.raises(ArchiveRefused, match="cannot be unpacked"):
@@ -101,5 +101,5 @@ def test_what_is_damaged_is_refused(tmp_path: Path, content: bytes) -> None:
         ("x" * 300 + ".txt", "x" * 96 + ".txt"),
     ],
 )
-def test_names_are_made_plain(name: str, plain: str) -> None:
+def test_names_are_made_safe(name: str, plain: str) -> None:
     assert plain_name(name) == plain

@@ -1,4 +1,4 @@
-"""Values that are kept in their item while they are short, and as objects when they are long."""
+"""Values that are stored in their item if short, and as objects if long."""
 
 import asyncio
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def test_long_content_goes_through_an_item_as_a_key(objects: DirectoryObjects) -
 
 @given(content=st.binary(max_size=40))
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_loaded_is_what_was_kept(objects: DirectoryObjects, content: bytes) -> None:
+def test_loading_returns_the_stored_content(objects: DirectoryObjects, content: bytes) -> None:
     large = keep(objects, content, prefix="p", inline=20)
     assert (large.key is None) == (len(content) <= 20)
     assert load(objects, Large.model_validate(large.model_dump())) == content
@@ -73,7 +73,7 @@ def test_the_same_content_is_one_object(objects: DirectoryObjects) -> None:
     assert [entry.key for entry in objects.walk()] == [first.key]
 
 
-def test_other_content_under_the_key_is_noticed(objects: DirectoryObjects) -> None:
+def test_other_content_under_the_key_is_detected(objects: DirectoryObjects) -> None:
     large = keep(objects, b"y" * 100, prefix="notes", inline=10)
     assert large.key is not None
     objects.put(large.key, b"z" * 100)
@@ -81,7 +81,7 @@ def test_other_content_under_the_key_is_noticed(objects: DirectoryObjects) -> No
         load(objects, large)
 
 
-def test_an_object_that_is_gone_is_missed(objects: DirectoryObjects) -> None:
+def test_a_deleted_object_is_an_error(objects: DirectoryObjects) -> None:
     large = keep(objects, b"y" * 100, prefix="notes", inline=10)
     assert large.key is not None
     objects.delete(large.key)
@@ -101,7 +101,7 @@ def test_a_prefix_that_makes_no_key_is_refused() -> None:
         Large.of(b"y" * 100, prefix="../secret", inline=10)
 
 
-def test_both_ways_can_be_awaited(tmp_path: Path) -> None:
+def test_storing_and_loading_can_be_awaited(tmp_path: Path) -> None:
     async def main() -> tuple[bytes, bytes]:
         async with ThreadedObjects(DirectoryObjects(tmp_path, durability="relaxed")) as opened:
             short = await keep_async(opened, "short", prefix="notes")

@@ -21,13 +21,13 @@ def parts(url: str) -> tuple[str, str]:
 
 
 @given(KEYS, st.none() | NAMES)
-def test_a_link_to_read_says_what_was_granted(key: str, download: str | None) -> None:
+def test_a_link_to_read_contains_its_grant(key: str, download: str | None) -> None:
     url = SIGNER.sign(Grant(key, download=download), 100)
     assert SIGNER.verify("GET", *parts(url), now=99.9) == Grant(key, download=download)
 
 
 @given(KEYS, st.none() | st.just("video/mp4"), st.none() | st.integers(0, 10**12))
-def test_a_link_to_write_says_what_was_granted(key: str, content_type: str | None, length: int | None) -> None:
+def test_a_link_to_write_contains_its_grant(key: str, content_type: str | None, length: int | None) -> None:
     grant = Grant(key, "PUT", content_type, length)
     url = SIGNER.sign(grant, 100)
     assert SIGNER.verify("PUT", *parts(url), now=0, content_type=content_type, length=length) == grant
@@ -48,7 +48,7 @@ def test_a_link_to_write_does_not_read() -> None:
         SIGNER.verify("GET", *parts(SIGNER.sign(Grant("a", "PUT"), 100)), now=0)
 
 
-def test_a_link_ends() -> None:
+def test_a_link_expires() -> None:
     with pytest.raises(LinkExpired):
         SIGNER.verify("GET", *parts(SIGNER.sign(Grant("a"), 100)), now=100)
 
@@ -83,7 +83,7 @@ def test_a_link_of_another_secret_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("content_type", "length"), [("text/html", 3), (None, 3), ("video/mp4", 4), ("video/mp4", None)])
-def test_a_put_must_be_what_its_link_says(content_type: str | None, length: int | None) -> None:
+def test_a_put_must_match_its_link(content_type: str | None, length: int | None) -> None:
     url = SIGNER.sign(Grant("a", "PUT", "video/mp4", 3), 100)
     with pytest.raises(LinkRefused):
         SIGNER.verify("PUT", *parts(url), now=0, content_type=content_type, length=length)
@@ -100,7 +100,7 @@ def test_a_put_must_be_what_its_link_says(content_type: str | None, length: int 
         {"download": "a\nb"},
     ],
 )
-def test_what_makes_no_sense_is_not_granted(arguments: dict[str, object]) -> None:
+def test_invalid_grants_are_refused(arguments: dict[str, object]) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         Grant("a", **arguments)  # type: ignore[arg-type]
 

@@ -31,7 +31,7 @@ def found(objects: DirectoryObjects, references: References, **options: timedelt
     return [entry.key for page in collect_orphans(objects, references, **options) for entry in page.orphans]  # type: ignore[arg-type]
 
 
-def test_what_is_young_is_spared(objects: DirectoryObjects, clock: Clock) -> None:
+def test_young_objects_are_kept(objects: DirectoryObjects, clock: Clock) -> None:
     objects.put("old", b"")
     clock.now += timedelta(days=2)
     objects.put("young", b"")
@@ -51,7 +51,7 @@ def test_age_counts_from_before_the_references_were_read(objects: DirectoryObjec
     assert found(objects, references) == []
 
 
-def test_what_is_put_again_while_its_page_is_gone_through_is_spared(
+def test_an_object_that_is_put_again_during_collection_is_kept(
     objects: DirectoryObjects, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for key in ("a", "b", "c"):
@@ -71,14 +71,14 @@ def test_what_is_put_again_while_its_page_is_gone_through_is_spared(
     assert [entry.key for entry in objects.list().objects] == ["b"]
 
 
-def test_a_copy_is_young(objects: DirectoryObjects, clock: Clock) -> None:
+def test_a_copy_counts_as_new(objects: DirectoryObjects, clock: Clock) -> None:
     objects.put("old", b"")
     clock.now += timedelta(days=2)
     objects.copy("old", "new")
     assert found(objects, References.read(["old"], now=lambda: clock.now)) == []
 
 
-def test_a_collection_goes_on_where_it_was(objects: DirectoryObjects, clock: Clock) -> None:
+def test_a_collection_can_be_resumed(objects: DirectoryObjects, clock: Clock) -> None:
     for number in range(6):
         objects.put(f"{number}", b"ab")
     clock.now += timedelta(days=2)

@@ -20,7 +20,7 @@ def _open_mask() -> Iterator[None]:
     os.umask(before)
 
 
-def test_objects_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_objects_are_accessible_to_their_owner_only(tmp_path: Path) -> None:
     folder = tmp_path / "objects"
     with open_objects(f"dir:{folder}", secret=b"x" * 32) as objects:
         objects.put("a/b.txt", b"hello")
@@ -30,7 +30,7 @@ def test_objects_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert {(path.is_dir(), mode(path)) for path in found} == {(True, 0o700), (False, 0o600)}
 
 
-def test_a_folder_of_before_is_closed_to_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_existing_folder_is_made_private(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = tmp_path / "data"
     folder.mkdir(0o755)
     make_private(folder)
@@ -39,7 +39,7 @@ def test_a_folder_of_before_is_closed_to_others(tmp_path: Path, caplog: pytest.L
     assert len(caplog.records) == 1
 
 
-def test_a_folder_that_others_have_to_enter_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shared_folder_is_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared, project = tmp_path / "shared", tmp_path / "project"
     for folder in (shared, project, project / "inner"):
         folder.mkdir(0o755)
@@ -50,7 +50,7 @@ def test_a_folder_that_others_have_to_enter_stays_as_it_is(tmp_path: Path, monke
     assert [mode(folder) for folder in (shared, project, project / "inner")] == [0o1777, 0o755, 0o755]
 
 
-def test_what_an_earlier_version_wrote_is_closed_to_others_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_of_an_earlier_version_are_made_private_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = tmp_path / "objects"
     with open_objects(f"dir:{folder}", secret=b"x" * 32) as objects:
         objects.put("a/b.txt", b"hello")

@@ -1,4 +1,4 @@
-"""Content is told by its bytes."""
+"""Media types are detected by content."""
 
 import io
 import struct
@@ -78,7 +78,7 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_content_is_told_by_its_bytes(name: str, tmp_path: Path) -> None:
+def test_content_is_detected_by_its_bytes(name: str, tmp_path: Path) -> None:
     content, kind = SAMPLES[name]
     assert sniff(content[:HEAD]) == kind
     (tmp_path / "song.mp3").write_bytes(content)
@@ -86,17 +86,17 @@ def test_content_is_told_by_its_bytes(name: str, tmp_path: Path) -> None:
     assert kind in TYPES | {"application/octet-stream"}
 
 
-def test_an_office_document_is_told_by_names_far_behind(tmp_path: Path) -> None:
+def test_an_office_document_is_detected_by_names_at_its_end(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(zipped(*(f"media/picture-{number:05}.png" for number in range(200)), "[Content_Types].xml", "word/document.xml"))
     assert sniff(path.read_bytes()[:HEAD]) == "application/zip"
     assert sniff_file(path) == f"{OOXML}wordprocessingml.document"
 
 
-def test_a_letter_that_is_cut_at_the_end_of_the_head_does_not_make_it_binary() -> None:
+def test_a_truncated_character_at_the_end_of_the_head_is_still_text() -> None:
     assert sniff(("ü" * HEAD).encode()[1 : HEAD + 1][1:]) == "text/plain"
     assert sniff(b"x" + ("ü" * HEAD).encode()[: HEAD - 1]) == "text/plain"
 
 
-def test_a_large_json_is_told_by_its_beginning() -> None:
+def test_a_large_json_is_detected_by_its_beginning() -> None:
     assert sniff(b'{"text": "' + b"x" * HEAD) == "application/json"

@@ -90,7 +90,7 @@ async def test_a_cancelled_put_stores_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "incoming").iterdir()) == []
 
 
-async def test_a_download_that_nobody_waits_for_is_closed(tmp_path: Path) -> None:
+async def test_a_cancelled_download_is_closed(tmp_path: Path) -> None:
     begun, go_on, closed = asyncio.Event(), threading.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
@@ -115,7 +115,7 @@ async def test_a_download_that_nobody_waits_for_is_closed(tmp_path: Path) -> Non
     assert closed.wait(10)
 
 
-async def test_slow_clients_hold_no_threads(tmp_path: Path) -> None:
+async def test_slow_clients_occupy_no_threads(tmp_path: Path) -> None:
     release = asyncio.Event()
 
     async def slow() -> AsyncIterator[bytes]:

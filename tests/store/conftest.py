@@ -42,7 +42,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(params=[*ASYNC_TRANSPORTS, *(pytest.param(name, marks=pytest.mark.peer) for name in ASYNC_PEERS)])
 async def async_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncStore]:
-    """An empty store that is awaited, on every transport in turn."""
+    """An empty async store, on every transport in turn."""
     with ExitStack() as stack:
         async with (ASYNC_TRANSPORTS | ASYNC_PEERS)[request.param](stack, tmp_path) as opened:
             yield opened
@@ -50,6 +50,6 @@ async def async_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
 
 @pytest.fixture
 def memory() -> Iterator[Store]:
-    """A store in memory, for tests that have nothing to do with transports."""
+    """A store in memory, for tests that do not depend on transports."""
     with ExitStack() as stack, _memory(stack, Path()) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""A parent that counts: shelves, and the volumes on them."""
+"""Entities with counters: shelves count their volumes."""
 
 from gateleg.model import Attr, Counter, Entity, Key, Pattern, States, Table, Unique, Version, field, state
 
@@ -6,7 +6,7 @@ shelves = Table("Shelves", hash="pk", range="sk", tag="kind")
 
 
 class Loan(States):
-    """Where a volume is."""
+    """The states of a volume."""
 
     IN = state("in", to=["out"])
     OUT = state("out", to=["in"])
@@ -25,7 +25,7 @@ class Shelf(Entity, table=shelves, tag="shelf"):
 
 
 class Volume(Entity, table=shelves, tag="volume"):
-    """A volume, which stands on one shelf for good."""
+    """A volume, which stays on one shelf."""
 
     shelf: Attr[str]
     number: Attr[int]
@@ -49,7 +49,7 @@ class Case(Entity, table=shelves, tag="case"):
 
 
 class Map(Entity, table=shelves, tag="map"):
-    """A map, which can be put into another case; its title is there once."""
+    """A map, which can move to another case; its title is unique."""
 
     map_id: Attr[str]
     case_id: Attr[str]
@@ -75,7 +75,7 @@ class Member(Entity, table=members, tag="member"):
 
 
 class Lending(Entity, table=members, tag="lending"):
-    """Something that a member has, or has reserved."""
+    """A loan or reservation of a member."""
 
     lending_id: Attr[str]
     member: Attr[str]

@@ -1,4 +1,4 @@
-"""Stand-ins for time, chance and services."""
+"""Test doubles for time, randomness and services."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from gateleg.store.transports import ServiceError
 
 
 class Ticking:
-    """A clock that only sleeping moves."""
+    """A clock that advances only by sleeping."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self.now = now
@@ -27,7 +27,7 @@ class Ticking:
 
 
 def quiet_setup(**members: Any) -> Setup:
-    """A setup in which time stands still and chance repeats itself."""
+    """A setup with a fixed clock and seeded randomness."""
     clock = Ticking()
     given: dict[str, Any] = {"clock": clock, "ticks": clock, "random": random.Random(7), "cursors": Signer(b"key"), "backoff": Backoff()}
     return Setup(**(given | members))
@@ -38,7 +38,7 @@ Answers = Callable[[Request], Answer] | Sequence[Answer]
 
 
 class Played:
-    """A flow that was driven by hand: its result, and everything it asked for."""
+    """A flow that was driven by hand: its result, and all steps that it yielded."""
 
     def __init__(self, result: Any, steps: list[Step]) -> None:
         self.result = result
@@ -89,7 +89,7 @@ def refusal(code: str, **extra: Any) -> ServiceError:
 
 
 class Scripted:
-    """A transport that answers from a list and remembers what it was asked."""
+    """A transport that answers from a list and records requests."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""Documents from before there were collections, for the tests of older keys: they lie under their repository alone."""
+"""Documents that are older than collections, for tests of legacy keys: their key contains the repository only."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def _repository_of(item: Item) -> Ref[Repository]:
 
 @upcaster(Document, to=2, asks=_repository_of)
 def into_default_collection(item: Item, repository: Repository | None) -> Item:
-    """Documents without a collection belong to the one that is named after the repository's model."""
+    """Put a document without a collection into the collection named after the repository's model."""
     assert repository is not None
     return item if "collectionId" in item else {**item, "collectionId": {"S": repository.model}}
 

@@ -1,4 +1,4 @@
-"""A small schema with everything that the store must cope with: shards, indexes that hold only keys, versions, unique titles."""
+"""A small schema with all features of the store: shards, keys-only indexes, versions, unique titles."""
 
 from gateleg.model import GSI, Attr, Entity, Key, Pattern, Table, Unique, Version, field, required
 
@@ -47,7 +47,7 @@ titles = Table("Titles", hash="id")
 
 
 class Title(Entity, table=titles):
-    """A title that only one item may have."""
+    """An item with a unique title."""
 
     id: Attr[str]
     title: Attr[str | None] = field(None)
@@ -58,5 +58,5 @@ class Title(Entity, table=titles):
 
 
 def notes(count: int, book: str = "b", **values: object) -> list[Note]:
-    """So many notes of a book."""
+    """A number of notes of a book."""
     return [Note(**{"book": book, "number": number, **values}) for number in range(count)]  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ def test_address_is_read(text: str, kind: str, place: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "embedded", "embedded:", "http:", "http://", "ftp://host", "eu-west-1", "./data"])
-def test_what_names_no_store_is_refused(text: str) -> None:
+def test_invalid_store_addresses_are_refused(text: str) -> None:
     with pytest.raises(BadAddress, match=r"embedded:\./data"):
         parse_address(text)
 
@@ -50,13 +50,13 @@ def test_a_path_is_not_an_address_but_opens_an_embedded_store(tmp_path: Path) ->
         ("embedded:./data?durability=full", "./data", "full"),
     ],
 )
-def test_an_address_says_when_commits_are_durable(text: str, place: str, durability: str) -> None:
+def test_an_address_sets_the_durability(text: str, place: str, durability: str) -> None:
     address = parse_address(text)
     assert (address.place, address.durability) == (place, durability)
 
 
 @pytest.mark.parametrize("text", ["embedded:./data?durability=none", "embedded:./data?cache=1", "embedded:?durability=relaxed"])
-def test_what_an_engine_does_not_know_is_refused(text: str) -> None:
+def test_unknown_options_of_an_address_are_refused(text: str) -> None:
     with pytest.raises(BadAddress, match="durability=relaxed"):
         parse_address(text)
 
@@ -70,7 +70,7 @@ async def test_an_engine_is_opened_as_its_address_says(tmp_path: Path) -> None:
         assert again.transport.engine.durability == "relaxed"
 
 
-def test_only_networks_are_asked_side_by_side() -> None:
+def test_only_network_stores_send_concurrent_requests() -> None:
     assert concurrency_of("embedded:./data") == 1
     assert concurrency_of("dynamodb:eu-west-1") > 1
 
@@ -80,7 +80,7 @@ def test_addresses_are_values() -> None:
 
 
 @pytest.mark.parametrize("name", ["data", "deep/er/data", "one.db"])
-def test_embedded_store_keeps_its_data_where_it_was_told(tmp_path: Path, name: str) -> None:
+def test_embedded_store_keeps_its_data_at_its_path(tmp_path: Path, name: str) -> None:
     address = f"embedded:{tmp_path / name}"
     with Store.connect(address) as store:
         store.ensure_tables(shelf)
@@ -98,7 +98,7 @@ async def test_awaited_store_opens_the_same_data(tmp_path: Path) -> None:
         assert (await again.get(Note, book="b", number=1)).number == 1
 
 
-def test_engine_that_was_given_is_not_closed(memory: Store) -> None:
+def test_engine_of_the_caller_is_not_closed(memory: Store) -> None:
     from gateleg.store.transports.embedded import EmbeddedTransport
 
     memory.create_tables(shelf)
@@ -107,7 +107,7 @@ def test_engine_that_was_given_is_not_closed(memory: Store) -> None:
 
 
 @pytest.mark.parametrize("connect", [Store.connect, AsyncStore.connect])
-def test_a_file_that_is_no_store_is_told_as_an_error_of_the_store(tmp_path: Path, connect: Any) -> None:
+def test_a_file_that_is_not_a_database_is_a_store_error(tmp_path: Path, connect: Any) -> None:
     (tmp_path / "notes.db").write_text("these are notes")
     with pytest.raises(CannotOpen, match="not a SQLite database"):
         connect(f"embedded:{tmp_path / 'notes.db'}")

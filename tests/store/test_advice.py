@@ -1,4 +1,4 @@
-"""What errors advise: it fits what happened, and what the user has."""
+"""The fixes of errors: they fit what happened, and name what the user has."""
 
 import ast
 import importlib
@@ -24,7 +24,7 @@ ROOMS = ("model", "store", "jobs", "objects", "ai", "apps.delphi")
 
 
 def _without_advice() -> dict[str, set[str]]:
-    """By room, the errors that have no advice of their own: whoever raises them must give some."""
+    """By room, the error classes without a fix: code that raises them must pass one."""
     found: dict[str, set[str]] = {}
     for room in ROOMS:
         module = importlib.import_module(f"gateleg.{room}.errors")
@@ -33,7 +33,7 @@ def _without_advice() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_every_error_that_is_raised_gives_advice(room: str) -> None:
+def test_every_raised_error_has_a_fix(room: str) -> None:
     names = _without_advice()["model"] | _without_advice()[room]
     bare = [
         f"{file.name}:{node.lineno} {node.func.id}"
@@ -50,10 +50,10 @@ def test_put_over_an_item_that_was_not_read_does_not_advise_put(store: Store) ->
     store.create(Draft(book="b", title="t"))
     with pytest.raises(AlreadyExists, match="never read: get the item") as caught:
         store.put(Draft(book="b", title="t"))
-    assert "use put" not in str(caught.value)
+    assert "with put or upsert" not in str(caught.value)
 
 
-async def test_closed_store_is_closed(tmp_path: Path) -> None:
+async def test_closed_store_raises_an_error(tmp_path: Path) -> None:
     for path in (":memory:", str(tmp_path)):
         store = Store.embedded(path)
         store.create_tables(shelf)
@@ -84,7 +84,7 @@ def test_missing_index_is_named_with_the_command_that_creates_it(store: Store) -
         list(store.query(Thing.of_kind, kind="x"))
 
 
-def test_versioned_batch_says_version_and_what_to_do(memory: Store) -> None:
+def test_batch_of_versioned_items_is_a_clear_error(memory: Store) -> None:
     memory.create_tables(shelf, titles)
     draft = Draft(book="b", title="t")
     for puts, deletes in (([draft], []), ([], [draft])):
@@ -106,7 +106,7 @@ def test_long_key_is_too_long_wherever_it_is_written(store: Store) -> None:
     assert isinstance(caught.value.reasons[0], KeyTooLong)
 
 
-def test_attribute_of_another_entity_is_named_with_those_that_there_are(memory: Store) -> None:
+def test_attribute_of_another_entity_is_an_error_that_lists_the_right_ones(memory: Store) -> None:
     memory.create_tables(shelf, titles)
     with pytest.raises(ExpressionError, match=r"Title\.title is not an attribute of Note.*Use the attributes of Note: book, number"):
         memory.patch(Note.key(book="b", number=1), Title.title.set("x"))  # type: ignore[misc]
@@ -142,8 +142,8 @@ def elsewhere() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("path", "status"), [("/0", 405), ("/1", 404)])
-async def test_address_of_something_else_is_said_to_be_that(elsewhere: str, path: str, status: int) -> None:
-    text = rf"{elsewhere}{path} does not speak the DynamoDB protocol: .*status {status}.*is this the console's\?"
+async def test_address_of_another_server_is_a_clear_error(elsewhere: str, path: str, status: int) -> None:
+    text = rf"{elsewhere}{path} does not speak the DynamoDB protocol: .*status {status}.*not that of the console"
     with Store.connect(elsewhere + path) as store, pytest.raises(NotDynamoDB, match=text):
         store.get(Note, book="b", number=1)
     async with AsyncStore.connect(elsewhere + path) as later:
@@ -151,23 +151,25 @@ async def test_address_of_something_else_is_said_to_be_that(elsewhere: str, path
             await later.get(Note, book="b", number=1)
 
 
-def test_an_attribute_by_keyword_in_a_patch_is_answered_with_the_action(memory: Store) -> None:
+def test_an_attribute_as_keyword_of_a_patch_is_an_error_with_the_right_action(memory: Store) -> None:
     memory.create_tables(shelf)
     note = memory.create(Note(book="b", number=1))
-    with pytest.raises(KeyGivenTwice, match=r"text= cannot be given with an instance of Note.*the action Note\.text\.set\(value\)"):
+    with pytest.raises(
+        KeyGivenTwice, match=r"text= cannot be passed together with an instance of Note.*the action Note\.text\.set\(value\)"
+    ):
         memory.patch(note, text="new")  # type: ignore[call-overload]
-    with pytest.raises(KeyGivenTwice, match=r"book= cannot be given with a reference.*Leave them out"):
+    with pytest.raises(KeyGivenTwice, match=r"book= cannot be passed together with a reference.*Remove them"):
         memory.get(Note.key(book="b", number=1), book="b")  # type: ignore[call-overload]
 
 
 def test_a_query_of_an_entity_names_its_patterns(memory: Store) -> None:
-    with pytest.raises(NotAQuestion, match=r"Note is an entity, not .*Ask one of its patterns: Note\.in_book, Note\.on_topic"):
+    with pytest.raises(NotAQuestion, match=r"Note is an entity, not .*Query one of its patterns: Note\.in_book, Note\.on_topic"):
         list(memory.query(Note, book="b"))  # type: ignore[call-overload]
     with pytest.raises(NotAQuestion, match=r"Declare an access pattern in Draft\."):
         list(memory.query(Draft, book="b"))  # type: ignore[call-overload]
 
 
-def test_a_misspelled_pattern_is_answered_with_the_nearest_one() -> None:
+def test_a_misspelled_pattern_is_an_error_with_the_closest_match() -> None:
     with pytest.raises(AttributeError, match=r"Note has no attribute 'on_topik'\. Did you mean 'on_topic'\?"):
         _ = Note.on_topik  # type: ignore[attr-defined]
 

@@ -1,29 +1,29 @@
-"""Waiting between tries."""
+"""Backoff between retries."""
 
 import pytest
 
 from gateleg.net import Backoff
-from gateleg.store.backoff import passing, settled
+from gateleg.store.backoff import is_transient, retry_conflicts
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 from tests.store.doubles import play, quiet_setup, refusal
 
 
-def test_conflict_is_asked_again_with_the_same_request() -> None:
+def test_conflict_is_retried_with_the_same_request() -> None:
     request = Request("PutItem", {"TableName": "t"})
-    played = play(settled(request, quiet_setup()), [refusal("TransactionConflictException"), {"done": True}])
+    played = play(retry_conflicts(request, quiet_setup()), [refusal("TransactionConflictException"), {"done": True}])
     assert played.result == {"done": True}
     assert [each.payload for each in played.requests] == [request.payload] * 2
     assert len(played.pauses) == 1
     assert request.retries == 1
 
 
-def test_refusal_for_good_is_not_asked_again() -> None:
+def test_permanent_error_is_not_retried() -> None:
     with pytest.raises(ServiceError):
-        play(settled(Request("PutItem", {}), quiet_setup()), [refusal("ValidationException")])
+        play(retry_conflicts(Request("PutItem", {}), quiet_setup()), [refusal("ValidationException")])
 
 
-def test_conflicts_without_end_are_given_up() -> None:
+def test_endless_conflicts_are_an_error() -> None:
     asked: list[Request] = []
 
     def conflict(request: Request) -> ServiceError:
@@ -31,14 +31,14 @@ def test_conflicts_without_end_are_given_up() -> None:
         return refusal("TransactionConflictException")
 
     with pytest.raises(ServiceError):
-        play(settled(Request("PutItem", {}), quiet_setup(backoff=Backoff(tries=3))), conflict)
+        play(retry_conflicts(Request("PutItem", {}), quiet_setup(backoff=Backoff(tries=3))), conflict)
     assert len(asked) == 4
 
 
-def test_cancelled_transaction_passes_only_when_no_reason_is_about_data() -> None:
+def test_canceled_transaction_is_transient_only_if_no_reason_depends_on_data() -> None:
     def canceled(*codes: str) -> ServiceError:
         return refusal("TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes])
 
-    assert passing(canceled("None", "TransactionConflict", "ThrottlingError"))
-    assert not passing(canceled("TransactionConflict", "ConditionalCheckFailed"))
-    assert not passing(canceled("None"))
+    assert is_transient(canceled("None", "TransactionConflict", "ThrottlingError"))
+    assert not is_transient(canceled("TransactionConflict", "ConditionalCheckFailed"))
+    assert not is_transient(canceled("None"))

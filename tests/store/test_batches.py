@@ -1,4 +1,4 @@
-"""Batches: chunks, order, repeats and what is left undone."""
+"""Batches: chunks, order, repeats and unprocessed items."""
 
 import random
 from typing import Any
@@ -17,7 +17,7 @@ from tests.store.notes import Draft, Note, Title, notes, shelf, titles
 
 
 def stored(request: Request) -> dict[str, Any]:
-    """Everything that was asked for is there, in reverse order."""
+    """A response with all requested items, in reverse order."""
     keys = request.payload["RequestItems"]["Notes"]["Keys"]
     items = [{**key, "book": {"S": "b"}, "number": {"N": str(int(key["sk"]["S"][5:]))}, "kind": {"S": "note"}} for key in keys]
     return {"Responses": {"Notes": items[::-1]}, "UnprocessedKeys": {}}
@@ -27,26 +27,26 @@ def numbers(found: list[Note | None]) -> list[int | None]:
     return [None if note is None else note.number for note in found]
 
 
-def test_keys_are_asked_for_by_the_hundred_and_answered_in_order() -> None:
+def test_keys_are_read_by_the_hundred_and_returned_in_order() -> None:
     refs = [note.key for note in notes(250)]
     played = play(batch_get(refs).flow(quiet_setup()), stored)
     assert [len(request.payload["RequestItems"]["Notes"]["Keys"]) for request in played.requests] == [100, 100, 50]
     assert numbers(played.result) == list(range(250))
 
 
-def test_requests_go_side_by_side_as_far_as_allowed() -> None:
+def test_requests_are_sent_concurrently_up_to_the_limit() -> None:
     played = play(batch_get([note.key for note in notes(500)]).flow(quiet_setup(concurrency=3)), stored)
     assert [len(step.requests) for step in played.steps if isinstance(step, Together)] == [3, 2]
 
 
-def test_repeated_keys_are_asked_for_once() -> None:
+def test_repeated_keys_are_read_once() -> None:
     refs = [notes(1)[0].key] * 3
     played = play(batch_get(refs).flow(quiet_setup()), stored)
     assert len(played.requests[0].payload["RequestItems"]["Notes"]["Keys"]) == 1
     assert numbers(played.result) == [0, 0, 0]
 
 
-def test_unprocessed_keys_are_asked_for_again_after_a_pause() -> None:
+def test_unprocessed_keys_are_retried_after_a_pause() -> None:
     def half(request: Request) -> dict[str, Any]:
         keys = request.payload["RequestItems"]["Notes"]["Keys"]
         answer = stored(request)
@@ -60,7 +60,7 @@ def test_unprocessed_keys_are_asked_for_again_after_a_pause() -> None:
     assert len(played.pauses) == len(played.requests) - 1 == 3
 
 
-def test_service_that_does_nothing_is_given_up() -> None:
+def test_batch_without_progress_is_an_error() -> None:
     def nothing(request: Request) -> dict[str, Any]:
         return {"Responses": {}, "UnprocessedKeys": request.payload["RequestItems"]}
 
@@ -69,19 +69,19 @@ def test_service_that_does_nothing_is_given_up() -> None:
     assert caught.value.unprocessed == 3
 
 
-def test_throttled_chunk_counts_as_undone() -> None:
+def test_throttled_chunk_counts_as_unprocessed() -> None:
     answers: list[Answer] = [refusal("ProvisionedThroughputExceededException"), {"UnprocessedItems": {}}]
     played = play(batch_write(notes(2)).flow(quiet_setup()), answers)
     assert played.result == 2
     assert len(played.pauses) == 1
 
 
-def test_writes_go_by_twenty_five() -> None:
+def test_writes_are_sent_in_batches_of_twenty_five() -> None:
     played = play(batch_write(notes(60)).flow(quiet_setup()), lambda request: {"UnprocessedItems": {}})
     assert [len(request.payload["RequestItems"]["Notes"]) for request in played.requests] == [25, 25, 10]
 
 
-def test_unprocessed_writes_are_sent_again() -> None:
+def test_unprocessed_writes_are_retried() -> None:
     def once(request: Request) -> dict[str, Any]:
         entries = request.payload["RequestItems"]["Notes"]
         return {"UnprocessedItems": {"Notes": entries[1:]} if len(entries) > 1 else {}}
@@ -92,7 +92,7 @@ def test_unprocessed_writes_are_sent_again() -> None:
 
 
 @given(count=st.integers(0, 120), seed=st.integers(), concurrency=st.integers(1, 4))
-def test_whatever_is_left_undone_all_is_written_once(count: int, seed: int, concurrency: int) -> None:
+def test_with_any_unprocessed_writes_all_are_written_once(count: int, seed: int, concurrency: int) -> None:
     chance = random.Random(seed)
     done: list[str] = []
 
@@ -156,6 +156,6 @@ def test_batch_block_sends_puts_and_deletes_at_its_end(memory: Store) -> None:
     assert [note.number for note in memory.query(Note.in_book, book="b")] == [2]
 
 
-def test_empty_batches_ask_nothing() -> None:
+def test_empty_batches_send_nothing() -> None:
     assert play(batch_get([]).flow(quiet_setup()), []).result == []
     assert play(batch_write([]).flow(quiet_setup()), []).result == 0

@@ -1,4 +1,4 @@
-"""Blocks of an async store: a plain `with` could not wait for the requests, so it is refused instead of silently writing nothing."""
+"""Blocks of an async store: a plain `with` cannot wait for the requests, so it is an error rather than silently writing nothing."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any

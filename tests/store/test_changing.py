@@ -1,4 +1,4 @@
-"""Changes that depend on what is there, and saving what changed."""
+"""`retrying`, `save` and `edit`: changes that depend on the stored item."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def store(memory: Store) -> Store:
     return memory
 
 
-def test_decision_is_made_again_on_the_item_that_won(store: Store) -> None:
+def test_decision_is_repeated_on_the_new_item(store: Store) -> None:
     stale = store.create(Draft(book="b", title="t", text="a"))
     store.patch(stale, Draft.text.set("ab"))
     seen: list[str] = []
@@ -35,17 +35,17 @@ def test_decision_by_reference_reads_first(store: Store) -> None:
     assert store.retrying(draft.key, lambda found: [Draft.text.set(found.text * 2)]).text == "aa"
 
 
-def test_no_actions_leave_the_item_as_it_is(store: Store) -> None:
+def test_no_actions_leave_the_item_unchanged(store: Store) -> None:
     draft = store.create(Draft(book="b", title="t"))
     assert store.retrying(draft.key, lambda found: []) == draft
 
 
-def test_item_that_is_not_there_cannot_be_decided_on(store: Store) -> None:
+def test_retrying_a_missing_item_is_an_error(store: Store) -> None:
     with pytest.raises(NotFound):
         store.retrying(Draft.key(book="b", title="t"), lambda found: [])
 
 
-def test_race_that_is_always_lost_is_given_up(store: Store) -> None:
+def test_repeated_lost_races_are_an_error(store: Store) -> None:
     draft = store.create(Draft(book="b", title="t"))
     patient = Store(store.transport, backoff=Backoff(tries=3), sleep=lambda seconds: None)
     tried: list[int] = []
@@ -60,7 +60,7 @@ def test_race_that_is_always_lost_is_given_up(store: Store) -> None:
     assert tried == [1, 2, 3, 4]
 
 
-def test_save_writes_only_what_changed() -> None:
+def test_save_writes_only_changed_attributes() -> None:
     transport = Scripted({"Attributes": {"pk": {"S": "BOOK#b"}, "sk": {"S": "NOTE#00001"}, "book": {"S": "b"}, "number": {"N": "1"}}})
     note = Note(book="b", number=1, text="old")
     Store(transport).save(note.model_copy(update={"text": "new"}), before=note)
@@ -68,7 +68,7 @@ def test_save_writes_only_what_changed() -> None:
     assert call[1]["UpdateExpression"] == "SET #text = :0"
 
 
-def test_save_of_nothing_asks_nothing() -> None:
+def test_save_without_changes_sends_nothing() -> None:
     note = Note(book="b", number=1)
     assert Store(Scripted()).save(note.model_copy(), before=note) is note
 

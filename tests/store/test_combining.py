@@ -1,4 +1,4 @@
-"""Counters and markers in one transaction: each item once."""
+"""Counters and markers in one transaction, with one entry for each item."""
 
 from typing import Any
 from uuid import uuid4
@@ -28,7 +28,7 @@ def new_project(store: Store) -> Project:
     return store.create(Project(concept_prompt="p", character_description="c"))
 
 
-def test_numbers_are_the_same_key_however_they_are_written() -> None:
+def test_keys_compare_numbers_by_value() -> None:
     assert identity("t", {"n": {"N": "1"}}) == identity("t", {"n": {"N": "1.0"}})
     assert identity("t", {"n": {"N": "1"}}) != identity("t", {"n": {"S": "1"}})
     assert identity("t", {"a": {"S": "1"}, "b": {"S": "2"}}) == identity("t", {"b": {"S": "2"}, "a": {"S": "1"}})
@@ -57,7 +57,7 @@ def test_counts_that_cancel_out_are_still_right(store: Store) -> None:
     assert store.get(project).scene_count == 1
 
 
-def test_counter_joins_an_update_that_adds_by_itself(store: Store) -> None:
+def test_counter_is_merged_with_an_update_that_adds_to_it(store: Store) -> None:
     store.create_tables(shelves)
     shelf = store.create(Shelf(shelf="a"))
     store.transact([patch(shelf.key, Shelf.visits.add(2)), create(Volume(shelf="a", number=1))])
@@ -65,7 +65,7 @@ def test_counter_joins_an_update_that_adds_by_itself(store: Store) -> None:
     assert (counted.volumes, counted.visits) == (1, 2)
 
 
-def test_two_writes_of_one_item_name_it(store: Store) -> None:
+def test_two_writes_of_one_item_are_an_error_that_names_it(store: Store) -> None:
     project = new_project(store)
     with pytest.raises(DuplicateTarget, match=r"Operations 1 and 2 both write Project\("):
         store.transact([delete(project), patch(project, Project.concept_prompt.set("x"))])
@@ -100,7 +100,7 @@ def test_a_unique_value_is_handed_from_one_item_to_another_in_one_transaction(st
     store.create(Title(id="3", title="x"))
 
 
-def test_a_unique_value_is_not_handed_over_by_an_item_that_does_not_hold_it(store: Store) -> None:
+def test_a_unique_value_is_not_handed_over_by_an_item_that_does_not_own_it(store: Store) -> None:
     first = store.create(Title(id="1", title="x"))
     store.delete(first)
     store.create(Title(id="2", title="x"))

@@ -1,4 +1,4 @@
-"""Bounds of attributes: refused by the database where an update would break them, and never in the way of a read."""
+"""Bounds of attributes: the database refuses updates that would break them; reads ignore them."""
 
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ books = Table("Books", hash="shelf", range="isbn")
 
 
 class Loans(Record):
-    """A record with a bound of its own."""
+    """A record with a bounded attribute."""
 
     open: Attr[int] = field(0, ge=0, le=3)
 
@@ -40,7 +40,7 @@ copies = Table("Copies", hash="shelf", range="isbn")
 
 
 class Copy(Entity, table=copies):
-    """A versioned one."""
+    """A copy, with a version."""
 
     shelf: Attr[str]
     isbn: Attr[str]
@@ -121,11 +121,11 @@ def test_values_are_validated_before_they_are_sent() -> None:
             attribute.set(value)
 
 
-def test_what_is_compared_need_not_lie_within_the_bounds(shelf: Store) -> None:
+def test_compared_values_need_not_be_within_the_bounds(shelf: Store) -> None:
     assert shelf.patch(REF, Book.pages.set(2), condition=(Book.pages > 0) & (Book.available > -1)).pages == 2
 
 
-def test_a_bound_is_told_apart_from_a_condition_and_a_version(shelf: Store) -> None:
+def test_a_broken_bound_is_distinguished_from_a_condition_and_a_version(shelf: Store) -> None:
     with pytest.raises(ConditionFailed) as refused:
         shelf.patch(REF, Book.available.add(-1), condition=Book.title == "other")
     assert refused.value.code == "condition-failed"
@@ -154,7 +154,7 @@ def test_a_planned_update_guards_every_value_it_is_used_with(shelf: Store) -> No
         shelf.patch(REF, Book.available.add(-1))
 
 
-def test_a_transaction_says_which_bound_it_would_break(shelf: Store) -> None:
+def test_a_transaction_reports_the_broken_bound(shelf: Store) -> None:
     with pytest.raises(TransactionCanceled) as refused:
         shelf.transact([patch(REF, Book.available.add(-5)), patch(Book.key(shelf="s", isbn="none"), Book.pages.add(1))])
     reason = refused.value.reasons[0]
@@ -162,7 +162,7 @@ def test_a_transaction_says_which_bound_it_would_break(shelf: Store) -> None:
     assert reason.attribute == "available"
 
 
-def test_what_breaks_a_bound_is_read_as_it_is(shelf: Store) -> None:
+def test_a_value_that_breaks_a_bound_is_read_unchanged(shelf: Store) -> None:
     _write_past_the_model(shelf, available={"N": "-5"}, title={"S": "much too long"}, loans={"M": {"open": {"N": "9"}, "odd": {"S": "x"}}})
     book = shelf.get(REF)
     assert (book.available, book.title, book.loans.open) == (-5, "much too long", 9)
@@ -173,7 +173,7 @@ def test_what_breaks_a_bound_is_read_as_it_is(shelf: Store) -> None:
     assert shelf.get(REF, project=[Book.available]) == {"available": -5}
 
 
-def test_what_breaks_a_bound_can_be_moved_towards_it(shelf: Store) -> None:
+def test_a_value_that_breaks_a_bound_can_be_moved_towards_it(shelf: Store) -> None:
     _write_past_the_model(shelf, available={"N": "-5"})
     assert shelf.patch(REF, Book.available.add(2)).available == -3
     with pytest.raises(ConstraintFailed):

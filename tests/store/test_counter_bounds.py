@@ -1,4 +1,4 @@
-"""Upper bounds of counted attributes: the write of a child that would take the count beyond one is refused."""
+"""Upper bounds of counters: the write of a child that would exceed one is refused."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def test_child_beyond_the_bound_is_not_created(library: Store) -> None:
     error = refused.value
     assert (error.attribute, error.bound, error.current) == ("open_loans", "le=3", library.get(ANNA))
     assert "Member(member='anna')" in error.message
-    assert "open_loans is at most 3" in error.message
+    assert "open_loans must be at most 3" in error.message
     assert library.find(Lending, lending_id="3") is None
     assert library.get(ANNA).open_loans == 3
 
@@ -94,7 +94,7 @@ def test_room_that_a_transaction_makes_can_be_used_by_it(library: Store) -> None
     assert library.get(ANNA).open_loans == 3
 
 
-def test_refusal_is_the_reason_of_those_who_raise_the_count(library: Store) -> None:
+def test_the_operations_that_raise_the_count_get_the_error(library: Store) -> None:
     library.create(Member(member="ben"))
     old = full(library)[0]
     reasons = reasons_of(library, create(lending(5, member="ben")), create(lending(3)), delete(old), create(lending(4)))
@@ -102,7 +102,7 @@ def test_refusal_is_the_reason_of_those_who_raise_the_count(library: Store) -> N
 
 
 @pytest.mark.parametrize("main", [patch(ANNA, Member.visits.add(1)), upsert(ANNA, Member.visits.add(1)), put(Member(member="anna"))])
-def test_write_of_the_parent_is_not_to_blame(library: Store, main: Any) -> None:
+def test_write_of_the_parent_does_not_get_the_error(library: Store, main: Any) -> None:
     full(library)
     reasons = reasons_of(library, main, create(lending(3)))
     assert reasons[0] is None
@@ -110,14 +110,14 @@ def test_write_of_the_parent_is_not_to_blame(library: Store, main: Any) -> None:
     assert library.get(ANNA).visits == 0
 
 
-def test_check_of_the_parent_that_may_hold_is_not_to_blame(library: Store) -> None:
+def test_check_of_the_parent_that_may_be_true_does_not_get_the_error(library: Store) -> None:
     full(library)
     reasons = reasons_of(library, check(ANNA, Member.visits == 0), create(lending(3)))
     assert reasons[0] is None
     assert is_bound(reasons[1])
 
 
-def test_check_that_fails_below_the_bound_is_to_blame(library: Store) -> None:
+def test_check_that_fails_below_the_bound_gets_the_error(library: Store) -> None:
     reasons = reasons_of(library, check(ANNA, Member.visits == 1), create(lending(0)))
     assert isinstance(reasons[0], ConditionFailed)
     assert not isinstance(reasons[0], ConstraintFailed)
@@ -143,7 +143,7 @@ def test_parent_that_an_upsert_makes_takes_no_more_than_its_bound(library: Store
     assert all(is_bound(reason) for reason in reasons[1:])
 
 
-def test_missing_parent_is_still_said_to_be_missing(library: Store) -> None:
+def test_missing_parent_is_still_reported_as_missing(library: Store) -> None:
     with pytest.raises(NotFound):
         library.create(lending(1, member="nobody"))
     reasons = reasons_of(library, *(create(lending(number, member="nobody")) for number in range(4)))
@@ -160,7 +160,7 @@ def test_count_that_is_beyond_a_newer_bound_can_only_fall(library: Store) -> Non
     assert library.get(ANNA).open_loans == 6
 
 
-def test_count_that_would_fall_below_zero_stays_at_zero_beside_a_bound(library: Store) -> None:
+def test_count_that_would_become_negative_stays_at_zero_despite_a_bound(library: Store) -> None:
     old = full(library)[0]
     library.delete(ANNA)
     library.create(Member(member="anna"))

@@ -1,4 +1,4 @@
-"""Counts of children in a parent: nobody writes them by hand, and no write loses another."""
+"""Counters: they change only with the children, and no concurrent change is lost."""
 
 import contextlib
 from typing import TYPE_CHECKING, Any
@@ -85,7 +85,7 @@ def test_put_of_a_new_item_starts_at_zero(store: Store) -> None:
     assert store.get(Shelf, shelf="b").volumes == 0
 
 
-def test_put_drops_what_the_new_instance_does_not_have(store: Store) -> None:
+def test_put_removes_attributes_that_the_new_instance_lacks(store: Store) -> None:
     store.create(Shelf(shelf="a", room="east"))
     store.create(volume(1))
     assert store.put(Shelf(shelf="a")) == Shelf(shelf="a", volumes=1)
@@ -93,7 +93,7 @@ def test_put_drops_what_the_new_instance_does_not_have(store: Store) -> None:
     assert store.put(Shelf(shelf="a"), returning="none") is None
 
 
-def test_put_in_a_transaction_answers_with_the_count(store: Store) -> None:
+def test_put_in_a_transaction_returns_the_count(store: Store) -> None:
     old = store.create(Shelf(shelf="a"))
     store.create(volume(1))
     assert store.transact([put(old), create(volume(2))]) == [Shelf(shelf="a", volumes=2), volume(2)]
@@ -125,7 +125,7 @@ def test_upsert_of_a_parent_begins_and_keeps_the_count(store: Store) -> None:
     assert store.upsert(Shelf.key(shelf="a"), Shelf.room.set("west")).volumes == 1
 
 
-def test_batch_does_not_write_over_counts(memory: Store) -> None:
+def test_batch_does_not_overwrite_counts(memory: Store) -> None:
     memory.create_tables(shelves)
     with pytest.raises(NotBatchable, match=r"counted attributes of Shelf \(lent, volumes\)"):
         memory.batch_write([Shelf(shelf="a")])
@@ -168,7 +168,7 @@ def test_check_of_the_parent_is_made_by_the_move(store: Store) -> None:
     assert counts(store) == (2, 0)
 
 
-def test_condition_of_a_patched_parent_is_the_patch_s_reason(store: Store) -> None:
+def test_failed_condition_of_a_patched_parent_is_the_error_of_the_patch(store: Store) -> None:
     shelf = store.create(Shelf(shelf="a"))
     operations = [create(volume(1)), patch(shelf.key, Shelf.visits.add(1), condition=Shelf.volumes < 0)]
     with pytest.raises(TransactionCanceled) as caught:
@@ -194,7 +194,9 @@ def test_checks_of_one_item_are_one_check(store: Store) -> None:
 
 
 def test_missing_parent_is_named(store: Store) -> None:
-    with pytest.raises(NotFound, match=r"There is no Shelf\(shelf='a'\) to count Shelf\.volumes in\. Create the Shelf first") as missing:
+    with pytest.raises(
+        NotFound, match=r"There is no Shelf\(shelf='a'\), so Shelf\.volumes cannot count\. Create the Shelf first"
+    ) as missing:
         store.create(volume(1))
     assert missing.value.public == "There is no Shelf(shelf='a')."
     with pytest.raises(TransactionCanceled) as caught:
@@ -252,7 +254,7 @@ def test_orphans_of_an_earlier_parent_do_not_take_the_count_below_zero(store: St
 
 
 class Meanwhile:
-    """A transport that does something before its nth transaction is carried out."""
+    """A transport that calls a function before its nth transaction."""
 
     def __init__(self, store: Store, deeds: dict[int, Any]) -> None:
         self.inner = store.transport
@@ -289,7 +291,7 @@ def test_parent_that_comes_back_between_two_attempts_is_counted_down(memory: Sto
     assert counts(memory) == (0, 0)
 
 
-def test_attempts_of_one_transaction_have_tokens_of_their_own_that_repeat(memory: Store) -> None:
+def test_attempts_of_one_transaction_have_different_but_repeatable_tokens(memory: Store) -> None:
     memory.create_tables(shelves)
     shelf = memory.create(Shelf(shelf="a"))
     orphan = memory.create(volume(1))
@@ -319,7 +321,7 @@ _DEEDS = st.one_of(
 
 
 class World:
-    """Several writers of one shelf, each with the instances that it has read at some time."""
+    """Several concurrent writers of one shelf, each with instances that it read earlier."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -370,7 +372,7 @@ def test_count_is_the_number_of_children_after_any_writes(deeds: list[list[tuple
 
 
 def _attempt(world: World, deeds: list[tuple[str, int]]) -> None:
-    """Several writes in one transaction; whether it is refused does not matter."""
+    """Try several writes in one transaction, which may be refused."""
     with contextlib.suppress(TransactionCanceled, DuplicateTarget):
         world.store.transact([world.operation(*deed) for deed in deeds])
 

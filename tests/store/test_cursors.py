@@ -1,11 +1,11 @@
-"""Cursors: only ours, only for the same question."""
+"""Cursors are valid only for the store and query that made them."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.store import CursorRejected
-from gateleg.store.cursors import Position, Signer, question_of
+from gateleg.store.cursors import Position, Signer, request_digest
 
 SIGNER = Signer(b"secret")
 keys = st.none() | st.dictionaries(st.text(), st.fixed_dictionaries({"S": st.text()}), max_size=4)
@@ -13,19 +13,19 @@ positions = st.builds(Position, st.lists(keys, min_size=1, max_size=4).map(tuple
 
 
 @given(position=positions, question=st.binary())
-def test_cursor_opens_to_its_position(position: Position, question: bytes) -> None:
+def test_opening_a_cursor_returns_its_position(position: Position, question: bytes) -> None:
     assert SIGNER.open(SIGNER.seal(position, question), question) == position
 
 
 @given(position=positions, question=st.binary(), other=st.binary())
-def test_cursor_of_another_question_is_rejected(position: Position, question: bytes, other: bytes) -> None:
+def test_cursor_of_another_query_is_rejected(position: Position, question: bytes, other: bytes) -> None:
     if question != other:
         with pytest.raises(CursorRejected):
             SIGNER.open(SIGNER.seal(position, question), other)
 
 
 @given(text=st.text())
-def test_text_that_is_no_cursor_is_rejected(text: str) -> None:
+def test_text_that_is_not_a_cursor_is_rejected(text: str) -> None:
     with pytest.raises(CursorRejected):
         SIGNER.open(text, b"q")
 
@@ -59,6 +59,6 @@ def test_key_is_not_shown() -> None:
     assert "secret" not in repr(SIGNER)
 
 
-def test_question_depends_on_what_is_asked_and_not_on_the_order_of_members() -> None:
-    assert question_of([{"a": 1, "b": 2}]) == question_of([{"b": 2, "a": 1}])
-    assert question_of([{"a": 1}]) != question_of([{"a": 2}])
+def test_digest_depends_on_the_request_and_not_on_the_order_of_members() -> None:
+    assert request_digest([{"a": 1, "b": 2}]) == request_digest([{"b": 2, "a": 1}])
+    assert request_digest([{"a": 1}]) != request_digest([{"a": 2}])

@@ -11,7 +11,7 @@ def test_a_folder_holds_the_database(tmp_path: Path) -> None:
     assert database_file(str(tmp_path)) == str(tmp_path / "gateleg.db")
 
 
-def test_a_path_that_is_not_there_is_a_folder(tmp_path: Path) -> None:
+def test_a_missing_path_is_a_folder(tmp_path: Path) -> None:
     assert database_file(str(tmp_path / "data")) == str(tmp_path / "data" / "gateleg.db")
 
 
@@ -24,6 +24,6 @@ def test_a_folder_may_end_in_db_as_well(tmp_path: Path) -> None:
     assert database_file(str(tmp_path / "my.db")) == str(tmp_path / "my.db" / "gateleg.db")
 
 
-def test_a_file_that_is_there_is_the_database(tmp_path: Path) -> None:
+def test_an_existing_file_is_the_database(tmp_path: Path) -> None:
     (tmp_path / "store").touch()
     assert database_file(str(tmp_path / "store")) == str(tmp_path / "store")

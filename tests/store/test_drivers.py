@@ -1,4 +1,4 @@
-"""The two drivers: the same verbs with the same answers, timeouts, other transports, closing."""
+"""The sync and async drivers: the same methods and results, timeouts, other transports, closing."""
 
 import inspect
 from typing import Any
@@ -34,7 +34,7 @@ def test_views_are_shared() -> None:
     assert issubclass(AsyncStore, SharedViews)
 
 
-async def test_awaited_verbs_do_what_called_ones_do(async_store: AsyncStore) -> None:
+async def test_async_methods_do_the_same_as_sync_ones(async_store: AsyncStore) -> None:
     store = async_store
     await store.create_tables(shelf, queue)
     await store.batch_write(notes(30))
@@ -83,13 +83,13 @@ def test_operation_is_run_as_a_value(memory: Store) -> None:
     assert [note.number for note in memory.stream(query(Note.in_book(book="b")))] == [1]
 
 
-def test_time_that_is_left_goes_to_the_transport() -> None:
+def test_remaining_time_is_the_timeout_of_the_transport() -> None:
     clock, transport = Ticking(), Scripted({})
     Store(transport, ticks=clock).within(3).find(Note, book="b", number=1)
     assert transport.calls[0][2] == 3
 
 
-def test_operation_that_takes_too_long_is_given_up() -> None:
+def test_operation_that_takes_too_long_times_out() -> None:
     clock = Ticking()
 
     class Slow(Scripted):
@@ -104,7 +104,7 @@ def test_operation_that_takes_too_long_is_given_up() -> None:
     assert [call[2] for call in slow.calls] == [3, 1]
 
 
-def test_pause_that_would_outlast_the_time_is_not_begun() -> None:
+def test_pause_beyond_the_deadline_is_not_started() -> None:
     clock = Ticking()
     transport = Scripted(*[refusal("TransactionConflictException")] * 20)
     store = Store(transport, ticks=clock, sleep=clock.sleep).within(0.05)
@@ -113,13 +113,13 @@ def test_pause_that_would_outlast_the_time_is_not_begun() -> None:
     assert sum(clock.slept) < 0.05
 
 
-def test_lost_connection_is_no_answer() -> None:
+def test_lost_connection_is_a_no_answer_error() -> None:
     with pytest.raises(NoAnswer, match="connection reset") as caught:
         Store(Scripted(Unreachable("connection reset"))).put(Note(book="b", number=1))
     assert isinstance(caught.value.__cause__, Unreachable)
 
 
-def test_requests_side_by_side_keep_their_order(memory: Store) -> None:
+def test_concurrent_requests_keep_their_order(memory: Store) -> None:
     store = Store(memory.transport, concurrency=4)
     store.create_tables(shelf)
     store.batch_write(notes(300))

@@ -1,4 +1,4 @@
-"""Errors: each kind says what, why and what to do, and gives nothing away."""
+"""Errors have a message, a reason and a fix, and reveal no data."""
 
 import inspect
 import pickle
@@ -18,7 +18,7 @@ KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issu
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_has_a_code_and_a_way_out_of_its_own(kind: type[StoreError]) -> None:
+def test_every_error_has_a_distinct_code_and_fix(kind: type[StoreError]) -> None:
     assert kind.code != StoreError.code
     assert kind.fix != StoreError.fix
     assert kind.__doc__
@@ -49,7 +49,7 @@ def test_codes_are_distinct() -> None:
         ("ServiceUnavailable", 503, errors.ServiceFailed),
     ],
 )
-def test_service_codes_become_kinds(code: str, status: int, kind: type[StoreError]) -> None:
+def test_service_codes_become_error_classes(code: str, status: int, kind: type[StoreError]) -> None:
     error = translated(ServiceError(code, "why", status=status), Request("GetItem", {"TableName": "t"}))
     assert type(error) is kind
     assert error.message == "GetItem on t: why."
@@ -63,20 +63,20 @@ def test_service_codes_become_kinds(code: str, status: int, kind: type[StoreErro
         "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes",
     ],
 )
-def test_a_key_that_is_too_long_is_a_kind_of_its_own(message: str) -> None:
+def test_a_key_that_is_too_long_has_a_separate_error(message: str) -> None:
     assert type(translated(ServiceError("ValidationException", message), None)) is errors.KeyTooLong
 
 
-def test_no_answer_is_a_kind_of_its_own() -> None:
+def test_no_answer_has_a_separate_error() -> None:
     assert type(translated(Unreachable("connection refused"), None)) is errors.NoAnswer
 
 
-def test_message_has_what_why_fix_and_code() -> None:
+def test_text_has_message_why_fix_and_code() -> None:
     error = errors.LostRace("It moved.")
     assert str(error) == f"It moved. {errors.LostRace.why} {errors.LostRace.fix} [lost-race]"
 
 
-def test_values_never_get_into_an_error() -> None:
+def test_errors_never_contain_values() -> None:
     request = Request(
         "TransactWriteItems",
         {
@@ -107,7 +107,7 @@ def test_redaction_keeps_expressions_and_types() -> None:
     }
 
 
-def test_redaction_of_what_is_no_request_does_not_fail() -> None:
+def test_redaction_of_other_values_does_not_fail() -> None:
     assert redacted({"Key": "broken", "Item": {"a": "broken", "b": {}}}) == {"Key": "...", "Item": {"a": "...", "b": "..."}}
 
 
@@ -123,12 +123,12 @@ def test_errors_survive_a_process_boundary() -> None:
 
 
 @pytest.mark.parametrize("given", ["Note.of", 3, str])
-def test_what_is_no_entity_is_named(given: Any) -> None:
+def test_a_value_that_is_not_an_entity_is_named(given: Any) -> None:
     with Store.embedded() as store, pytest.raises(NotAnEntity, match="is not an entity"):
         store.put(given)
 
 
 @pytest.mark.parametrize("question", ["Note.of", None, 3])
-def test_what_is_no_pattern_is_named(question: Any) -> None:
+def test_a_value_that_is_not_a_pattern_is_named(question: Any) -> None:
     with Store.embedded() as store, pytest.raises(NotAQuestion, match="neither a pattern nor a query"):
         list(store.query(question))

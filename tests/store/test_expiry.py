@@ -1,4 +1,4 @@
-"""An item whose time is over is gone, also while the service has not deleted it yet."""
+"""An expired item counts as missing, even before the service deletes it."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 class Session(Entity, table=sessions):
-    """A session that ends."""
+    """A session that expires."""
 
     user: Attr[str]
     sid: Attr[str]
@@ -40,7 +40,7 @@ tokens = Table("Tokens", hash="user", range="sid")
 
 
 class Token(Entity, table=tokens):
-    """A token that may end."""
+    """A token that may expire."""
 
     user: Attr[str]
     sid: Attr[str]
@@ -62,7 +62,7 @@ REFS = [spec_of(Session).ref(entry) for entry in (ENDLESS, LIVE, DEAD, DEADER)]
 
 
 class Clock:
-    """A clock for the store; the service keeps its own."""
+    """A clock for the store, but not for the service."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -72,7 +72,7 @@ class Clock:
 
 
 def _with_clock(store: Any) -> Any:
-    """The store at a time of its own. TTL is not enabled in the service, so nothing is swept: as on DynamoDB, for some days."""
+    """The store with another clock. TTL is not enabled in the service, so expired items stay, as they may for days on DynamoDB."""
     return store._with(replace(store.setup, clock=Clock()))
 
 
@@ -84,7 +84,7 @@ def opened(store: Store) -> Store:
     return timed
 
 
-def test_reads_do_not_show_it(opened: Store) -> None:
+def test_reads_do_not_return_expired_items(opened: Store) -> None:
     assert opened.get(Session, user="ada", sid="b") == LIVE
     assert opened.find(Session, user="ada", sid="c") is None
     with pytest.raises(NotFound):
@@ -99,7 +99,7 @@ def test_reads_do_not_show_it(opened: Store) -> None:
     assert len(list(opened.scan(sessions))) == 2
 
 
-def test_queries_do_not_show_it(opened: Store) -> None:
+def test_queries_do_not_return_expired_items(opened: Store) -> None:
     assert list(opened.query(Session.of_user, user="ada")) == [ENDLESS, LIVE]
     assert list(opened.query(Session.of_user, user="ada", newest_first=True, limit=1)) == [LIVE]
     assert list(opened.query(Session.on_device, device="phone", hydrate=True)) == [ENDLESS, LIVE]
@@ -110,7 +110,7 @@ def test_queries_do_not_show_it(opened: Store) -> None:
     assert opened.count(Session.of_user, user="ada", limit=1) == 1
 
 
-def test_pages_are_full_without_it_and_cursors_hold_while_time_passes(opened: Store) -> None:
+def test_pages_are_full_without_expired_items_and_cursors_stay_valid(opened: Store) -> None:
     more = [session(f"{number}", 5 if number % 2 else -5) for number in range(9)]
     opened.batch_write(more)
     wanted = [*(entry for entry in more if entry.sid in "1357"), ENDLESS, LIVE]
@@ -123,7 +123,7 @@ def test_pages_are_full_without_it_and_cursors_hold_while_time_passes(opened: St
     assert opened.page(Session.of_user, user="ada", limit=4, cursor=second.previous).items == first.items
 
 
-def test_it_dies_when_the_clock_of_the_store_says_so(opened: Store) -> None:
+def test_items_expire_by_the_clock_of_the_store(opened: Store) -> None:
     clock: Any = opened.setup.clock
     clock.now = NOW + timedelta(minutes=5, seconds=-1)
     assert opened.find(Session, user="ada", sid="b") == LIVE
@@ -131,7 +131,7 @@ def test_it_dies_when_the_clock_of_the_store_says_so(opened: Store) -> None:
     assert opened.find(Session, user="ada", sid="b") is None
 
 
-def test_it_is_shown_when_asked_for(opened: Store) -> None:
+def test_expired_items_are_returned_on_request(opened: Store) -> None:
     everything = opened.reading(expired=True)
     assert everything.get(Session, user="ada", sid="c") == DEAD
     assert list(everything.query(Session.of_user, user="ada")) == [ENDLESS, LIVE, DEAD, DEADER]
@@ -140,7 +140,7 @@ def test_it_is_shown_when_asked_for(opened: Store) -> None:
     assert opened.delete_all(Session.of_user, user="ada") == 4
 
 
-def test_another_can_be_created_in_its_place(opened: Store) -> None:
+def test_an_expired_item_can_be_created_again(opened: Store) -> None:
     again = session("c", 5, visits=1)
     assert opened.create(again) == again
     opened.transact([create(session("d", 5))])
@@ -149,7 +149,7 @@ def test_another_can_be_created_in_its_place(opened: Store) -> None:
             opened.create(taken)
 
 
-def test_what_is_no_time_does_not_expire(opened: Store) -> None:
+def test_an_item_with_an_invalid_ttl_does_not_expire(opened: Store) -> None:
     opened.transport.call("CreateTable", tokens.definition())
     opened.transport.call("PutItem", {"TableName": "Tokens", "Item": {"user": {"S": "ada"}, "sid": {"S": "x"}, "ends": {"NULL": True}}})
     token = Token(user="ada", sid="x")
@@ -157,7 +157,7 @@ def test_what_is_no_time_does_not_expire(opened: Store) -> None:
     assert list(opened.query(Token.of_user, user="ada")) == [token]
 
 
-async def test_an_async_store_does_not_show_it_either(async_store: AsyncStore) -> None:
+async def test_an_async_store_does_not_return_expired_items(async_store: AsyncStore) -> None:
     await async_store.transport.call("CreateTable", sessions.definition())
     timed: AsyncStore = _with_clock(async_store)
     await timed.batch_write([LIVE, DEAD])

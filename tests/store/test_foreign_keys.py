@@ -1,4 +1,4 @@
-"""What was read is addressed by the key that it was read under, also when the model would write that key in another form."""
+"""An item is addressed by the key under which it was read, even if the model would write the key in another form."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -33,7 +33,7 @@ visits = Table("Visits", hash="pk", range="sk")
 
 
 class Visit(Entity, table=visits):
-    """A versioned one, with a template and a marker."""
+    """A visit with a version, a key template and a unique constraint."""
 
     user: Attr[UUID]
     at: Attr[datetime]
@@ -63,14 +63,14 @@ def _rows(store: Store) -> list[Any]:
     return [item["at"]["S"] for item in store.transport.call("Scan", {"TableName": "Events"})["Items"]]
 
 
-def test_it_is_patched_where_it_lies(stored: Store) -> None:
+def test_an_item_is_patched_under_its_stored_key(stored: Store) -> None:
     changed = stored.patch(_event(stored), Event.text.set("new"))
     assert (changed.at, changed.text) == (AT, "new")
     assert _rows(stored) == [FOREIGN]
     assert stored.patch(changed, Event.text.set("newer")).text == "newer"
 
 
-def test_it_is_put_where_it_lies(stored: Store) -> None:
+def test_an_item_is_put_under_its_stored_key(stored: Store) -> None:
     read = _event(stored)
     stored.put(read.model_copy(update={"text": "copy"}))
     stored.put(read.model_copy(deep=True, update={"text": "deep"}))
@@ -79,7 +79,7 @@ def test_it_is_put_where_it_lies(stored: Store) -> None:
     assert _event(stored).text == "deep"
 
 
-def test_it_is_deleted_where_it_lies(stored: Store) -> None:
+def test_an_item_is_deleted_under_its_stored_key(stored: Store) -> None:
     read = _event(stored)
     stored.delete(read)
     assert _rows(stored) == []
@@ -88,7 +88,7 @@ def test_it_is_deleted_where_it_lies(stored: Store) -> None:
         stored.delete(read, must_exist=True)
 
 
-def test_all_ways_to_change_it_find_it(stored: Store) -> None:
+def test_all_ways_to_change_an_item_use_its_stored_key(stored: Store) -> None:
     with stored.edit(_event(stored)) as draft:
         draft.text = "edited"
     read = _event(stored)
@@ -109,7 +109,7 @@ def test_another_key_is_another_item(stored: Store) -> None:
     assert sorted(_rows(stored)) == sorted([FOREIGN, "2024-01-01T00:00:00.000000Z", "2024-01-01T00:00:00.000000Z"])
 
 
-def test_its_index_keys_follow(stored: Store) -> None:
+def test_index_keys_of_the_stored_form_follow(stored: Store) -> None:
     read = _event(stored)
     changed = stored.patch(read, Event.kind.set("visit"))
     assert list(stored.query(Event.of_kind, kind="visit")) == [changed]
@@ -139,7 +139,7 @@ def test_an_item_in_the_form_of_the_model_remembers_nothing(stored: Store) -> No
     assert list(vars(stored.get(event))) == list(Event.model_fields)
 
 
-async def test_an_async_store_addresses_it_too(async_store: AsyncStore) -> None:
+async def test_an_async_store_uses_the_stored_key(async_store: AsyncStore) -> None:
     await async_store.create_tables(events)
     await async_store.transport.call("PutItem", {"TableName": "Events", "Item": EVENT})
     scoped = async_store.scope(source="s")

@@ -1,4 +1,4 @@
-"""Flows that share a commit, and one that is given up in the middle of it."""
+"""Flows that share a commit, and a flow that is cancelled during it."""
 
 import asyncio
 from pathlib import Path
@@ -18,21 +18,21 @@ class Note(Entity, table=notes):
 
 
 class Canceller:
-    """A hook that gives one task up while the request of another is being answered."""
+    """A hook that cancels one task while the request of another is answered."""
 
     task: asyncio.Task[Note] | None = None
 
     def before(self, call: Call) -> None:
-        """Give it up, once."""
+        """Cancel the task, once."""
         task, self.task = self.task, None
         if task is not None:
             task.cancel()
 
     def after(self, call: Call) -> None:
-        """Nothing is left to do."""
+        """Do nothing."""
 
 
-async def test_nobody_waits_for_ever_when_a_task_is_cancelled_while_the_commit_is_made(tmp_path: Path) -> None:
+async def test_no_task_waits_for_ever_when_another_is_cancelled_during_the_commit(tmp_path: Path) -> None:
     hook = Canceller()
     transport = GroupCommitTransport(open_async_embedded(str(tmp_path)))
     async with AsyncStore(transport, hooks=[hook]) as store:

@@ -1,4 +1,4 @@
-"""Hooks: every request is seen, counted by pattern, and traced without its values."""
+"""Hooks observe every request, count it by pattern, and trace it without its values."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.store.notes import Note, notes, shelf
 
 
 class Recorder:
-    """Keeps what it is told."""
+    """A hook that records calls."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str, str]] = []

@@ -1,4 +1,4 @@
-"""What holds after every write, whatever was written: the stored item is the one that its entity would write."""
+"""Invariant after every write: the stored item equals the encoding of the entity."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Items under an older form of their key: every write brings them home first."""
+"""Items under legacy keys: every write first moves them to the current key."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ papers = Table("Papers", hash="pk", range="sk")
 
 
 class Paper(Entity, table=papers):
-    """A paper, which used to be keyed by its repository alone."""
+    """A paper, whose legacy key contained only its repository."""
 
     repository: Attr[str]
     collection: Attr[str]
@@ -57,22 +57,22 @@ def test_patch_moves_the_item_and_changes_it(library: Store) -> None:
     assert next(library.scan(papers))["extra"] == {"S": "kept"}
 
 
-def test_put_leaves_no_older_item_behind(library: Store) -> None:
+def test_put_leaves_no_legacy_item_behind(library: Store) -> None:
     library.put(library.get(REF).model_copy(update={"stars": 9}))
     assert stored(library) == [("r#c", "9")]
 
 
-def test_create_sees_the_older_item(library: Store) -> None:
+def test_create_sees_the_legacy_item(library: Store) -> None:
     with pytest.raises(AlreadyExists):
         library.create(PAPER)
 
 
-def test_upsert_changes_the_older_item(library: Store) -> None:
+def test_upsert_changes_the_legacy_item(library: Store) -> None:
     assert library.upsert(REF, Paper.stars.add(1)).stars == 4
     assert stored(library) == [("r#c", "4")]
 
 
-def test_delete_does_not_uncover_the_older_item(library: Store) -> None:
+def test_delete_also_deletes_the_legacy_item(library: Store) -> None:
     library.delete(REF)
     assert library.find(REF) is None
     assert stored(library) == []
@@ -84,7 +84,7 @@ def test_versions_are_checked_across_the_move(library: Store) -> None:
     assert caught.value.current.stars == 3
 
 
-def test_transactions_and_batches_bring_items_home_too(library: Store) -> None:
+def test_transactions_and_batches_move_legacy_items_too(library: Store) -> None:
     library.transact([patch(REF, Paper.stars.set(1))])
     assert stored(library) == [("r#c", "1")]
     library.transport.call("PutItem", {"TableName": "Papers", "Item": OLDER})
@@ -92,7 +92,7 @@ def test_transactions_and_batches_bring_items_home_too(library: Store) -> None:
     assert stored(library) == []
 
 
-def test_an_older_key_that_belongs_to_another_item_is_left_alone(library: Store) -> None:
+def test_a_legacy_key_of_another_item_is_not_changed(library: Store) -> None:
     library.create(Paper(repository="r", collection="other", paper="p", stars=1))
     assert sorted(stored(library)) == [("r", "3"), ("r#other", "1")]
 
@@ -110,14 +110,14 @@ def test_a_dry_run_shows_the_write(operation: Any) -> None:
     assert "ConsistentRead" not in operation.params()
 
 
-def test_a_move_that_somebody_else_made_first_only_clears_the_rest() -> None:
+def test_a_move_that_another_writer_made_first_only_deletes_the_legacy_item() -> None:
     canceled = refusal("TransactionCanceledException", CancellationReasons=[{"Code": "ConditionalCheckFailed"}, {"Code": "None"}])
     played = play(migrate_to_current_key(REF, quiet_setup()), [{"Item": OLDER}, canceled, {}])
     assert played.result is True
     assert [request.operation for request in played.requests] == ["GetItem", "TransactWriteItems", "DeleteItem"]
 
 
-def test_an_older_item_that_changed_meanwhile_is_read_again() -> None:
+def test_a_legacy_item_that_changed_meanwhile_is_read_again() -> None:
     canceled = refusal("TransactionCanceledException", CancellationReasons=[{"Code": "None"}, {"Code": "ConditionalCheckFailed"}])
     played = play(migrate_to_current_key(REF, quiet_setup()), [{"Item": OLDER}, canceled, {}])
     assert played.result is False
@@ -135,11 +135,11 @@ READS: list[Any] = [
 
 
 @pytest.mark.parametrize("read", READS)
-def test_every_read_finds_the_older_item(library: Store, read: Any) -> None:
+def test_every_read_finds_the_legacy_item(library: Store, read: Any) -> None:
     assert read(library) == 3
 
 
-def test_an_older_key_is_the_item_of_one_reference_only(library: Store) -> None:
+def test_a_shared_legacy_key_belongs_to_one_reference_only(library: Store) -> None:
     found = library.transact_get([OTHER, REF, REF])
     assert [None if paper is None else paper.collection for paper in found] == [None, "c", "c"]
     assert library.batch_get([OTHER]) == [None]
@@ -148,14 +148,14 @@ def test_an_older_key_is_the_item_of_one_reference_only(library: Store) -> None:
 
 
 @pytest.mark.parametrize("operation", [get(REF), get(REF, project=[Paper.stars])])
-def test_an_item_that_is_moved_while_it_is_looked_for_is_found(operation: Any) -> None:
-    """It is not yet under its present key, then no more under the older one."""
+def test_an_item_that_is_moved_during_a_read_is_found(operation: Any) -> None:
+    """The first read misses it under the current key, the second one under the legacy key."""
     played = play(operation.flow(quiet_setup()), [{}, {}, {"Item": PRESENT}])
     assert [request.payload["Key"]["pk"]["S"] for request in played.requests] == ["r#c", "r", "r#c"]
     assert played.result
 
 
-def test_items_that_are_moved_while_they_are_looked_for_are_found() -> None:
+def test_items_that_are_moved_during_a_batch_read_are_found() -> None:
     nothing: dict[str, Any] = {"Responses": {}, "UnprocessedKeys": {}}
     answers = [nothing, nothing, {"Responses": {"Papers": [PRESENT]}, "UnprocessedKeys": {}}]
     assert [paper.stars for paper in play(batch_get([REF]).flow(quiet_setup()), answers).result] == [3]

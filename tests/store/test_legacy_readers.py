@@ -1,4 +1,4 @@
-"""Every reader gives the same for any mix of items under present and older keys as if all had been moved."""
+"""Every read has the same result for any mix of current and legacy keys as if all items had been moved."""
 
 from collections.abc import Callable
 from typing import Any
@@ -135,7 +135,7 @@ def encoded(one: Document) -> Item:
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(kept=st.lists(Kept, min_size=6, max_size=6))
-def test_every_reader_sees_old_and_new_items_as_if_all_were_moved(mixed: Store, moved: Store, kept: Any) -> None:
+def test_every_read_sees_legacy_items_as_if_all_were_moved(mixed: Store, moved: Store, kept: Any) -> None:
     fill(mixed, moved, kept, unique=True)
     for name, read in READERS.items():
         assert read(mixed) == read(moved), name
@@ -143,7 +143,7 @@ def test_every_reader_sees_old_and_new_items_as_if_all_were_moved(mixed: Store, 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(kept=st.lists(Kept, min_size=6, max_size=6), limit=st.integers(1, 4))
-def test_pages_miss_nothing_and_double_nothing_among_equal_sort_keys(mixed: Store, moved: Store, kept: Any, limit: int) -> None:
+def test_pages_have_no_gaps_or_duplicates_among_equal_sort_keys(mixed: Store, moved: Store, kept: Any, limit: int) -> None:
     fill(mixed, moved, kept, unique=False)
     for pattern in (Document.newest, Document.by_size):
         expected = sorted(found.document_id for found in moved.query(pattern, **PLACE))
@@ -156,7 +156,7 @@ def test_pages_miss_nothing_and_double_nothing_among_equal_sort_keys(mixed: Stor
 
 
 def filled(store: Store) -> Store:
-    """A store with some items under present keys and some under older ones, in another order by date."""
+    """A store with some items under current keys and some under legacy keys, in another order by date."""
     prepared(store)
     for number, where in enumerate(MIX):
         one = document(number, (number * 7) % 10, note="x" if number % 2 else None)
@@ -175,7 +175,7 @@ def ids(found: Any) -> list[str]:
     return [one.document_id for one in found]
 
 
-def test_every_transport_reads_old_items(store: Store) -> None:
+def test_every_transport_reads_legacy_items(store: Store) -> None:
     filled(store)
     assert ids(store.query(Document.in_partition, **PLACE)) == NAMES
     assert ids(store.query(Document.newest, **PLACE)) == NEWEST
@@ -190,7 +190,7 @@ def test_every_transport_reads_old_items(store: Store) -> None:
     assert ids(store.collect(whole, **PLACE).of(Document)) == NAMES
 
 
-async def test_every_awaited_transport_reads_old_items(async_store: AsyncStore) -> None:
+async def test_every_async_transport_reads_legacy_items(async_store: AsyncStore) -> None:
     await async_store.create_tables(documents, repositories)
     await async_store.put(Repository(repository_id="r1", model="titan"))
     await async_store.put(document(1, 5))
@@ -201,26 +201,26 @@ async def test_every_awaited_transport_reads_old_items(async_store: AsyncStore) 
     assert ids([await loader.load(document_id="d2", **PLACE)]) == ["d2"]
 
 
-def test_deleting_all_that_a_pattern_finds_deletes_old_items_too(memory: Store) -> None:
+def test_delete_all_deletes_legacy_items_too(memory: Store) -> None:
     filled(memory)
     assert memory.delete_all(Document.newest, **PLACE) == 5
     assert sorted(item["document_id"]["S"] for item in memory.scan(documents)) == ["d8", "d9"]
 
 
-def test_a_large_old_partition_is_read_in_parts(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only so many items are kept in memory; the rest is found by reading the partition again."""
-    monkeypatch.setattr(legacy_merge, "_KEPT", 2)
+def test_a_large_legacy_partition_is_read_in_parts(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limited number of items is kept in memory; the rest is found by reading the partition again."""
+    monkeypatch.setattr(legacy_merge, "_MAX_KEPT", 2)
     filled(memory)
     assert ids(memory.query(Document.newest, **PLACE)) == NEWEST
     assert ids(memory.query(Document.newest, newest_first=False, **PLACE)) == NEWEST[::-1]
 
 
-def test_an_index_pattern_demands_what_names_the_old_partition(memory: Store) -> None:
+def test_an_index_pattern_requires_the_arguments_of_the_legacy_partition(memory: Store) -> None:
     with pytest.raises(MissingComponent, match="repository_id"):
         memory.count(Document.newest, collection_id="titan")
 
 
-def test_upcasters_ask_in_one_batch_and_once_for_each_item(memory: Store) -> None:
+def test_upcasters_read_in_one_batch_and_each_item_once(memory: Store) -> None:
     filled(memory)
     flow = page(Document.in_partition, limit=10, **PLACE).flow(memory.setup)
     asked = play(flow, lambda request: memory.transport.call(request.operation, request.payload))
@@ -228,7 +228,7 @@ def test_upcasters_ask_in_one_batch_and_once_for_each_item(memory: Store) -> Non
     assert wanted == [{"Repositories": {"Keys": [{"repositoryId": {"S": "r1"}}]}}]
 
 
-def test_an_item_whose_parent_is_gone_is_reported_and_takes_no_list_down(memory: Store) -> None:
+def test_an_item_without_the_item_that_its_upcaster_needs_is_reported(memory: Store) -> None:
     filled(memory)
     memory.delete(Repository, repository_id="r1")
     page = memory.page(Document.in_partition, limit=10, **PLACE)
@@ -236,13 +236,13 @@ def test_an_item_whose_parent_is_gone_is_reported_and_takes_no_list_down(memory:
     assert sorted(bad.item["document_id"]["S"] for bad in page.unreadable) == ["d0", "d2", "d3"]
 
 
-def test_decoding_without_a_store_says_what_is_needed() -> None:
+def test_decoding_without_a_store_names_the_needed_item() -> None:
     with pytest.raises(LookupNeeded, match="Repository"):
         spec_of(Document).decode(old_item(document(1, 1)))
 
 
 def racing(store: Store, moved: str) -> Played:
-    """A query during which another writer moves an item, right after the old partition was read."""
+    """A query during which another writer moves an item, right after the legacy partition was read."""
     done: list[bool] = []
 
     def answer(request: Any) -> Any:
@@ -287,7 +287,7 @@ WRITERS: dict[str, Callable[[Store], Any]] = {
 
 
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS.keys())
-def test_a_write_moves_the_item_and_leaves_no_second_copy(memory: Store, write: Callable[[Store], Any]) -> None:
+def test_a_write_moves_the_item_and_leaves_no_copy(memory: Store, write: Callable[[Store], Any]) -> None:
     prepared(memory)
     put_old(memory, document(0, 0))
     write(memory)
@@ -306,7 +306,7 @@ letters = Table("Letters", hash="pk", range="sk")
 
 
 class Letter(Entity, table=letters):
-    """A letter, whose sort key used to have another form in the same partition, and before that another partition."""
+    """A letter with two legacy keys: one in the same partition, and an older one in another partition."""
 
     box: Attr[str]
     number: Attr[int]
@@ -315,7 +315,7 @@ class Letter(Entity, table=letters):
     in_box = Pattern(title="Letters of a box")
 
 
-def test_older_forms_of_the_sort_key_in_the_same_partition_are_found_once_and_in_order(memory: Store) -> None:
+def test_legacy_sort_keys_in_the_same_partition_are_found_once_and_in_order(memory: Store) -> None:
     memory.create_tables(letters)
     for number in (3, 10):
         memory.put(Letter(box="a", number=number))
@@ -332,7 +332,7 @@ cards = Table("Cards", hash="box", range="code")
 
 
 class Card(Entity, table=cards):
-    """A card, whose code had another form in the same place: nothing but its attributes tells the two apart."""
+    """A card whose legacy key has the same template as its current one: only its attributes distinguish them."""
 
     box: Attr[str]
     code: Attr[str]
@@ -342,13 +342,13 @@ class Card(Entity, table=cards):
     in_box = Pattern(title="Cards of a box")
 
 
-def test_a_legacy_form_that_the_present_key_also_fits_is_told_apart_by_the_values(memory: Store) -> None:
+def test_a_legacy_key_that_also_matches_the_current_template_is_distinguished_by_values(memory: Store) -> None:
     memory.create_tables(cards)
     memory.put(Card(box="a", code="OLD#x", name="present"))
     assert [one.code for one in memory.query(Card.in_box, box="a")] == ["OLD#x"]
 
 
-def test_batches_keep_their_order_among_old_and_new_items(memory: Store) -> None:
+def test_batches_keep_their_order_among_legacy_and_current_items(memory: Store) -> None:
     filled(memory)
     refs = [Document.key(document_id=name, **PLACE) for name in ("d5", "d2", "d4", "d0")]
     found = memory.run(batch_get(refs))

@@ -1,4 +1,4 @@
-"""Tables: created, waited for, let expire, deleted."""
+"""Tables: create, wait, enable TTL, delete."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def test_tables_are_created_with_a_prefix(memory: Store) -> None:
     assert memory.transport.call("ListTables", {})["TableNames"] == ["dev-Notes", "dev-Titles"]
 
 
-def test_table_that_is_there_is_refused_by_create_and_left_alone_by_ensure(memory: Store) -> None:
+def test_existing_table_is_refused_by_create_and_not_changed_by_ensure(memory: Store) -> None:
     memory.create_tables(shelf)
     with pytest.raises(TableBusy, match="use `ensure_tables`"):
         memory.create_tables(shelf)
@@ -35,14 +35,14 @@ def test_deleted_tables_are_named_and_missing_ones_passed_over(memory: Store) ->
     assert memory.create_tables(shelf) == ["Notes"]
 
 
-def test_states_of_tables_say_which_are_missing(memory: Store) -> None:
+def test_states_of_tables_include_missing_ones(memory: Store) -> None:
     memory.create_tables(shelf)
     assert memory.table_states(shelf, titles) == {"Notes": "ACTIVE", "Titles": "MISSING"}
     assert memory.scope(book="b").table_states(shelf) == {"Notes": "ACTIVE"}
 
 
 def described(*states: str) -> Any:
-    """DescribeTable answers with these states in turn; a missing table for an empty one."""
+    """DescribeTable responses with these states in turn; an empty state is a missing table."""
     left = list(states)
 
     def answer(request: Request) -> Answer:
@@ -63,15 +63,15 @@ def test_creation_waits_until_the_table_and_its_indexes_are_active() -> None:
     assert len(played.pauses) == 3
 
 
-def test_deletion_waits_until_the_table_is_gone() -> None:
+def test_deletion_waits_until_the_table_is_deleted() -> None:
     played = play(delete_tables(shelf).flow(quiet_setup()), described("DELETING", "DELETING", ""))
     assert len(played.pauses) == 2
 
 
-def test_waiting_ends() -> None:
+def test_waiting_times_out() -> None:
     with pytest.raises(TimedOut, match="still not active"):
         play(create_tables(shelf).flow(quiet_setup()), described("CREATING"))
-    with pytest.raises(TimedOut, match="still there"):
+    with pytest.raises(TimedOut, match="still not deleted"):
         play(delete_tables(shelf).flow(quiet_setup()), described("DELETING"))
 
 

@@ -11,7 +11,7 @@ from tests.store.notes import Note, notes, shelf
 
 
 class Counting:
-    """A transport that counts what passes through it."""
+    """A transport that counts requests."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -36,7 +36,7 @@ def filled(memory: Store) -> Store:
     return memory
 
 
-async def test_loads_of_one_moment_are_one_batch(filled: Store) -> None:
+async def test_concurrent_loads_are_one_batch(filled: Store) -> None:
     transport = Counting(filled.transport)
     loader = AsyncStore(transport).loader(Note)
     found = await asyncio.gather(*[loader.load(book="b", number=number % 50) for number in range(80)])
@@ -72,7 +72,7 @@ async def test_cache_can_be_primed_and_cleared(filled: Store) -> None:
     assert await loader.load(book="b", number=1) == Note(book="b", number=1)
 
 
-async def test_failure_reaches_all_who_wait_and_is_not_kept(filled: Store) -> None:
+async def test_failure_reaches_all_callers_and_is_not_cached(filled: Store) -> None:
     transport = Counting(filled.transport)
     transport.fail = True
     loader = AsyncStore(transport).loader(Note)
@@ -82,7 +82,7 @@ async def test_failure_reaches_all_who_wait_and_is_not_kept(filled: Store) -> No
     assert await loader.load(book="b", number=1) is not None
 
 
-async def test_caller_that_gives_up_does_not_take_the_item_from_others(filled: Store) -> None:
+async def test_cancelled_caller_does_not_cancel_the_load_of_others(filled: Store) -> None:
     loader = AsyncStore(Counting(filled.transport)).loader(Note)
     first = asyncio.create_task(loader.load(book="b", number=1))
     second = asyncio.create_task(loader.load(book="b", number=1))
@@ -92,7 +92,7 @@ async def test_caller_that_gives_up_does_not_take_the_item_from_others(filled: S
     assert first.cancelled() or first.cancelling()
 
 
-def test_called_loader_reads_what_is_missing_in_one_batch(filled: Store) -> None:
+def test_sync_loader_reads_missing_items_in_one_batch(filled: Store) -> None:
     loader = filled.loader(Note)
     one = loader.load(book="b", number=1)
     found = loader.load_many([Note.key(book="b", number=number) for number in (3, 1, 2, 1)])

@@ -30,7 +30,7 @@ def test_lock_has_one_holder(store: Store) -> None:
         assert again.fence == lock.fence + 1
 
 
-def test_lock_that_ran_out_goes_to_the_next_and_the_fence_rises(store: Store, clock: Ticking) -> None:
+def test_expired_lock_goes_to_the_next_holder_with_a_greater_fence(store: Store, clock: Ticking) -> None:
     first = store.run(acquire("export", seconds=60))
     clock.now += 60
     second = store.run(acquire("export", seconds=60))
@@ -39,7 +39,7 @@ def test_lock_that_ran_out_goes_to_the_next_and_the_fence_rises(store: Store, cl
         store.run(renew(first, seconds=60))
 
 
-def test_late_release_does_not_take_the_lock_from_the_next(store: Store, clock: Ticking) -> None:
+def test_late_release_does_not_release_the_lock_of_the_next_holder(store: Store, clock: Ticking) -> None:
     first = store.run(acquire("export", seconds=60))
     clock.now += 61
     store.run(acquire("export", seconds=60))
@@ -57,7 +57,7 @@ def test_renewed_lock_is_held_longer(store: Store, clock: Ticking) -> None:
         store.run(acquire("export", seconds=60))
 
 
-def test_lock_is_given_back_when_the_block_raises(store: Store) -> None:
+def test_lock_is_released_when_the_block_raises(store: Store) -> None:
     def fail_inside() -> None:
         with store.lock("export", seconds=60):
             raise RuntimeError

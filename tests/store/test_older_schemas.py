@@ -1,4 +1,4 @@
-"""Writes to items of an older schema: whatever a verb does, it does to the item as it is read.
+"""Writes to items of an older schema apply to the upcast item.
 
 The law: a verb on an item that is stored in an older schema has the result, the error and the effect that it has on the same item stored in
 the present one.
@@ -41,7 +41,7 @@ class Pet(Entity, table=people, tag="pet"):
 
 @upcaster(Person, to=2)
 def _join(item: Item) -> Item:
-    """Names were kept in two attributes, and what is done was called finished."""
+    """In the older schema, names were in two attributes, and the state `done` was called `finished`."""
     names = {"name": {"S": f"{item['first']['S']} {item['last']['S']}"}}
     stage = {"stage": {"S": "done" if item["stage"]["S"] == "finished" else item["stage"]["S"]}}
     return {wire: value for wire, value in item.items() if wire not in ("first", "last")} | names | stage
@@ -94,7 +94,7 @@ VERBS: dict[str, Callable[[Store], Any]] = {
 
 
 def outcome(verb: Callable[[Store], Any], prepare: Callable[[Store], None]) -> tuple[Any, Any, Any]:
-    """The result or the error of a verb, and what is there afterwards."""
+    """The result or error of an operation, and the stored item afterwards."""
     with Store.embedded() as store:
         store.create_tables(people)
         prepare(store)
@@ -106,18 +106,18 @@ def outcome(verb: Callable[[Store], Any], prepare: Callable[[Store], None]) -> t
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_verbs_do_to_an_older_item_what_they_do_to_a_present_one(verb: str) -> None:
+def test_methods_have_the_same_effect_on_items_of_an_older_schema(verb: str) -> None:
     assert outcome(VERBS[verb], stored_old) == outcome(VERBS[verb], stored_now)
 
 
-def test_a_patch_of_an_older_item_is_kept_on_every_store(store: Store) -> None:
+def test_a_patch_of_an_item_of_an_older_schema_works_on_every_store(store: Store) -> None:
     store.create_tables(people)
     stored_old(store)
     assert store.patch(Person, Person.name.set("Ada King"), ident="a").name == "Ada King"
     assert store.get(Person, ident="a") == ADA.model_copy(update={"name": "Ada King"})
 
 
-async def test_a_patch_of_an_older_item_is_kept_on_every_async_store(async_store: AsyncStore) -> None:
+async def test_a_patch_of_an_item_of_an_older_schema_works_on_every_async_store(async_store: AsyncStore) -> None:
     await async_store.create_tables(people)
     item = {"pk": {"S": "PERSON#a"}, "kind": {"S": "person"}, "ident": {"S": "a"}, "stage": {"S": "new"}, "visits": {"N": "0"}}
     item |= {"pets": {"N": "0"}, "first": {"S": "Ada"}, "last": {"S": "Byron"}}
@@ -125,7 +125,7 @@ async def test_a_patch_of_an_older_item_is_kept_on_every_async_store(async_store
     assert (await async_store.patch(Person, Person.name.set("Ada King"), ident="a")).name == "Ada King"
 
 
-def test_a_present_item_takes_one_request(memory: Store) -> None:
+def test_an_item_of_the_current_schema_needs_one_request(memory: Store) -> None:
     memory.create_tables(people)
     memory.put(ADA)
     sent = []
@@ -135,16 +135,16 @@ def test_a_present_item_takes_one_request(memory: Store) -> None:
     assert len(sent) <= 1
 
 
-def test_an_item_that_cannot_be_brought_up_is_not_written(memory: Store) -> None:
+def test_an_item_that_cannot_be_upcast_is_not_written(memory: Store) -> None:
     memory.create_tables(people)
     broken = {"pk": {"S": "PERSON#a"}, "kind": {"S": "person"}, "ident": {"S": "a"}, "stage": {"S": "new"}}
     memory.transport.call("PutItem", {"TableName": "People", "Item": broken})
-    with pytest.raises(DecodeError, match="step of Person to schema 2 failed"):
+    with pytest.raises(DecodeError, match="upcaster of Person to schema 2 failed"):
         memory.patch(Person, Person.visits.set(1), ident="a")
     assert memory.transport.call("GetItem", {"TableName": "People", "Key": {"pk": {"S": "PERSON#a"}}})["Item"] == broken
 
 
-def test_an_item_of_a_later_schema_is_patched_as_it_is(memory: Store) -> None:
+def test_an_item_of_a_later_schema_is_patched_unchanged(memory: Store) -> None:
     memory.create_tables(people)
     later = spec_of(Person).encode(ADA) | {people.schema: {"N": "7"}, "later": {"S": "kept"}}
     memory.transport.call("PutItem", {"TableName": "People", "Item": later})

@@ -17,7 +17,7 @@ from tests.store.notes import Note, notes, shelf
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[Store]:
-    """Forty notes, every third on the topic of whales; two more books beside it."""
+    """Forty notes, every third about whales, and two more books."""
     with Store.embedded(cursor_key=b"test") as store:
         store.create_tables(shelf)
         for book in ("a", "b", "c"):
@@ -86,12 +86,12 @@ def test_first_page_has_no_previous_and_last_no_next(filled: Store) -> None:
     assert pages[1].next is None
 
 
-def test_order_can_be_turned_for_one_question(filled: Store) -> None:
+def test_order_can_be_reversed_for_one_query(filled: Store) -> None:
     first = filled.page(Note.in_book, book="b", limit=3, newest_first=True)
     assert [note.number for note in first] == [39, 38, 37]
 
 
-def test_cursor_is_good_for_its_own_arguments_only(filled: Store) -> None:
+def test_cursor_is_valid_for_its_arguments_only(filled: Store) -> None:
     first = filled.page(Note.in_book, book="b", limit=3)
     with pytest.raises(CursorRejected):
         filled.page(Note.in_book, book="c", limit=3, cursor=first.next)
@@ -102,7 +102,7 @@ def test_cursor_is_good_for_its_own_arguments_only(filled: Store) -> None:
     assert len(filled.page(Note.in_book, book="b", limit=7, cursor=first.next)) == 7
 
 
-def test_examined_items_can_be_bounded_and_the_page_goes_on_from_there(filled: Store) -> None:
+def test_examined_items_can_be_limited_and_the_next_page_continues(filled: Store) -> None:
     rare = Note.in_book(book="b").filter(Note.topic == "whales")
     pages = forwards(filled, rare, 5, examine=4)
     assert numbers(pages) == list(range(0, 40, 3))
@@ -115,7 +115,7 @@ def test_page_reads_one_item_more_than_it_shows() -> None:
     assert played.requests[0].payload["Limit"] == 21
 
 
-def test_projected_page_has_only_what_was_asked_for(filled: Store) -> None:
+def test_projected_page_has_only_the_projected_attributes(filled: Store) -> None:
     first = filled.page(Note.in_book, book="b", limit=2, project=[Note.topic])
     assert first.items == [{"topic": "whales"}, {"topic": "sea"}]
     second = filled.page(Note.in_book, book="b", limit=2, project=[Note.topic], cursor=first.next)
@@ -123,7 +123,7 @@ def test_projected_page_has_only_what_was_asked_for(filled: Store) -> None:
 
 
 def test_page_without_a_limit_is_refused() -> None:
-    with pytest.raises(BadLimit, match="at least 1, and is 0"):
+    with pytest.raises(BadLimit, match="limit is 0"):
         page(Note.in_book(book="b"), limit=0)
 
 

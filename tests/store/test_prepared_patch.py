@@ -1,4 +1,4 @@
-"""Patches that are bound from a prepared update: the same requests as planned ones, and the same answers."""
+"""Prepared patches send the same requests and return the same results as planned ones."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -82,7 +82,7 @@ def store() -> Iterator[Store]:
         yield store
 
 
-def test_it_sends_what_the_planned_patch_sends() -> None:
+def test_a_prepared_patch_sends_the_same_request_as_a_planned_one() -> None:
     setup = Setup(prefix="test-", clock=NOW.timestamp)
     lamp = Lamp(name="desk", room="attic", version=3, changed_at=EXAMPLE)
     sent, planned = (operation.start(setup) for operation in (prepared_move(lamp, "hall"), move(lamp, "hall")))
@@ -91,19 +91,19 @@ def test_it_sends_what_the_planned_patch_sends() -> None:
     assert sent.payload == planned.payload
 
 
-def test_it_hands_back_the_item_as_it_is_now(store: Store) -> None:
+def test_a_prepared_patch_returns_the_stored_item(store: Store) -> None:
     lamp = store.create(Lamp(name="desk", room="attic"))
     assert store.run(prepared_move(lamp, "hall")) == store.get(Lamp, name="desk") != lamp
 
 
-def test_a_refusal_is_the_one_of_the_planned_patch(store: Store) -> None:
+def test_an_error_is_the_same_as_for_the_planned_patch(store: Store) -> None:
     lamp = store.create(Lamp(name="desk", room="attic"))
     store.patch(lamp, Lamp.level.set(5))
     with pytest.raises(LostRace):
         store.run(prepared_move(lamp, "hall"))
 
 
-def test_it_can_be_part_of_a_transaction(store: Store) -> None:
+def test_a_prepared_patch_can_be_part_of_a_transaction(store: Store) -> None:
     lamp = store.create(Lamp(name="desk", room="attic"))
     store.run(transact([prepared_move(lamp, "hall"), create(Lamp(name="floor", room="hall"))]))
     assert store.get(Lamp, name="desk").room == "hall"
@@ -111,7 +111,7 @@ def test_it_can_be_part_of_a_transaction(store: Store) -> None:
 
 def test_an_update_has_a_place_for_every_example() -> None:
     lamp = Lamp(name="desk", room="attic", version=1)
-    with pytest.raises(ValueError, match="no place for elsewhere"):
+    with pytest.raises(ValueError, match="does not contain the example of elsewhere"):
         prepare_patch(move(lamp, "hall"), {"elsewhere": {"S": "nowhere"}}, NOW)
 
 

@@ -32,7 +32,7 @@ visits = Table("Visits", hash="user", range="at", indexes=[GSI("by-page", hash="
 
 
 class Visit(Entity, table=visits):
-    """A visit, as Gateleg has it."""
+    """A visit, declared with Gateleg."""
 
     user: Attr[str]
     at: Attr[Time]

@@ -28,7 +28,7 @@ def item(number: int) -> dict[str, dict[str, str]]:
     }
 
 
-def test_nothing_is_asked_before_the_first_item_is_wanted() -> None:
+def test_no_request_is_sent_before_the_first_item_is_requested() -> None:
     transport = Scripted({"Items": [item(1)], "Count": 1})
     found = Store(transport).query(Note.in_book, book="b")
     assert transport.calls == []
@@ -36,7 +36,7 @@ def test_nothing_is_asked_before_the_first_item_is_wanted() -> None:
     assert len(transport.calls) == 1
 
 
-def test_next_page_is_asked_for_only_when_the_first_is_used_up() -> None:
+def test_next_page_is_read_only_when_the_first_is_consumed() -> None:
     transport = Scripted({"Items": [item(1), item(2)], "LastEvaluatedKey": {"pk": {"S": "x"}}}, {"Items": [item(3)]})
     found = Store(transport).query(Note.in_book, book="b")
     assert [next(found).number, next(found).number] == [1, 2]
@@ -83,7 +83,7 @@ def test_hydrated_pages_are_whole_and_in_order(filled: Store) -> None:
     assert {note.text for note in second} == {"long"}
 
 
-def test_hydrating_leaves_out_what_was_deleted_meanwhile() -> None:
+def test_hydrating_leaves_out_items_that_were_deleted_meanwhile() -> None:
     keys = {name: item(1)[name] for name in ("pk", "sk", "number")} | {"author": {"S": "ann"}}
     answers: list[Answer] = [{"Items": [keys]}, {"Responses": {"Notes": []}, "UnprocessedKeys": {}}]
     played = play(query(Note.by_author(author="ann"), hydrate=True).flow(quiet_setup()), answers)
@@ -100,7 +100,7 @@ def test_keys_can_be_projected_from_an_index_of_keys(filled: Store) -> None:
     assert found == [{"number": 0}, {"number": 1}]
 
 
-def test_shards_are_read_side_by_side_and_merged(filled: Store) -> None:
+def test_shards_are_read_concurrently_and_merged(filled: Store) -> None:
     filled.batch_write([Note(book=book, number=number, topic="t") for book in ("x", "y") for number in range(20)])
     assert [note.number for note in filled.query(Note.on_topic, topic="t")] == sorted([*range(20)] * 2)
     assert [note.number for note in filled.query(Note.on_topic, topic="t", newest_first=True, limit=3)] == [19, 19, 18]
@@ -114,8 +114,8 @@ def test_count_adds_up_all_pages() -> None:
     assert played.requests[0].payload["Select"] == "COUNT"
 
 
-def test_argument_besides_a_query_is_refused() -> None:
-    with pytest.raises(TypeError, match="besides a query"):
+def test_argument_together_with_a_query_is_refused() -> None:
+    with pytest.raises(TypeError, match="together with a query"):
         query(Note.in_book(book="b"), number=1)
 
 

@@ -6,7 +6,7 @@ from tests.store.doubles import play, quiet_setup, refusal
 from tests.store.notes import shelf, titles
 
 
-def test_a_store_with_its_tables_is_well(store: Store) -> None:
+def test_a_store_with_its_tables_is_healthy(store: Store) -> None:
     store.create_tables(shelf, titles)
     found = store.health(shelf, titles)
     assert found.well
@@ -38,7 +38,7 @@ def test_an_index_that_is_being_made_cannot_be_used_yet() -> None:
     assert played.result.problems
 
 
-async def test_an_empty_store_that_answers_is_well(async_store: AsyncStore) -> None:
+async def test_an_empty_store_that_answers_is_healthy(async_store: AsyncStore) -> None:
     assert (await async_store.health()).well
 
 
@@ -47,7 +47,7 @@ def test_a_table_that_is_being_made_cannot_be_used_yet() -> None:
     assert played.result.problems == ("The table Notes is creating.",)
 
 
-def test_no_answer_is_a_problem_and_not_an_error() -> None:
+def test_no_answer_is_a_problem_and_does_not_raise() -> None:
     played = play(health().flow(quiet_setup()), [Unreachable("connection refused")])
     assert "connection refused" in played.result.problems[0]
     played = play(health().flow(quiet_setup()), [refusal("UnrecognizedClientException")])

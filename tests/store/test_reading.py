@@ -37,13 +37,13 @@ def test_item_is_found_by_components_by_reference_and_by_instance(memory: Store)
     assert memory.get(Note, book="b", number=1) == memory.get(note.key) == memory.get(note) == memory.find(note) == note
 
 
-def test_other_entity_under_the_same_partition_is_not_taken_for_one(memory: Store) -> None:
+def test_other_entity_in_the_same_partition_is_not_returned(memory: Store) -> None:
     memory.create_tables(shelf)
     memory.create(Draft(book="b", title="x"))
     assert [*memory.query(Note.in_book, book="b")] == []
 
 
-def test_consistent_reads_say_so() -> None:
+def test_consistent_reads_set_the_parameter() -> None:
     assert get(Note, book="b", number=1, consistent=True).params()["ConsistentRead"] is True
     assert "ConsistentRead" not in find(Note, book="b", number=1).params()
 
@@ -54,7 +54,7 @@ def test_projection_of_one_item(memory: Store) -> None:
     assert memory.get(Note, book="b", number=1, project=[Note.text, Note.stars]) == {"text": "hello", "stars": 4}
 
 
-def test_missing_table_is_an_error_on_the_short_and_on_the_long_way(memory: Store) -> None:
+def test_missing_table_is_an_error_with_and_without_hooks(memory: Store) -> None:
     with pytest.raises(TableMissing) as short:
         memory.get(Note, book="b", number=1)
     with pytest.raises(TableMissing):

@@ -1,4 +1,4 @@
-"""Two releases of a program on one table: each reads what the other wrote, and neither loses what it does not know.
+"""Two releases of a program share a table: each reads the items of the other, and keeps attributes that it does not know.
 
 `Before` and `After` are one entity in two releases. The later one has a new attribute, a new index and a new attribute inside a map, and
 keeps in two attributes what was one: for older items it has an upcaster, for older code it goes on writing the one.
@@ -89,7 +89,7 @@ def test_new_code_reads_what_old_code_wrote(shared: Store) -> None:
     assert (found.first, found.last, found.visits, found.email) == ("Ada", "Byron", 3, None)
 
 
-def test_new_code_brings_an_item_up_when_it_writes_it(shared: Store) -> None:
+def test_new_code_upgrades_an_item_when_it_writes_it(shared: Store) -> None:
     shared.put(Before(ident="a", name="Ada Byron"))
     shared.put(shared.get(After, ident="a"))
     reply = shared.transport.call("GetItem", {"TableName": "People", "Key": {"PK": {"S": "PERSON#a"}}})
@@ -98,7 +98,7 @@ def test_new_code_brings_an_item_up_when_it_writes_it(shared: Store) -> None:
 
 
 @pytest.mark.parametrize("verb", ["put", "patch", "save", "edit"])
-def test_what_old_code_does_not_know_survives_its_writes(shared: Store, verb: str) -> None:
+def test_attributes_unknown_to_old_code_survive_its_writes(shared: Store, verb: str) -> None:
     shared.put(ADA)
     read = shared.get(Before, ident="a")
     if verb == "put":
@@ -119,7 +119,7 @@ def test_an_item_stays_in_an_index_that_old_code_does_not_know(shared: Store) ->
     assert [found.ident for found in shared.query(After.by_email, email="ada@example.com")] == ["a"]
 
 
-def test_what_old_code_does_not_know_inside_a_map_survives_too(shared: Store) -> None:
+def test_map_attributes_unknown_to_old_code_survive_too(shared: Store) -> None:
     shared.put(ADA)
     shared.put(shared.get(Before, ident="a"))
     assert shared.get(After, ident="a").home == LaterHome(city="London", country="UK")
@@ -150,7 +150,7 @@ writes = st.lists(
 
 
 @given(writes, st.booleans())
-def test_releases_that_write_in_turn_keep_each_others_last_word(steps: list[tuple[str, str, Any]], old_first: bool) -> None:
+def test_alternating_releases_keep_each_others_last_write(steps: list[tuple[str, str, Any]], old_first: bool) -> None:
     with Store.embedded() as store:
         store.create_tables(new_table)
         store.put(Before(ident="a", name="Ada Byron") if old_first else ADA.model_copy(update={"email": None, "home": None}))
@@ -169,7 +169,7 @@ def test_releases_that_write_in_turn_keep_each_others_last_word(steps: list[tupl
         assert store.get(Before, ident="a").visits == visits
 
 
-def test_an_instance_keeps_what_it_does_not_know_through_copies() -> None:
+def test_copies_of_an_instance_keep_unknown_attributes() -> None:
     item = spec_of(After).encode(ADA)
     copied = spec_of(Before).decode(item).model_copy(deep=True)
     assert spec_of(Before).encode(copied) == item

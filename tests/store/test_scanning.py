@@ -23,7 +23,7 @@ def test_export_gives_every_item_of_the_entity_once(filled: Store, segments: int
     assert sorted(note.number for note in found) == list(range(50))
 
 
-def test_scan_gives_all_items_as_they_are(filled: Store) -> None:
+def test_scan_returns_all_wire_items(filled: Store) -> None:
     assert len(list(filled.scan(shelf, page_size=7))) == 51
 
 
@@ -37,7 +37,7 @@ def test_scan_can_be_filtered(filled: Store) -> None:
     assert len(list(filled.export(Note, filter=Note.number >= 45))) == 5
 
 
-def test_interrupted_scan_goes_on_where_it_stopped(filled: Store) -> None:
+def test_interrupted_scan_can_be_resumed(filled: Store) -> None:
     progress = ScanProgress.fresh(2)
     before = []
     for number, item in enumerate(filled.scan(shelf, progress=progress, page_size=5)):
@@ -51,7 +51,7 @@ def test_interrupted_scan_goes_on_where_it_stopped(filled: Store) -> None:
     assert progress.starts == {}
 
 
-def test_segments_are_read_side_by_side() -> None:
+def test_segments_are_read_concurrently() -> None:
     played = play(scan(shelf, segments=4).flow(quiet_setup(concurrency=4)), lambda request: {"Items": []})
     (step,) = [step for step in played.steps if isinstance(step, Together)]
     assert [request.payload["Segment"] for request in step.requests] == [0, 1, 2, 3]
@@ -90,7 +90,7 @@ def test_deletes_wait_for_the_capacity_they_have_used(memory: Store) -> None:
     assert store.count(Note.in_book, book="b") == 0
 
 
-def test_page_is_only_done_when_all_of_it_was_taken() -> None:
+def test_progress_is_updated_only_after_the_whole_page_was_taken() -> None:
     progress = ScanProgress.fresh()
     flow = export(Note, progress=progress).flow(quiet_setup())
     next(flow)

@@ -1,4 +1,4 @@
-"""Scopes: what binds, and what is refused."""
+"""Scopes: what they restrict, and what they refuse."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def filled(memory: Store) -> Store:
     return memory
 
 
-def test_plain_components_bind_as_a_key_part_does(filled: Store) -> None:
+def test_a_scope_of_components_works_like_a_scope_of_a_key_part(filled: Store) -> None:
     mine = filled.scope(book="mine")
     assert mine.get(Note, number=1).book == "mine"
     assert mine.count(Note.in_book) == 3
@@ -26,7 +26,7 @@ def test_plain_components_bind_as_a_key_part_does(filled: Store) -> None:
     assert filled.count(Note.in_book, book="theirs") == 3
 
 
-def test_collections_are_bound(filled: Store) -> None:
+def test_collections_are_restricted(filled: Store) -> None:
     project = filled.create(Project(concept_prompt="p", character_description="c"))
     mine = filled.scope(project_id=project.project_id)
     mine.create(Scene(project_id=project.project_id, sequence=1, prompt="p", duration=1))
@@ -71,12 +71,12 @@ def test_changes_and_saves_are_checked(filled: Store) -> None:
         mine.batch_write([theirs])
 
 
-def test_a_misspelt_component_of_a_scope_is_seen_in_the_message(filled: Store) -> None:
+def test_a_misspelt_component_of_a_scope_is_in_the_message(filled: Store) -> None:
     with pytest.raises(MissingComponent, match=r"needs book\. The scope gives bok\."):
         filled.scope(bok="mine").get(Note, number=1)
 
 
-def test_scope_of_nothing_is_refused(filled: Store) -> None:
+def test_empty_scope_is_refused(filled: Store) -> None:
     with pytest.raises(OutOfScope, match="binds nothing"):
         filled.scope()
 
@@ -86,7 +86,7 @@ def test_scope_keeps_the_rest_of_the_setup(memory: Store) -> None:
     assert (store.setup.prefix, store.setup.backoff.tries, store.setup.timeout) == ("dev-", 1, 3)
 
 
-def test_cursor_of_one_scope_is_no_good_in_another(filled: Store) -> None:
+def test_cursor_of_one_scope_is_invalid_in_another(filled: Store) -> None:
     from gateleg.store import CursorRejected
 
     first = filled.scope(book="mine").page(Note.in_book, limit=1)

@@ -49,6 +49,6 @@ def test_limit_is_exact() -> None:
         check_size({"a": {"S": "x" * ITEM_LIMIT}}, "It")
 
 
-def test_half_a_character_is_refused_with_the_entity_named() -> None:
+def test_a_lone_surrogate_is_refused_with_the_entity_named() -> None:
     with pytest.raises(EncodeError, match="Note cannot be written"):
         check_size({"id": {"S": "\ud800"}}, "Note")

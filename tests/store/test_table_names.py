@@ -1,4 +1,4 @@
-"""Tables whose names in the account are given one by one, beside the prefix."""
+"""Deployed table names that are set one by one."""
 
 import pytest
 
@@ -27,7 +27,7 @@ class Album(Entity, table=albums):
 NAMES = {"Songs": "prod-eu.songs"}
 
 
-def test_every_verb_uses_the_given_name() -> None:
+def test_every_method_uses_the_configured_name() -> None:
     with Store.embedded(prefix="dev-", table_names=NAMES) as store:
         assert store.ensure_tables(songs, albums) == ["prod-eu.songs", "dev-Albums"]
         assert store.ensure_tables(songs, albums) == []

@@ -34,8 +34,8 @@ def tables(memory: Store) -> Store:
     return memory
 
 
-def test_an_instance_in_a_transaction_says_what_to_write(tables: Store) -> None:
-    with pytest.raises(NotAnOperation, match=r"given an instance of Note\. .*create\(item\)"):
+def test_an_instance_in_a_transaction_is_an_error_with_advice(tables: Store) -> None:
+    with pytest.raises(NotAnOperation, match=r"not an instance of Note\. .*create\(item\)"):
         tables.transact(notes(1, "b"))  # type: ignore[arg-type]
 
 
@@ -116,7 +116,7 @@ def test_single_write_with_companions_raises_its_own_error(tables: Store) -> Non
         tables.create(Title(id="2", title="Ulysses"))
 
 
-def test_patch_with_companions_answers_the_item_as_it_is(tables: Store) -> None:
+def test_patch_with_companions_returns_the_stored_item(tables: Store) -> None:
     made = tables.create(Title(id="1", title="Ulysses"))
     assert tables.patch(made, Title.title.set("Dubliners"), Title.text.set("x")).text == "x"
     assert tables.patch(tables.get(made), Title.title.set("Exiles"), returning="none") is None
@@ -125,7 +125,7 @@ def test_patch_with_companions_answers_the_item_as_it_is(tables: Store) -> None:
     assert tables.delete(tables.get(made), returning="old") is not None
 
 
-def test_more_than_a_hundred_writes_are_refused_before_the_wire() -> None:
+def test_more_than_a_hundred_writes_are_refused_before_sending() -> None:
     with pytest.raises(TooMany, match="101"):
         play(transact([put(note) for note in notes(101)]).flow(quiet_setup()), [])
 
@@ -135,7 +135,7 @@ def test_markers_count_towards_the_limit() -> None:
         play(transact([create(Title(id=str(number), title=str(number))) for number in range(51)]).flow(quiet_setup()), [])
 
 
-def test_more_than_four_megabytes_are_refused_before_the_wire() -> None:
+def test_more_than_four_megabytes_are_refused_before_sending() -> None:
     large = notes(12, text="x" * 390_000)
     with pytest.raises(TooLarge) as caught:
         play(transact([put(note) for note in large]).flow(quiet_setup()), [])
@@ -171,21 +171,21 @@ def test_block_has_results_in_call_order(tables: Store) -> None:
     assert tables.get(Note, book="b", number=1).stars == 3
 
 
-def test_items_are_read_at_one_moment_and_missing_ones_are_none(tables: Store) -> None:
+def test_items_are_read_in_one_transaction_and_missing_ones_are_none(tables: Store) -> None:
     tables.put(Note(book="b", number=1))
     refs = [Note.key(book="b", number=2), Note.key(book="b", number=1)]
     found = tables.transact_get(refs)
     assert [None if note is None else note.number for note in found] == [None, 1]
 
 
-def test_check_alone_is_a_transaction(tables: Store) -> None:
+def test_single_check_is_a_transaction(tables: Store) -> None:
     tables.put(Note(book="b", number=1, stars=3))
     tables.run(check(Note.key(book="b", number=1), Note.stars == 3))
     with pytest.raises(ConditionFailed):
         tables.run(check(Note.key(book="b", number=1), Note.stars == 4))
 
 
-def test_empty_transaction_asks_nothing() -> None:
+def test_empty_transaction_sends_nothing() -> None:
     assert play(transact([]).flow(quiet_setup()), []).result == []
 
 
@@ -207,6 +207,6 @@ def test_transaction_of_one_operation_fails_as_one_of_two_does(tables: Store) ->
         tx.create(Note(book="b", number=1))
 
 
-def test_check_alone_fails_with_its_own_error(tables: Store) -> None:
+def test_single_check_fails_with_its_own_error(tables: Store) -> None:
     with pytest.raises(ConditionFailed):
         tables.run(check(Note.key(book="b", number=1), Note.number == 1))

@@ -1,4 +1,4 @@
-"""Unique constraints over key parts, whether or not the fields of a part are stored beside it."""
+"""Unique constraints over key parts, denormalised or not."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The law of the verbs: on every kind of store, through every transport, a verb answers the same and fails the same."""
+"""Every method has the same results and errors on every kind of store and transport."""
 
 import asyncio
 import inspect
@@ -25,7 +25,7 @@ shots = Table("VerbShots", hash="PK", range="SK")
 
 
 class Shot(Entity, table=shots):
-    """An entity whose key is made of components that are called like options."""
+    """An entity whose key components have the names of options."""
 
     project: Attr[str]
     limit: Attr[int]
@@ -40,7 +40,7 @@ everything = Collection(Shot, title="All of a project")
 
 
 class Quiet:
-    """A hook that only watches."""
+    """A hook that does nothing."""
 
     def before(self, call: Any) -> None:
         """Nothing."""
@@ -153,7 +153,7 @@ def _seeds() -> list[Shot]:
 
 
 def _told(result: Any) -> Any:
-    """A result in a form that can be compared."""
+    """A result in a comparable form."""
     if isinstance(result, list) and result and isinstance(result[0], dict):
         # A scan answers in the order of hashes, and one in segments in any order.
         return sorted(result, key=str)
@@ -179,7 +179,7 @@ async def _async_outcome(call: Callable[[], Any]) -> Any:
 
 
 def _sync_stores(stack: ExitStack) -> dict[str, Callable[[], Store]]:
-    """The kinds of stores that are called, besides a plain one."""
+    """The kinds of sync stores, besides a plain one."""
     return {
         "hooked": lambda: Store.embedded(hooks=[Quiet()]),
         "scoped": lambda: Store.embedded().scope(project="a"),
@@ -209,7 +209,7 @@ def kinds() -> Iterator[dict[str, Store]]:
 
 
 @pytest.mark.parametrize("verb", CALLS)
-async def test_a_verb_is_the_same_on_every_kind_of_store(verb: str, kinds: dict[str, Store], tmp_path: Path) -> None:
+async def test_a_method_is_the_same_on_every_kind_of_store(verb: str, kinds: dict[str, Store], tmp_path: Path) -> None:
     call = CALLS[verb]
     with Store.embedded() as store:
         expected = _asked_on(store, call)
@@ -239,8 +239,8 @@ async def _awaited_on(store: AsyncStore, call: Callable[[Any], Any]) -> Any:
     return outcome, [shot async for shot in store.query(Shot.of_project, P == "a")]
 
 
-def test_a_component_that_is_called_like_an_option_is_given_by_position() -> None:
-    message = r"needs project. project= is an option of the store's verbs; give the component by position, as Shot.project == value"
+def test_a_component_with_the_name_of_an_option_is_passed_by_position() -> None:
+    message = r"needs project. Pass the component by position, as Shot.project == value, because project= is an option"
     with Store.embedded() as store:
         for call in (CALLS["get by keyword that is an option"], CALLS["query without a component"]):
             with pytest.raises(MissingComponent, match=message):
@@ -249,7 +249,7 @@ def test_a_component_that_is_called_like_an_option_is_given_by_position() -> Non
             store.find(Shot, P == "a")
 
 
-def test_a_scope_may_have_a_component_that_is_called_like_an_option() -> None:
+def test_a_scope_may_have_a_component_with_the_name_of_an_option() -> None:
     with Store.embedded() as store:
         store.create_tables(shots)
         store.create(Shot(project="a", limit=1))
@@ -261,7 +261,7 @@ def test_a_scope_may_have_a_component_that_is_called_like_an_option() -> None:
 def test_conditions_that_cannot_be_a_key_are_refused() -> None:
     with pytest.raises(NotAKeyCondition, match="condition="):
         Shot.key(P == "a", L > 1)
-    with pytest.raises(UnknownArgument, match="given twice"):
+    with pytest.raises(UnknownArgument, match="passed twice"):
         Shot.key(P == "a", L == 1, L == 2)
     with pytest.raises(UnknownArgument, match=r"Quietly.name is not an attribute of Shot"):
         Shot.key(Quietly.name == "a")  # type: ignore[arg-type]

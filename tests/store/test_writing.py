@@ -1,4 +1,4 @@
-"""Writing one item: what the verbs demand, return and refuse."""
+"""Writing one item: requirements, results and errors."""
 
 from typing import Any
 
@@ -28,28 +28,28 @@ def store(memory: Store) -> Store:
     return memory
 
 
-def test_create_refuses_what_is_there_and_shows_it(store: Store) -> None:
+def test_create_refuses_an_existing_item_and_returns_it(store: Store) -> None:
     first = store.create(Note(book="b", number=1, text="first"))
     with pytest.raises(AlreadyExists) as caught:
         store.create(Note(book="b", number=1, text="second"))
     assert caught.value.current == first
 
 
-def test_put_writes_over_whatever_is_there(store: Store) -> None:
+def test_put_replaces_any_item(store: Store) -> None:
     store.put(Note(book="b", number=1, text="old"))
     assert store.put(Note(book="b", number=1, text="new"), returning="old") == Note(book="b", number=1, text="old")
     assert store.put(Note(book="b", number=2), returning="old") is None
     assert store.put(Note(book="b", number=2), returning="none") is None
 
 
-def test_writes_do_not_change_the_instance_they_are_given(store: Store) -> None:
+def test_writes_do_not_change_their_instance(store: Store) -> None:
     draft = Draft(book="b", title="t")
     stored = store.create(draft)
     changed = store.patch(stored, Draft.text.set("x"))
     assert [draft.version, stored.version, changed.version] == [0, 1, 2]
 
 
-def test_put_of_a_versioned_item_needs_what_is_stored(store: Store) -> None:
+def test_put_of_a_versioned_item_needs_the_stored_version(store: Store) -> None:
     stored = store.put(Draft(book="b", title="t"))
     newer = store.put(stored.model_copy(update={"text": "newer"}))
     with pytest.raises(LostRace) as caught:
@@ -60,7 +60,7 @@ def test_put_of_a_versioned_item_needs_what_is_stored(store: Store) -> None:
         store.put(Draft(book="b", title="t"))
 
 
-def test_put_that_checks_no_version_counts_on_from_the_stored_one(store: Store) -> None:
+def test_put_without_version_check_increments_the_stored_version(store: Store) -> None:
     stored = store.put(Draft(book="b", title="t", text="first"))
     newer = store.put(stored.model_copy(update={"text": "second"}))
     fresh = store.put(Draft(book="b", title="t", text="third"), check_version=False)
@@ -78,7 +78,7 @@ def test_put_that_checks_no_version_counts_on_from_the_stored_one(store: Store) 
     assert store.put(newer, check_version=False).version == 3
 
 
-def test_versioned_item_that_is_gone_is_a_lost_race_without_a_winner(store: Store) -> None:
+def test_deleted_versioned_item_is_a_lost_race_without_current(store: Store) -> None:
     stored = store.create(Draft(book="b", title="t"))
     store.delete(stored)
     with pytest.raises(LostRace, match="deleted") as caught:
@@ -88,12 +88,12 @@ def test_versioned_item_that_is_gone_is_a_lost_race_without_a_winner(store: Stor
         store.delete(stored)
 
 
-def test_patch_demands_that_the_item_exists(store: Store) -> None:
+def test_patch_requires_that_the_item_exists(store: Store) -> None:
     with pytest.raises(NotFound, match=r"no Note\(book='b', number='1'\) to patch"):
         store.patch(Note.key(book="b", number=1), Note.stars.add(1))
 
 
-def test_patch_returns_what_is_asked_for(store: Store) -> None:
+def test_patch_returns_the_requested_values(store: Store) -> None:
     note = store.put(Note(book="b", number=1, stars=1))
     assert store.patch(note, Note.stars.add(1)).stars == 2
     assert store.patch(note, Note.stars.add(1), returning="old").stars == 2
@@ -111,7 +111,7 @@ def test_condition_of_the_caller_fails_with_the_item(store: Store) -> None:
         store.put(note, condition=Note.stars > 3)
     with pytest.raises(ConditionFailed):
         store.delete(note, condition=Note.stars > 3)
-    with pytest.raises(ConditionFailed, match="There is no"):
+    with pytest.raises(ConditionFailed, match="does not exist"):
         store.put(Note(book="b", number=2), condition=Note.stars > 3)
 
 
@@ -121,7 +121,7 @@ def test_upsert_creates_or_changes(store: Store) -> None:
     assert store.upsert(ref, Note.stars.add(2), Note.topic.set("t")).stars == 4
 
 
-def test_delete_of_nothing_is_fine_unless_it_must_exist(store: Store) -> None:
+def test_delete_of_a_missing_item_is_allowed_unless_it_must_exist(store: Store) -> None:
     ref = Note.key(book="b", number=1)
     assert store.delete(ref, returning="old") is None
     with pytest.raises(NotFound):
@@ -146,7 +146,7 @@ def test_patch_moves_the_item_in_its_sharded_index(store: Store) -> None:
     assert list(store.query(Note.on_topic, topic="a")) == []
 
 
-def test_item_over_the_limit_is_refused_before_the_wire() -> None:
+def test_item_over_the_limit_is_refused_before_sending() -> None:
     with pytest.raises(TooLarge, match="Note has 450,0") as caught:
         play(put(Note(book="b", number=1, text="x" * 450_000)).flow(quiet_setup()), [])
     assert caught.value.limit == 409_600
@@ -161,7 +161,7 @@ def test_update_that_makes_an_item_too_large_is_the_same_kind_of_failure(store: 
     assert caught.value.size is None
 
 
-def test_conflict_with_a_transaction_is_tried_again() -> None:
+def test_conflict_with_a_transaction_is_retried() -> None:
     transport = Scripted(refusal("TransactionConflictException"), {})
     slept: list[float] = []
     Store(transport, sleep=slept.append).put(Note(book="b", number=1))
@@ -190,7 +190,7 @@ def test_refused_condition_asks_for_the_item_by_default() -> None:
 
 
 @pytest.mark.parametrize("note", [Note(book="b", number=1), Draft(book="b", title="t"), Draft(book="b", title="t", version=3)])
-def test_a_store_sends_what_the_dry_run_shows(note: Any) -> None:
+def test_a_store_sends_the_request_of_the_dry_run(note: Any) -> None:
     transport = Scripted({}, {})
     store = Store(transport, prefix="dev-")
     store.create(note)
@@ -198,7 +198,7 @@ def test_a_store_sends_what_the_dry_run_shows(note: Any) -> None:
     assert [request for _, request, _ in transport.calls] == [create(note).params(prefix="dev-"), put(note).params(prefix="dev-")]
 
 
-def test_a_store_refuses_an_item_over_the_limit_before_the_wire() -> None:
+def test_a_store_refuses_an_item_over_the_limit_before_sending() -> None:
     with pytest.raises(TooLarge) as caught:
         Store(Scripted()).put(Note(book="b", number=1, text="x" * 450_000))
     assert caught.value.request is not None
@@ -211,7 +211,7 @@ def test_a_refusal_after_a_conflict_is_explained() -> None:
 
 
 class Awaited(Scripted):
-    """The same, awaited."""
+    """The same for asyncio."""
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:  # type: ignore[override]
         return super().call(operation, request, timeout=timeout)
@@ -220,7 +220,7 @@ class Awaited(Scripted):
         pass
 
 
-async def test_an_awaited_store_sends_what_the_dry_run_shows() -> None:
+async def test_an_async_store_sends_the_request_of_the_dry_run() -> None:
     transport = Awaited({}, {})
     store, draft = AsyncStore(transport, prefix="dev-"), Draft(book="b", title="t", version=3)
     assert (await store.create(draft)).version == 4
@@ -228,7 +228,7 @@ async def test_an_awaited_store_sends_what_the_dry_run_shows() -> None:
     assert [request for _, request, _ in transport.calls] == [create(draft).params(prefix="dev-"), put(draft).params(prefix="dev-")]
 
 
-async def test_an_awaited_store_tries_again_and_explains() -> None:
+async def test_an_async_store_retries_and_explains() -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:

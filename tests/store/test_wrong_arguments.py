@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind, which type checkers refuse too, are explained where they are given."""
+"""Arguments of the wrong type, which type checkers report too, raise a clear error at the call."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,12 +29,12 @@ def store() -> Store:
 
 
 CALLS: dict[str, tuple[Callable[[Any], object], type[GatelegError], str]] = {
-    "create": (lambda store: store.create(Shelf), NotAnEntity, "Give an instance"),
-    "put": (lambda store: store.put(Shelf), NotAnEntity, "Give an instance"),
+    "create": (lambda store: store.create(Shelf), NotAnEntity, "Pass an instance"),
+    "put": (lambda store: store.put(Shelf), NotAnEntity, "Pass an instance"),
     "put returning": (lambda store: store.put(Shelf(name="a"), returning="all"), InvalidOption, "'new', 'old', 'none'."),
     "patch returning": (lambda store: store.patch(Shelf, Shelf.books.set(1), name="a", returning="all"), InvalidOption, "'changed'"),
     "delete returning": (lambda store: store.delete(Shelf, name="a", returning="new"), InvalidOption, "'none', 'old'"),
-    "patch with a dictionary": (lambda store: store.patch(Shelf(name="a"), {"books": 1}), InvalidOption, "given as dict"),
+    "patch with a dictionary": (lambda store: store.patch(Shelf(name="a"), {"books": 1}), InvalidOption, "not dict"),
     "project by name": (lambda store: store.get(Shelf, name="a", project=["books"]), InvalidOption, "given 'books'"),
     "transact without a list": (lambda store: store.transact(patch(Shelf(name="a"), Shelf.books.set(1))), NotAnOperation, "([...])"),
     "a short table name": (lambda store: store.ensure_tables(Table("ab", hash="pk")), BadName, "'ab' of a table"),

@@ -1,4 +1,4 @@
-"""The interface to the engine, and how a call becomes a response."""
+"""The interface to the engine, and the execution of calls."""
 
 import logging
 from typing import Protocol
@@ -20,7 +20,7 @@ class Group(Protocol):
     """Writes that become durable together."""
 
     def commit(self) -> None:
-        """Make the writes durable; raises if they could not be."""
+        """Make the writes durable. Raises an error if that fails."""
         ...
 
 
@@ -38,7 +38,7 @@ class Backend(Protocol):
         ...
 
     def call_json(self, operation: str, body: bytes, namespace: Namespace | None = None) -> bytes:
-        """Run one operation, JSON in and out."""
+        """Run an operation, with JSON as input and output."""
         ...
 
     def is_write(self, operation: str) -> bool:
@@ -60,7 +60,7 @@ def internal_error(content_type: bytes) -> Response:
 
 
 def execute(backend: Backend, call: Call) -> Response:
-    """Run a call. Unexpected exceptions are logged with their traceback and answered as internal errors."""
+    """Run a call and return its response. Unexpected exceptions are logged with a traceback and answered as internal errors."""
     try:
         body = backend.call_json(call.operation, call.body, call.namespace)
         return Response(200, body if call.operation not in _EMPTY_RESPONSES else b"", call.content_type)

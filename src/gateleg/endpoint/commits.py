@@ -15,7 +15,7 @@ from gateleg.engine import EngineError
 
 _log = logging.getLogger(__name__)
 
-#: Most writes in one group, so that reads never wait long for the event loop.
+#: The maximum number of writes in a group, so that reads never wait long for the event loop.
 _MAX_GROUP_WRITES = 256
 
 Reply = Callable[[Response], None]
@@ -23,9 +23,9 @@ _Outcome = tuple[Call, Reply, Response]
 
 
 class Commits:
-    """Runs all operations that may change anything, one at a time, in order of arrival.
+    """Runs all operations that may change data, one at a time, in order of arrival.
 
-    Writes of items run on the event loop and are answered after their group's commit. With `threaded`, a thread commits, so that reads
+    Writes of items run on the event loop and are answered after the commit of their group. With `threaded`, a thread commits, so that reads
     continue while the disk is busy; otherwise the loop commits. All other operations run in the thread.
     """
 
@@ -42,7 +42,7 @@ class Commits:
         self._thread.start()
 
     def submit(self, call: Call, reply: Reply) -> None:
-        """Queue a call; `reply` is called on the loop once its effect is durable, or when it has failed."""
+        """Queue a call; `reply` is called on the event loop when its effect is durable or it has failed."""
         self._waiting.append((call, reply))
         if not self._running:
             self._running = True
@@ -90,7 +90,7 @@ class Commits:
             self._finish(_commit(group, outcomes))
 
     def _run_group_in_thread(self, batch: list[tuple[Call, Reply]]) -> list[_Outcome]:
-        """Run a whole group in the thread."""
+        """Run a whole group of writes in the thread."""
         try:
             group = self._backend.begin_group()
         except Exception as error:
@@ -113,7 +113,7 @@ class Commits:
 
 
 def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
-    """The outcomes, or the commit's failure for all of them: even a failed condition may have depended on writes that are lost."""
+    """Commit a group and return the outcomes; if the commit fails, all fail, because even failed conditions may depend on lost writes."""
     try:
         group.commit()
     except Exception as error:

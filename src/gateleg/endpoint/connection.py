@@ -1,4 +1,4 @@
-"""One client connection: requests in, answers out, in order."""
+"""A client connection: receives requests and writes the responses in order."""
 
 import asyncio
 from typing import TYPE_CHECKING, cast
@@ -16,7 +16,7 @@ from gateleg.endpoint.targets import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Pipelined requests to accept before the connection stops reading.
+#: The number of pipelined requests to accept before the connection stops reading.
 _MAX_PIPELINED_REQUESTS = 16
 
 
@@ -46,15 +46,15 @@ class Connection(asyncio.Protocol):
         self._reader = RequestReader(state.limits)
         self._queue = self._reader.requests
         self._transport: asyncio.Transport | None = None
-        #: the write that is waiting for its commit
+        #: the write that waits for its commit
         self._pending_write: Request | None = None
-        #: whether the client reads its answers
+        #: whether the client reads its responses
         self._writable = True
-        #: whether we read from the client
+        #: whether the connection reads from the client
         self._reading = True
-        #: the final response is sent; further input is discarded, so that the client can read it
+        #: whether the final response is sent; further input is discarded, so that the client can read the response
         self._closing = False
-        #: loop time at which the connection is closed
+        #: the loop time at which the connection is closed
         self.deadline = state.now + state.limits.idle
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -72,7 +72,7 @@ class Connection(asyncio.Protocol):
             state.on_empty()
 
     def pause_writing(self) -> None:
-        """The client does not read its answers: stop serving it."""
+        """The client does not read its responses: stop serving it."""
         self._writable = False
         self.deadline = self._state.now + self._state.limits.send
 
@@ -83,7 +83,7 @@ class Connection(asyncio.Protocol):
         self._serve_queue()
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came in and serve complete requests."""
+        """Parse received bytes and serve complete requests."""
         reader = self._reader
         if reader.ended:
             return
@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
         self._serve_queue()
 
     def eof_received(self) -> bool:
-        """The client has finished sending; it may still wait for answers."""
+        """The client has finished sending; it may still wait for responses."""
         transport = self._transport
         if transport is None or self._closing or not self._has_unanswered():
             return False
@@ -199,7 +199,7 @@ class Connection(asyncio.Protocol):
         transport.write(final_response)
         self._closing = True
         self.deadline = self._state.now + limits.linger
-        # Closing at once would reset the connection while the client is still sending, and it would not see the answer.
+        # Closing at once would reset the connection while the client is still sending, and it would not see the response.
         if transport.can_write_eof():
             transport.write_eof()
         if not self._reading:

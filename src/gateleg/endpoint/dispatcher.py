@@ -1,4 +1,4 @@
-"""The gate: authenticates a request and decides whether to answer it here or to call the engine."""
+"""The dispatcher: authenticates requests, and decides whether to answer them directly or to call the engine."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ class Call:
 
 
 class Dispatcher:
-    """Decides on requests, with checks in DynamoDB's order.
+    """Checks requests in DynamoDB's order, and converts them to calls.
 
-    Without a `verifier` any signature is accepted, but there must be one. With `separate`, each access key id and region has its own
-    tables. `paths` are those that accept requests.
+    Without a `verifier`, any signature is accepted, but requests must have one. With `separate`, each access key id and region has its own
+    tables. `paths` are the URL paths that accept requests.
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class Dispatcher:
         self._paths = frozenset(paths)
 
     def decide(self, request: Request, *, authenticated: bool = False) -> Call | Response:
-        """The call that the request asks for, or an immediate answer.
+        """The call for a request, or an immediate response.
 
-        With `authenticated`, the caller has been identified by other means, and no signature is needed.
+        With `authenticated`, no signature is needed, because the caller was identified by other means.
         """
         if request.method != b"POST" or (request.target != b"/" and request.path not in self._paths):
             return self._without_operation(request)
@@ -82,7 +82,7 @@ class Dispatcher:
             try:
                 body = decompress(body, encoding, self._max_body)
             except UndecodableBody as error:
-                raise serialization(f"The body cannot be decoded as its Content-Encoding says: {error}") from error
+                raise serialization(f"The body does not match its Content-Encoding: {error}") from error
             except OversizedBody:
                 return Response(413, content_type=content_type)
         try:

@@ -2,18 +2,18 @@
 
 import zlib
 
-#: Shorter answers are not compressed.
+#: Shorter responses are not compressed.
 MIN_COMPRESSED_BYTES = 4096
 
 #: zlib's window argument for each encoding; adding 16 selects the gzip format.
 _WINDOW = {b"gzip": 31, b"deflate": 15}
 
-#: Most members in a gzip body. Each costs time, and a million empty ones are an attack.
+#: The maximum number of members in a gzip body. Each takes time, so a million empty ones would be an attack.
 MAX_GZIP_MEMBERS = 1024
-#: Bytes to decompress at once. Data after the end of a member is copied, so it must not be the whole rest of the body.
+#: The number of bytes to decompress at once. The rest of a piece after the end of a member is copied, so pieces must be short.
 _CHUNK_BYTES = 16 * 1024
 
-#: Level 1 takes a third of the time of level 6 and produces a few percent more bytes.
+#: Level 1 takes a third of the time of level 6, for a few percent more bytes.
 _LEVEL = 1
 
 
@@ -26,7 +26,7 @@ class OversizedBody(Exception):
 
 
 def decompress(body: bytes, encoding: bytes, limit: int) -> bytes:
-    """Decompress a body. Never produces more than `limit` + 1 bytes, however small the compressed body is."""
+    """Decompress a body. Raises `UndecodableBody`, or `OversizedBody` beyond `limit` bytes, without decompressing much more."""
     encoding = encoding.strip().lower()
     if encoding in (b"", b"identity"):
         return body
@@ -40,7 +40,7 @@ def decompress(body: bytes, encoding: bytes, limit: int) -> bytes:
         while piece:
             if stream.eof:
                 if encoding == b"deflate" or members == MAX_GZIP_MEMBERS:
-                    raise UndecodableBody("the body has more behind its end")
+                    raise UndecodableBody("the body has data after its end")
                 stream, members = zlib.decompressobj(window), members + 1
             try:
                 plain += stream.decompress(piece, limit + 1 - len(plain))
@@ -50,7 +50,7 @@ def decompress(body: bytes, encoding: bytes, limit: int) -> bytes:
                 raise OversizedBody
             piece = stream.unused_data
     if not stream.eof:
-        raise UndecodableBody("the compressed body is cut short")
+        raise UndecodableBody("the compressed body is truncated")
     return bytes(plain)
 
 
@@ -73,7 +73,7 @@ def _quality(parameters: str) -> float:
 
 
 def choose_encoding(accepted: bytes) -> bytes | None:
-    """The encoding for the answer: the highest weight in `Accept-Encoding`, explicit names before `*`, then the first named."""
+    """The encoding of the response: the highest weight in `Accept-Encoding`; among equals, names before `*`, then the first one."""
     named: dict[str, float] = {}
     others = 0.0
     for part in accepted.decode("latin-1").lower().split(","):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of every connection."""
+    """Limits of each connection, in bytes and seconds."""
 
     #: bytes of a body, before and after decompression
     body: int = 16 * 1024 * 1024
@@ -17,9 +17,9 @@ class Limits:
     head_time: float = 30.0
     #: seconds for the body of a request to arrive
     body_time: float = 300.0
-    #: seconds that a client may leave an answer unread
+    #: seconds that a client may leave a response unread
     send: float = 60.0
-    #: seconds to keep a refused connection open, so that the client can read why
+    #: seconds to keep a refused connection open, so that the client can read the reason
     linger: float = 10.0
     #: seconds for requests in progress to finish when the server stops
     drain: float = 30.0

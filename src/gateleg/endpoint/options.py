@@ -15,7 +15,7 @@ class OpenToAll(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class EndpointOptions:
-    """Where to listen, and who has access.
+    """The options of a DynamoDB endpoint: address, credentials, allowed origins, TLS and limits.
 
     Raises `OpenToAll` for a non-loopback address without credentials, and `BadOrigin` for an invalid origin.
     """
@@ -25,7 +25,7 @@ class EndpointOptions:
     port: int = 0
     #: secrets by access key id; without any, every signature is accepted, on loopback only
     credentials: Mapping[str, str] = field(default_factory=dict)
-    #: additional origins of web pages that may use the endpoint; their hosts are also accepted as names of the endpoint
+    #: additional origins of web pages that may use the endpoint; their hosts are also accepted as host names of the endpoint
     allow_origins: tuple[str, ...] = ()
     #: separate tables for each access key id and region
     separate: bool = False
@@ -43,5 +43,5 @@ class EndpointOptions:
         self.origins()
 
     def origins(self) -> Origins:
-        """The checker of the origins of requests."""
+        """The checks of origins and host names for these options."""
         return Origins(self.allow_origins, signed=bool(self.credentials))

@@ -1,9 +1,9 @@
-"""Which web pages may use an endpoint, and by which host names.
+"""Check which web pages may use an endpoint, and by which host names.
 
-A browser sends requests on behalf of any page, also to this machine; only the `Origin` and `Host` headers tell whose. Where no signatures
-are required, these decide: the origin must be of this machine or explicitly allowed, and so must the host, because a page can make its own
-name resolve to this machine (DNS rebinding) and then has no foreign origin. Where requests are signed, a page without credentials gets
-nothing, and any origin is accepted, as with DynamoDB.
+A browser sends requests on behalf of any page, also to this machine; only the `Origin` and `Host` headers identify the page. If signatures
+are not verified, both must be local or explicitly allowed. The host is checked because a page can make its own name resolve to this machine
+(DNS rebinding), and is then not cross-origin. If signatures are verified, a page without credentials has no access, so any origin is
+accepted, as with DynamoDB.
 """
 
 from collections.abc import Iterable
@@ -20,14 +20,14 @@ _EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
 
 
 class BadOrigin(ValueError):
-    """An origin to allow is not a valid origin."""
+    """An allowed origin is not a valid origin."""
 
 
 class Origins:
     """Checks the `Origin` and `Host` headers of requests.
 
-    `allowed` are additional origins such as `https://example.com`; their hosts are accepted as names of the endpoint. With `signed`, every
-    request must carry a valid signature; then any host is accepted, and any origin too unless some are `allowed` explicitly.
+    `allowed` are additional origins such as `https://example.com`; their hosts are accepted as host names of the endpoint. With `signed`,
+    every request must have a valid signature; then any host is accepted, and any origin too unless some are `allowed` explicitly.
     """
 
     def __init__(self, allowed: Iterable[str] = (), *, signed: bool = False) -> None:
@@ -52,7 +52,7 @@ class Origins:
         return None
 
     def headers(self, request: Request) -> bytes:
-        """The CORS headers for an allowed origin; for a preflight request, everything it asks for is granted."""
+        """The CORS headers for an allowed origin; for a preflight request, all requested headers and methods are granted."""
         origin = request.headers.get(b"origin")
         if origin is None or not (self._any_origin or self._allows_origin(origin)):
             return b""
@@ -86,9 +86,9 @@ def _normalize(origin: str) -> bytes:
         parts = urlsplit(origin)
         port = parts.port
     except ValueError:
-        raise BadOrigin(f"{origin!r} is not an origin: write it like https://example.com") from None
+        raise BadOrigin(f"{origin!r} is not an origin: write, for example, https://example.com") from None
     if not parts.scheme or not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
-        raise BadOrigin(f"{origin!r} is not an origin: write it like https://example.com")
+        raise BadOrigin(f"{origin!r} is not an origin: write, for example, https://example.com")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     if not host.isascii():

@@ -32,7 +32,8 @@ _RESTART_SECONDS = 1.0
 def serve_from_processes(open_engine: OpenEngine, options: EndpointOptions, processes: int, ready: Callable[[str], None]) -> None:
     """Serve from several processes until SIGTERM or SIGINT, then let each finish its current requests.
 
-    Each process opens its own engine with `open_engine`; the parent must have none open. Calls `ready` with the URL once all listen.
+    Each process opens an engine with `open_engine`; the parent must not have one open. Calls `ready` with the URL once all are listening.
+    Raises `OSError` if the port is in use, or if the system does not support it.
     """
     if not hasattr(os, "fork") or not hasattr(socket, "SO_REUSEPORT"):
         raise OSError(errno.ENOTSUP, "several processes cannot listen on one port on this system")
@@ -45,7 +46,7 @@ def _reserve_port(options: EndpointOptions) -> socket.socket:
     """A bound socket that does not listen: it reserves the port and determines its number."""
     family, kind, protocol, _, address = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     if options.port:
-        # Check first: another multi-process endpoint would share its port with us, and clients would reach one or the other.
+        # Check first: otherwise another multi-process endpoint would share the port, and clients would reach either.
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
@@ -80,7 +81,7 @@ class _ChildProcesses:
             urls = [self._start() for _ in range(self._processes)]
             if not self._stopping:
                 if not all(urls):
-                    raise OSError(errno.ECHILD, "a process could not be started: the log says why")
+                    raise OSError(errno.ECHILD, "a process could not be started: see the log for the reason")
                 self._ready(urls[0])
             while self._started:
                 self._supervise()
@@ -109,7 +110,7 @@ class _ChildProcesses:
             self._serve(ready_pipe)
         os.close(ready_pipe)
         self._started[pid] = time.monotonic()
-        if self._stopping:  # the signal came before we knew of this one
+        if self._stopping:  # the signal arrived before this process was registered
             self._stop()
         with os.fdopen(listening) as file:
             return file.readline().strip()

@@ -1,4 +1,4 @@
-"""The reader: parses HTTP/1.1 requests from bytes, within limits."""
+"""Parse HTTP/1.1 requests from bytes, within limits."""
 
 from collections import deque
 from enum import Enum
@@ -25,17 +25,17 @@ class RequestReader:
         self._limits = limits
         self._parser = HttpRequestParser(self)
         self._request = Request()
-        #: bytes that the head may still have
+        #: the remaining bytes allowed for the head
         self._head_left = 0
-        #: bytes of an unfinished head, from the second piece on
+        #: the bytes of an unfinished head, from the second piece on
         self._head_size: int | None = None
         self._body: bytes | bytearray = b""
         self.phase = Phase.IDLE
         #: complete requests, in order
         self.requests: deque[Request] = deque()
-        #: whether no more requests follow, because the client said so or sent something invalid
+        #: whether no more requests follow, because the client closes the connection or sent an invalid request
         self.ended = False
-        #: the response to an invalid request, to send after all other answers
+        #: the response to an invalid request, to send after all other responses
         self.final_response: bytes | None = None
         #: whether the client waits for 100 Continue before it sends the body
         self.expects_continue = False
@@ -66,7 +66,7 @@ class RequestReader:
             self._body = b""
 
     def _limit_head(self, received: int) -> None:
-        """Refuse a head that does not end. Its first piece is not counted, because it may contain earlier requests."""
+        """Refuse a head that is too long. Its first piece is not counted, because it may contain earlier requests."""
         if self._head_size is None:
             self._head_size = 0
             return

@@ -7,7 +7,7 @@ __all__ = ["Request"]
 
 @dataclass(slots=True)
 class Request:
-    """One HTTP request: header names in lower case, the values of a repeated header joined by commas."""
+    """An HTTP request. Header names are in lower case; the values of a repeated header are joined by commas."""
 
     method: bytes = b""
     #: the request target: path and query
@@ -15,7 +15,7 @@ class Request:
     headers: dict[bytes, bytes] = field(default_factory=dict)
     body: bytes = b""
     keep_alive: bool = True
-    #: the first of several Accept-Encoding lines: DynamoDB considers only that one, while a signature covers all
+    #: the first of several Accept-Encoding lines, the only one that DynamoDB considers (while a signature covers all)
     accepts: bytes | None = None
 
     @property

@@ -51,7 +51,7 @@ def error_response(error: EngineError, content_type: bytes) -> Response:
 
 
 class RequestIds:
-    """Request ids of 52 capitals and digits like DynamoDB's: a random prefix and a counter, which is cheap."""
+    """Request ids of 52 capitals and digits like DynamoDB's: a random prefix and a counter, which is fast."""
 
     def __init__(self) -> None:
         self._prefix = "".join(secrets.choice(_ID_ALPHABET) for _ in range(40)).encode()
@@ -75,7 +75,7 @@ def encode_body(request: Request, answer: Response) -> tuple[bytes, bytes | None
 
 
 def render(request: Request, answer: Response, *, date: bytes, request_id: bytes, keep_alive: bool, cors: bytes) -> bytes:
-    """The response as bytes; `cors` are header lines for browsers."""
+    """The bytes of a response. `cors` are CORS header lines."""
     body, encoding = encode_body(request, answer)
     extra = answer.headers + cors
     if encoding is not None:

@@ -26,14 +26,14 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-#: How long a client may take to confirm the end of a TLS connection. Idle clients rarely do.
+#: The maximum seconds for a client to confirm the end of a TLS connection. Idle clients rarely do.
 _TLS_SHUTDOWN_SECONDS = 1.0
 
 
 class Server:
-    """An engine over HTTP. The engine stays the caller's: stopping the server does not close it.
+    """Serves an engine over HTTP, with the DynamoDB protocol: `async with Server(engine) as server:`.
 
-    Use as `async with Server(engine) as server:`, or see `serve_in_thread` and `serve_until_signal`.
+    Stopping the server does not close the engine. See also `serve_in_thread` and `serve_until_signal`.
     """
 
     def __init__(self, engine: Backend, options: EndpointOptions | None = None) -> None:
@@ -46,12 +46,12 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address for clients."""
+        """The URL for clients."""
         host = f"[{self.options.host}]" if ":" in self.options.host else self.options.host
         return f"{'https' if self.options.tls else 'http'}://{host}:{self._port}"
 
     async def start(self) -> None:
-        """Start listening."""
+        """Start listening. Raises `OSError` if the address cannot be used."""
         options = self.options
         loop = asyncio.get_running_loop()
         verifier = Verifier(options.credentials) if options.credentials else None
@@ -149,7 +149,7 @@ def serve_until_signal(engine: Backend, options: EndpointOptions, ready: Callabl
 
 @contextlib.contextmanager
 def serve_in_thread(engine: Backend, options: EndpointOptions | None = None) -> Iterator[str]:
-    """Serve from a thread of this process within the context; yields the URL."""
+    """Serve from a thread of this process, until the end of the block: `with serve_in_thread(engine) as url:`."""
     server = Server(engine, options)
     loop = new_event_loop()
     started = threading.Event()

@@ -1,4 +1,4 @@
-"""Authentication with Signature Version 4, in the `Authorization` header or the query, with checks in DynamoDB's order."""
+"""Authenticate requests by Signature Version 4, in the `Authorization` header or the query, with checks in DynamoDB's order."""
 
 import hashlib
 import re
@@ -38,7 +38,7 @@ class Claim:
     signed_headers: tuple[str, ...]
     signature: str
     stamp: str
-    #: requested lifetime of a signature in the query, in seconds; never longer than that of any other signature
+    #: requested lifetime of a signature in the query, in seconds; limited to the lifetime of other signatures
     expires: int | None = None
 
     @property
@@ -102,7 +102,7 @@ class Verifier:
         self._clock = clock
 
     def verify(self, request: Request, claim: Claim) -> None:
-        """Return if the signature is valid, otherwise raise DynamoDB's error."""
+        """Verify the signature of a request; raise DynamoDB's error if it is invalid."""
         stamp = self._check_date(claim)
         _check_signed_headers(request, claim)
         if claim.algorithm != _ALGORITHM:
@@ -118,7 +118,7 @@ class Verifier:
             )
 
     def _check_date(self, claim: Claim) -> str:
-        """The time of the signature in basic ISO 8601; raises an error if it is out of tolerance."""
+        """The time of the signature in basic ISO 8601. Raises an error if it is out of tolerance."""
         when = _parse_stamp(claim.stamp)
         stamp = when.strftime(_STAMP)
         now = self._clock()
@@ -193,7 +193,7 @@ def _hosts(request: Request) -> Iterator[bytes]:
 
 
 def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str, host: bytes) -> str:
-    """The signature of the request with that secret."""
+    """The expected signature of a request, computed with the secret."""
     headers = {**request.headers, b"host": host}
     names = [name.encode("latin-1") for name in claim.signed_headers]
     query = [(name, value) for name, value in sigv4.parse_query(request.query) if name != b"X-Amz-Signature"]
@@ -209,7 +209,7 @@ def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str, ho
 
 @lru_cache(maxsize=1024)
 def namespace_of(key_id: str, region: str) -> Namespace:
-    """The caller's namespace on endpoints with separate ones: a key id of twelve digits is the account; others are hashed to one."""
+    """The namespace of a caller on an endpoint with `separate`. A key id of 12 digits is the account number; others are hashed to one."""
     if len(key_id) == 12 and key_id.isascii() and key_id.isdigit():
         account = key_id
     else:

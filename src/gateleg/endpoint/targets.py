@@ -1,4 +1,4 @@
-"""The operations that `X-Amz-Target` may name, and how each of them runs."""
+"""The operations in `X-Amz-Target`, and how to run them."""
 
 from enum import Enum
 
@@ -29,7 +29,7 @@ _READS = frozenset({"BatchGetItem", "Query", "Scan", "TransactGetItems"})
 
 
 class Kind(Enum):
-    """How an operation runs."""
+    """How to run an operation."""
 
     #: immediately: it changes nothing and is fast
     READ = "read"
@@ -40,7 +40,7 @@ class Kind(Enum):
 
 
 def kind_of(operation: str, *, is_write: bool) -> Kind:
-    """How to run an operation; `is_write` says whether it can join a group of writes."""
+    """How to run an operation; `is_write` means that it can join a group of writes."""
     if is_write:
         return Kind.WRITE
     if operation in _READS or operation.startswith(("Get", "Describe", "List")):

@@ -13,7 +13,7 @@ from gateleg.model import DecodeError, ModelError, spec_of
 from gateleg.store.flow import Request
 from gateleg.store.operations import ScanProgress
 from gateleg.store.operations.entity_reads import brought_up_item
-from gateleg.store.operations.legacy_keys import migrate_to_current_key, with_present_key
+from gateleg.store.operations.legacy_keys import migrate_to_current_key, with_current_key
 from gateleg.store.operations.schema_upgrades import replace_unchanged
 from gateleg.store.rates import Rate
 
@@ -123,7 +123,7 @@ def read_current(item: Item, spec: Spec[Any]) -> Any:
     try:
         return spec.decode(item)
     except DecodeError:
-        present = with_present_key(item, spec)
+        present = with_current_key(item, spec)
         if present == item:
             raise
         return spec.decode(present)

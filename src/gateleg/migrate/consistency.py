@@ -16,7 +16,7 @@ from gateleg.model.counters import RECOUNT
 from gateleg.model.expressions import Placeholders, equals, exists
 from gateleg.model.markers import markers
 from gateleg.model.planning import as_marked, take_marker
-from gateleg.store.backoff import settled
+from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 
@@ -170,7 +170,7 @@ def _get_item(request: Request) -> Flow[Item | None]:
 def _conditions_held(request: Request, setup: Setup) -> Flow[bool]:
     """Send a request; returns whether its conditions held."""
     try:
-        yield from settled(request, setup)
+        yield from retry_conflicts(request, setup)
     except ServiceError as error:
         if error.code not in ("ConditionalCheckFailedException", "TransactionCanceledException"):
             raise

@@ -18,16 +18,16 @@ Declaring
 For stores: everything about an entity is in its `Spec`, `spec_of(Job)`
     spec.encode(job) -> item            the whole wire item, with derived keys, tag and schema number; JSON-ready
     spec.decode(item) -> job            validated; unknown attributes are kept and written back; raises DecodeError, WrongEntity
-    spec.decode_partial(item) -> dict   the attributes that a projected item has, validated, by Python name
-    spec.ref(job) -> Ref                which item: `.key` is the wire key, `.legacy()` the keys to try when it is not found
+    spec.decode_partial(item) -> dict   the attributes of a projected item, validated, by Python name
+    spec.ref(job) -> Ref                addresses the item: `.key` is its wire key, `.legacy()` older keys to try when it is not found
     Job.key(job_id=...) -> Ref          the same from components; `job.key` from an instance
-    spec.index_keys(values, key)        the derived index key attributes of an item with these values
+    spec.index_keys(values, key)        the derived index key attributes for these values
     spec.table                          `.definition(prefix)` is the CreateTable request, `.ttl()` the TTL attribute, `.specs` all entities,
                                         `.spec_for(item)` the spec of the entity that an item belongs to
     spec.patterns, .attributes, .version, .uniques, .counters, .upcasters
 
-HTTP routes: `class NewJob(InputModel[Job], exclude=["owner"])` is what a client sends to create an item, `PatchModel[Job]` to change one,
-`OutputModel[Job]` what it sees.
+HTTP routes: `class NewJob(InputModel[Job], exclude=["owner"])` is the body that creates an item, `PatchModel[Job]` the body that changes
+one, and `OutputModel[Job]` the response.
 
 Reading
     Job.waiting(status="PENDING") -> Query            also `.where(sort condition)`, `.filter(condition)`, `.reversed()`
@@ -40,9 +40,9 @@ Writing (`gateleg.model.planning`): plans are `Write` values
     plan_put(job, now=, create=, replaces=, condition=, check_version=)
     plan_update(job or Ref, [Job.status.to(...), ...], now=, mode="patch" | "upsert", known=, condition=, check_version=)
     plan_delete(job or Ref, must_exist=, condition=, check_version=), plan_check(job or Ref, condition)
-    write.request(table_name) is the single request; unless `write.alone`, its `markers` and `counts` belong into the same transaction.
-    After success, `write.owned` holds the version and stamps for the instance in hand.
-    changed_attributes(before, after) -> actions for a partial save.
+    write.request(table_name) is the single request; unless `write.alone`, its `markers` and `counts` belong in the same transaction.
+    After success, `write.owned` holds the new version and stamps to set on the caller's instance.
+    changed_attributes(before, after) -> actions for a partial save
 
 Expressions (`gateleg.model.expressions`): `condition.render(Placeholders())`, `render_actions(actions, Placeholders())`, then
     `placeholders.parameters()`.
@@ -129,5 +129,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What the room exports, without the modules that it is made of."""
+    """List the public names only, without submodules."""
     return __all__

@@ -1,4 +1,4 @@
-"""Building the spec of an entity from its class."""
+"""Build the spec of an entity from its class."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ E = TypeVar("E", bound=BaseModel)
 
 
 def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> Spec[E]:
-    """Read attributes, keys, patterns and constraints; check them; compile the codec; enter the table."""
+    """Read attributes, keys, patterns and constraints; check them; compile the codec; register the entity with its table."""
     attributes = _attributes(entity)
     check_attributes(entity.__name__, attributes)
     sources = _sources(entity, attributes)
@@ -60,23 +60,23 @@ def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> S
 
 
 def _resolve_counter(spec: Spec[Any], name: str, declared: Counter) -> Counter:
-    """The counter with its `when` in the types of the child; an error when it could never count. The parent notes what is counted."""
+    """Check a counter, convert the values of `when` to the child's types, and register the child with the parent's spec."""
     where = f"{spec.name}.{name}"
     kind = read_annotation(getattr(declared.attribute, "annotation", None)).type
     if not isinstance(kind, type) or not issubclass(kind, int) or issubclass(kind, bool):
-        raise BadMark(f"{where} counts in {declared.attribute!r}, which is not an int.", fix="Count in an attribute declared as Attr[int].")
+        raise BadMark(f"{where} counts in {declared.attribute!r}, which is not an int.", fix="Use an attribute declared as Attr[int].")
     parent = spec_of(declared.attribute.owner)
     missing_names = [part for part in parent.key.names if part not in spec.sources]
     if missing_names:
         raise BadMark(
             f"{where} counts in {declared.attribute!r}, but {spec.name} has no {', '.join(missing_names)}.",
-            fix="The child needs the attributes of the parent's key.",
+            fix=f"Declare them in {spec.name}: the child needs all attributes of the parent's key.",
         )
-    # A class that was loaded again replaces its older edition.
+    # A reloaded class replaces its previous version.
     named = (spec.entity.__module__, spec.entity.__qualname__)
     others = [one for one in parent.counted.get(declared.attribute.name, ()) if (one.__module__, one.__qualname__) != named]
     parent.counted[declared.attribute.name] = [*others, spec.entity]
-    # Updates that were planned before may write the attribute.
+    # Cached plans may write the attribute without counting.
     parent.plans.clear()
     counter = Counter(declared.attribute, when=check_when(where, declared.when, spec.sources))
     counter.parent_names = parent.key.names
@@ -84,7 +84,7 @@ def _resolve_counter(spec: Spec[Any], name: str, declared: Counter) -> Counter:
 
 
 def _same_class(one: type, other: type) -> bool:
-    """Whether a class is a new edition of another, as after a reload."""
+    """Whether both are the same class, possibly before and after a reload."""
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
@@ -92,7 +92,7 @@ M = TypeVar("M")
 
 
 def _members(entity: type, kind: type[M]) -> dict[str, M]:
-    """The declarations of a kind in a class and its bases, later ones winning."""
+    """The class attributes of a type in a class and its bases; subclasses override."""
     found: dict[str, M] = {}
     for base in reversed(entity.__mro__):
         found |= {name: value for name, value in vars(base).items() if isinstance(value, kind)}
@@ -119,7 +119,7 @@ def _sources(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> di
         for member, declared in attribute.part.__members__().items():
             if member in sources:
                 raise WireNameClash(
-                    f"{entity.__name__}.{member} is also a field of {attribute.part.__name__}.", fix="Leave it out: the key part stores it."
+                    f"{entity.__name__}.{member} is also a field of {attribute.part.__name__}.", fix="Remove it: the key part stores it."
                 )
             wire = case(member) if case else member
             sources[member] = Source(member, wire, attribute.name, member, declared.type, declared, shape_of(declared.type))
@@ -149,7 +149,7 @@ def _declared_keys(entity: type[BaseModel], table: Table) -> dict[str, Key]:
 
 
 class _Resolver:
-    """Turns declared keys into plans."""
+    """Resolves declared keys to `KeyPlan`s."""
 
     def __init__(self, entity: str, table: Table, sources: Mapping[str, Source]) -> None:
         self.entity = entity
@@ -159,11 +159,11 @@ class _Resolver:
 
     def primary(self, key: Key) -> KeyPlan:
         if key.when or key.shards != 1:
-            raise BadKeyOption(f"The primary key of {self.entity} has when or shards.", fix="They belong to the key of an index.")
+            raise BadKeyOption(f"The primary key of {self.entity} has when or shards.", fix="Use them for keys of indexes only.")
         index = self.table.primary
         plan = self._plan(index, key.hash, key.range)
         legacy = []
-        # An older key may hold another attribute under the same wire name: it is only read.
+        # A legacy key is only read, so it may store another attribute under the same wire name.
         older = _Resolver(self.entity, self.table, self.sources)
         older.by_wire = {}
         for hash_form, range_form in key.legacy:
@@ -172,7 +172,7 @@ class _Resolver:
             for now, before in zip(plan.fields, legacy[-1].fields, strict=True):
                 if now.type != before.type:
                     raise BadKeyOption(
-                        f"A legacy form of {self.entity} makes {now.attribute} {before.type}, and the key makes it {now.type}.",
+                        f"A legacy form of {self.entity} stores {now.attribute} as {before.type}, but the key stores it as {now.type}.",
                         fix="A key attribute has one type in all items of a table; for another type, move the items to a new table.",
                     )
         return KeyPlan(index, plan.hash, plan.range, legacy=tuple(legacy))
@@ -187,7 +187,7 @@ class _Resolver:
         if key.legacy:
             raise BadKeyOption(
                 f"The key of {self.entity} for {index.name} has legacy forms.",
-                fix="Only primary keys have them: index keys are rewritten in place.",
+                fix="Declare them for the primary key only: index keys are rewritten in place.",
             )
         plan = self._plan(index, key.hash or (), key.range, primary)
         if key.shards > 1 and plan.hash[0].text is None:
@@ -196,7 +196,7 @@ class _Resolver:
         if key.when and all(entry.attribute in self.table.attributes for entry in plan.derived):
             raise BadKeyOption(
                 f"The key of {self.entity} for {index.name} has when, but every item has its attributes.",
-                fix="Give the index a key attribute of its own, which items outside it then lack.",
+                fix="Give the index a separate key attribute, which items outside the index then lack.",
             )
         when = check_when(f"The key of {self.entity} for {index.name}", key.when, self.sources)
         return KeyPlan(index, plan.hash, plan.range, when, key.shards)
@@ -220,7 +220,7 @@ class _Resolver:
         return found
 
     def _undeclared(self, attribute: str, primary: KeyPlan | None) -> KeyField | None:
-        """The field of a key attribute that is an attribute of the entity, or of the table's own key."""
+        """The field of a key attribute without a template: an attribute of the entity, or of the primary key."""
         if attribute in self.by_wire:
             return self._copy(attribute, self.by_wire[attribute])
         return next((entry for entry in primary.fields if entry.attribute == attribute), None) if primary is not None else None
@@ -240,7 +240,7 @@ class _Resolver:
         if source.shape.tag not in kinds:
             raise UnsupportedType(
                 f"{self.entity}.{source.name} cannot be a key: it is stored as {source.shape.tag or 'various types'}.",
-                fix="Keys are text, numbers or binary.",
+                fix="Use an attribute that is stored as text, number or binary.",
             )
         if attribute in self.by_wire and self.by_wire[attribute] is not source:
             raise WireNameClash(f"{self.entity}: {attribute} is an attribute and also the key {{{source.name}}}.")
@@ -249,6 +249,7 @@ class _Resolver:
     def _source(self, name: str) -> Source:
         if name not in self.sources:
             raise UnknownComponent(
-                f"A key of {self.entity} names {name!r}, which it does not have.", fix=f"It has {', '.join(self.sources)}."
+                f"A key of {self.entity} uses {name!r}, but {self.entity} has no such attribute.",
+                fix=f"It has {', '.join(self.sources)}.",
             )
         return self.sources[name]

@@ -1,4 +1,4 @@
-"""Checks of an entity's declaration, so that mistakes are found at import and not in production."""
+"""Check an entity's declaration, so that mistakes are found at import and not in production."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 
 def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
-    """Marks and wire names of the attributes by themselves."""
+    """Check the wire names and special types of the attributes."""
     seen: dict[str, str] = {}
     for attribute in attributes.values():
         if attribute.wire in seen:
-            raise WireNameClash(f"{entity}.{attribute.name} and {entity}.{seen[attribute.wire]} are both {attribute.wire!r} on the wire.")
+            raise WireNameClash(
+                f"{entity}.{attribute.name} and {entity}.{seen[attribute.wire]} have the same name on the wire, {attribute.wire!r}."
+            )
         seen[attribute.wire] = attribute.name
     for kind in ("version", "ttl"):
         marked = [attribute for attribute in attributes.values() if attribute.marked(kind)]
@@ -44,13 +46,13 @@ def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
 
 def _check_mark(entity: str, attribute: Attribute, kind: str) -> None:
     if kind == "ttl" and attribute.declared.type is not datetime:
-        raise BadMark(f"{entity}.{attribute.name} is a TTL but no datetime.", fix="Declare it as Attr[TTL] or Attr[TTL | None].")
+        raise BadMark(f"{entity}.{attribute.name} is a TTL but not a datetime.", fix="Declare it as Attr[TTL] or Attr[TTL | None].")
     if kind == "version" and (attribute.declared.type is not int or attribute.info.default != 0):
-        raise BadMark(f"{entity}.{attribute.name} is a version that does not begin at 0.", fix="Declare it as Attr[Version] = field(0).")
+        raise BadMark(f"{entity}.{attribute.name} is a version that does not start at 0.", fix="Declare it as Attr[Version] = field(0).")
 
 
 def check_spec(spec: Spec[Any]) -> None:
-    """Keys and wire names of the entity, alone and beside the other entities of its table."""
+    """Check keys and wire names of the entity, by themselves and against the other entities of its table."""
     for name in spec.key.names:
         attribute = spec.attributes[spec.sources[name].attribute]
         if attribute.optional:
@@ -71,7 +73,7 @@ def _check_numbers(spec: Spec[Any], plan: KeyPlan, entry: KeyField) -> None:
         return
     for name, component in zip(entry.names, entry.text.components, strict=True):
         if isinstance(component, IntegerComponent) and component.width is None and entry in plan.range:
-            raise NumberWithoutWidth(f"{spec.name}: the sort key {entry.text.template.text!r} holds {name} without a width.")
+            raise NumberWithoutWidth(f"{spec.name}: the sort key {entry.text.template.text!r} contains the number {name} without a width.")
         source = spec.sources[name]
         if isinstance(component, IntegerComponent | FixedComponent) and source.member is None:
             limits = (*source.declared.metadata, *spec.attributes[name].info.metadata)
@@ -80,10 +82,10 @@ def _check_numbers(spec: Spec[Any], plan: KeyPlan, entry: KeyField) -> None:
 
 
 def _check_names(spec: Spec[Any]) -> None:
-    own = {attribute.wire: attribute.name for attribute in spec.attributes.values()}
+    attributes = {attribute.wire: attribute.name for attribute in spec.attributes.values()}
     for name in spec.derived_names:
-        if name in own:
-            raise WireNameClash(f"{spec.name}.{own[name]} has the wire name {name!r}, which the model writes itself.")
+        if name in attributes:
+            raise WireNameClash(f"{spec.name}.{attributes[name]} has the wire name {name!r}, which the model writes itself.")
     texts: dict[str, Any] = {}
     for plan in (spec.key, *spec.indexes.values()):
         for entry in plan.derived:
@@ -102,15 +104,15 @@ def _check_neighbours(spec: Spec[Any], other: Spec[Any]) -> None:
     if spec.ttl is not None and other.ttl is not None and spec.ttl.wire != other.ttl.wire:
         raise DuplicateMark(f"{spec.table.name} has two TTL attributes: {spec.ttl.wire} and {other.ttl.wire}.")
     if spec.tag is not None and spec.tag == other.tag:
-        raise OverlappingKeys(f"{spec.name} and {other.name} have the same tag {spec.tag!r}.", fix="Give each entity a tag of its own.")
+        raise OverlappingKeys(f"{spec.name} and {other.name} have the same tag {spec.tag!r}.", fix="Give each entity a different tag.")
     pairs = list(zip(spec.key.fields, other.key.fields, strict=True))
     tagged = spec.tag is not None and other.tag is not None
     if all(_overlap(mine, their) for mine, their in pairs) and not (tagged and any(_differ(mine, their) for mine, their in pairs)):
-        raise OverlappingKeys(f"The keys of {spec.name} and {other.name} in {spec.table.name} can be the same.")
+        raise OverlappingKeys(f"The keys of {spec.name} and {other.name} in {spec.table.name} can coincide.")
 
 
 def _overlap(mine: KeyField, theirs: KeyField) -> bool:
-    """Whether a value of one key attribute could be read as one of the other."""
+    """Whether a value of one key attribute could be mistaken for a value of the other."""
     exact = [entry.prefix for entry in (mine, theirs) if entry.text is not None and not entry.names]
     if len(exact) == 2:
         return exact[0] == exact[1]
@@ -121,7 +123,7 @@ def _overlap(mine: KeyField, theirs: KeyField) -> bool:
 
 
 def _may_hold(entry: KeyField, text: str) -> bool:
-    """Whether a key attribute could have a text as its value: the text must have the form of the template, or of the key part."""
+    """Whether a text could be the value of a key attribute, given its template, key part or type."""
     if entry.text is not None:
         return entry.text.matches(text)
     if entry.source is None or entry.type != "S":
@@ -131,9 +133,9 @@ def _may_hold(entry: KeyField, text: str) -> bool:
 
 
 def _differ(mine: KeyField, theirs: KeyField) -> bool:
-    """Whether no value can have both forms, though one may begin like the other: TEAM#{team} and TEAM#{team}#MEMBER#{member}.
+    """Whether no value can match both templates, even if one is a prefix of the other: TEAM#{team} and TEAM#{team}#MEMBER#{member}.
 
-    Queries then meet both and drop one of them by its tag.
+    A query may then find items of both entities, and filters by tag.
     """
     ours, others = _segments(mine), _segments(theirs)
     if ours is None or others is None:
@@ -142,7 +144,7 @@ def _differ(mine: KeyField, theirs: KeyField) -> bool:
 
 
 def _segments(entry: KeyField) -> list[str] | None:
-    """The form between its # characters, with each placeholder as a NUL; None when values may hold a # themselves."""
+    """The template split at #, with each placeholder as a NUL; None if values may contain #."""
     if entry.text is None or "#" not in entry.text.template.delimiters:
         return None
     if any(isinstance(component, PartComponent) for component in entry.text.components):

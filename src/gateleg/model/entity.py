@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.model.codec.wire import Item
     from gateleg.model.spec import Spec, Table
 else:
-    # The metaclass is private in pydantic; the type of its only public instance is the same thing.
+    # pydantic's metaclass is private, but it is the type of BaseModel.
     ModelMetaclass = type(BaseModel)
 
 Case = Literal["snake", "camel", "pascal"]
@@ -32,7 +32,7 @@ _CASES = {"snake": None, "camel": to_camel, "pascal": to_pascal}
 
 
 def _read_case(cls: type, case: str) -> Any:
-    """The function that names attributes on the wire by a convention."""
+    """The function that converts attribute names to a naming convention; None for snake case."""
     if case not in _CASES:
         raise BadOption(f"{cls.__name__}: case={case!r} is not a naming convention.", fix=did_you_mean(case, _CASES))
     return _CASES[case]
@@ -40,7 +40,7 @@ def _read_case(cls: type, case: str) -> Any:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(required,))
 class ModelMeta(ModelMetaclass):
-    """Makes `Job.status` an expression. Hidden from type checkers, to which a misspelt `Job.statsu` must stay an error."""
+    """Makes `Job.status` an expression. Hidden from type checkers, so that a misspelt `Job.statsu` remains an error for them."""
 
     if not TYPE_CHECKING:
 
@@ -59,7 +59,7 @@ class ModelMeta(ModelMetaclass):
 
     @property
     def __spec__(cls) -> Spec[Any]:
-        """The spec of an entity, built with the class or, when types were not yet defined then, at first use."""
+        """The spec of an entity, built with the class, or at first use if its types were not yet defined."""
         spec: Spec[Any] | None = cls.__dict__.get("__own_spec__")
         if spec is None:
             table: Table | None = cls.__dict__.get("__table__")
@@ -72,7 +72,11 @@ class ModelMeta(ModelMetaclass):
 
 
 class Record(BaseModel, metaclass=ModelMeta):
-    """A map inside an item. `case="camel"` names its attributes on the wire; unknown ones survive a round trip."""
+    """A map inside an item, declared as a pydantic model.
+
+    The class option `case="camel"` converts its attribute names on the wire. Attributes that the class does not declare are kept, and
+    written back with the item.
+    """
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
 
@@ -86,11 +90,11 @@ class Record(BaseModel, metaclass=ModelMeta):
 
 
 class Entity(BaseModel, metaclass=ModelMeta):
-    """An item of a table.
+    """A kind of item, declared as a pydantic model: `class Job(Entity, table=jobs)`.
 
-    Class options: `table`; `tag`, the value of the table's tag attribute; `case`, the naming convention on the wire ("camel" turns
-    project_id into projectId); `schema`, a number that is raised when old items need an upcaster. A class without a table is a base for
-    others.
+    Class options: `table`, the table; `tag`, the value of the table's tag attribute in items of this entity; `case`, the naming convention
+    of attributes on the wire ("camel" turns project_id into projectId); `schema`, a number to increase when older items need an upcaster.
+    A class without a table is a base class for entities. Mistakes in the declaration raise a `DeclarationError` at import.
     """
 
     model_config = ConfigDict(
@@ -113,7 +117,7 @@ class Entity(BaseModel, metaclass=ModelMeta):
             raise BadOption(f"{cls.__name__} has no class option {unknown!r}.", fix=fix) from error
         if isinstance(table, str):
             raise BadOption(
-                f"{cls.__name__}: table={table!r} is not a table.", fix='Give the Table itself: table=Table("Orders", hash="id").'
+                f"{cls.__name__}: table={table!r} is not a Table.", fix='Pass a Table object: table=Table("Orders", hash="id").'
             )
         if case is not None:
             type.__setattr__(cls, "__wire_case__", _read_case(cls, case))
@@ -122,12 +126,12 @@ class Entity(BaseModel, metaclass=ModelMeta):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
-        """Build and check the spec at import, unless types are still missing."""
+        """Build and check the spec at import, unless types are not yet defined."""
         super().__pydantic_init_subclass__(**options)
         if cls.__dict__.get("__table__") is not None and cls.__pydantic_complete__:
             _ = cls.__spec__
 
 
 def unknown_attributes(instance: BaseModel) -> Item:
-    """The attributes of an instance that its class does not know, as they were on the wire."""
+    """The stored attributes of an instance that its class does not declare, as wire values."""
     return dict(instance.__dict__.get(UNKNOWN, {}))

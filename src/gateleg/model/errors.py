@@ -1,7 +1,6 @@
-"""Errors of declarations, keys, expressions and items, each with a code and a fix.
+"""Errors of declarations, keys, expressions and items.
 
-Every class carries a `code` (stable, for the page of errors) and a `fix`: what to do about it. A raised error may replace the class's
-`fix` by one that names the attribute or template at hand.
+Each class has a stable `code` and a `fix`, which says what to do. A raised error may override `fix` with a more specific one.
 """
 
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from gateleg.errors import GatelegError
 
 
 class ModelError(GatelegError):
-    """Something the model refuses."""
+    """The base class of all errors of `gateleg.model`."""
 
     code = "model"
     fix = "Correct the declaration, value or expression that the message names."
@@ -43,7 +42,7 @@ class OptionalComponent(DeclarationError):
     """A component of a primary key may be absent."""
 
     code = "optional-component"
-    fix = "Make the attribute required or give it a default that is not None: a primary key is always whole."
+    fix = "Make the attribute required, or give it a default other than None: a primary key must be complete."
 
 
 class NumberWithoutWidth(DeclarationError):
@@ -57,32 +56,32 @@ class NegativeInKey(DeclarationError):
     """A zero-padded number in a key may be negative, which text cannot order."""
 
     code = "negative-in-key"
-    fix = "Constrain the attribute with ge=0, or keep the number in a key attribute of its own."
+    fix = "Constrain the attribute with ge=0, or store the number in a separate key attribute."
 
 
 class FloatInKey(DeclarationError):
-    """A float or Decimal inside the text of a key has no fixed form."""
+    """A float or Decimal inside the text of a key has no fixed format."""
 
     code = "float-in-key"
-    fix = "Give it a width and places, as in {price:012.2f}."
+    fix = "Give it a width and a number of decimal places, as in {price:012.2f}."
 
 
 class StateInKey(DeclarationError):
     """An attribute that changes by transition is part of a primary key, which can never change."""
 
     code = "state-in-key"
-    fix = "Key the item by what identifies it and put the state into an index."
+    fix = "Use identifying attributes in the primary key, and put the state in the key of an index."
 
 
 class OverlappingKeys(DeclarationError):
     """Two entities of one table could write the same key, or one's query would find the other's items."""
 
     code = "overlapping-keys"
-    fix = "Give each entity's sort key a prefix of its own that ends in a delimiter, such as SCENE# and TAKE#."
+    fix = "Begin the sort key of each entity with a different prefix that ends in a delimiter, such as SCENE# and TAKE#."
 
 
 class IndexMismatch(DeclarationError):
-    """An index name is used twice with other attributes, or an attribute has two key types."""
+    """An index is declared twice with different attributes, or a key attribute has two types."""
 
     code = "index-mismatch"
     fix = "Use one declaration of the index, and one type for each key attribute."
@@ -106,18 +105,18 @@ class BadKeyOption(DeclarationError):
     """A key has an option that has no effect: `when` or `shards` of a primary key, `legacy` of an index, and the like."""
 
     code = "bad-key-option"
-    fix = "Remove the option from the key, or move it to the kind of key that takes it."
+    fix = "Remove the option from the key, or move it to the kind of key that supports it."
 
 
 class BadWhen(DeclarationError):
     """`when` of a key or counter names an unknown attribute, or a value that the attribute can never have."""
 
     code = "bad-when"
-    fix = "Name an attribute of the entity and values of its type."
+    fix = "Use an attribute of the entity, and values of its type."
 
 
 class BadOption(DeclarationError, TypeError):
-    """A declaration has an option that does not exist, or a value that the option does not take."""
+    """A declaration has an unknown option, or an option has an invalid value."""
 
     code = "bad-option"
     fix = "Remove the option or correct its value; the reference of gateleg.model lists the options."
@@ -127,7 +126,7 @@ class BadName(DeclarationError):
     """A table or index has a name that DynamoDB does not accept."""
 
     code = "bad-name"
-    fix = "Use 3 to 255 letters, digits, _, - and . only."
+    fix = "Use 3 to 255 characters: letters, digits, _, - and . only."
 
 
 class MissingKey(DeclarationError):
@@ -138,7 +137,7 @@ class MissingKey(DeclarationError):
 
 
 class UnservedPattern(DeclarationError):
-    """No key of the table or of its indexes can serve the access pattern."""
+    """Neither the table's key nor the key of an index can serve the access pattern."""
 
     code = "unserved-pattern"
     fix = "Name the index that serves the pattern, or declare an index or key that begins with its arguments."
@@ -162,32 +161,32 @@ class BadMark(DeclarationError):
     """A special attribute has the wrong type or default."""
 
     code = "bad-mark"
-    fix = "Declare the attribute with the type and default that the message asks for."
+    fix = "Declare the attribute with the type and default that the message names."
 
 
 class UnsupportedType(DeclarationError):
-    """A type that cannot be represented on the wire."""
+    """A type that cannot be stored in DynamoDB."""
 
     code = "unsupported-type"
-    fix = "Use text, numbers, flags, bytes, times, UUIDs, enumerations, or lists, dictionaries, sets and Records of them."
+    fix = "Use text, numbers, booleans, bytes, times, UUIDs, enumerations, or lists, dictionaries, sets and Records of them."
 
 
 class BadStates(DeclarationError):
     """A state machine with an undeclared, unknown or unreachable state."""
 
     code = "bad-states"
-    fix = "Declare every state that a transition names, and a way to reach each state."
+    fix = "Declare every state that a transition names, and transitions that lead to each state."
 
 
 class NotAnEntity(ModelError, TypeError):
-    """A class or value that is not an entity was given where an entity is needed."""
+    """A class or value that is not an entity was passed where one is required."""
 
     code = "not-an-entity"
-    fix = "Give a subclass of Entity that names its table, or an instance of one."
+    fix = "Pass a subclass of Entity with a table, or an instance of one."
 
 
 class KeyValueError(ModelError, ValueError):
-    """A value that a key template cannot hold."""
+    """A value does not fit a key template."""
 
     code = "key-value"
     fix = "Pass a value of the attribute's type that fits the key's template."
@@ -204,18 +203,18 @@ class KeyRangeError(KeyValueError):
     """A number does not fit the width of its key template."""
 
     code = "key-range"
-    fix = "Widen the format in the template (existing items must then be moved), or reject the value earlier."
+    fix = "Widen the format in the template (and move existing items), or reject the value earlier."
 
 
 class EmptyKey(KeyValueError):
     """A key or a part of one is empty."""
 
     code = "empty-key"
-    fix = "Key attributes cannot be empty; set the attribute to None to keep the item out of an index."
+    fix = "Use a value that is not empty; set the attribute to None to keep the item out of an index."
 
 
 class MissingComponent(KeyValueError):
-    """A key cannot be built because an attribute of its template was not given. `missing` lists them."""
+    """A key cannot be built because attributes of its template were not passed. `missing` lists them."""
 
     code = "missing-component"
     fix = "Pass the components that the message names, by name or as conditions such as Job.job_id == value."
@@ -227,21 +226,21 @@ class MissingComponent(KeyValueError):
 
 
 class UnknownArgument(KeyValueError):
-    """A key or pattern was given an argument that its templates do not mention."""
+    """An argument is not a component of the key or access pattern."""
 
     code = "unknown-argument"
     fix = "Pass only components of the key or arguments of the access pattern."
 
 
 class KeyMismatch(KeyValueError):
-    """A key's text does not have the form of its template."""
+    """The text of a key does not match its template."""
 
     code = "key-mismatch"
     fix = "Check which entity wrote the item; declare older forms of the key with legacy=."
 
 
 class NumberRefused(ModelError, ValueError):
-    """A number that DynamoDB does not store: not finite, too large, too small, or with more than 38 digits."""
+    """DynamoDB cannot store the number: it is not finite, too large, too small, or has more than 38 digits."""
 
     code = "number-refused"
     fix = "Use numbers of up to 38 significant digits, between 1E-130 and 1E+126 in magnitude."
@@ -251,38 +250,38 @@ class EmptySet(ModelError, ValueError):
     """DynamoDB cannot store an empty set."""
 
     code = "empty-set"
-    fix = "Use None for no set, or give the attribute an empty set as default: then empty is absent on the wire."
+    fix = "Use None, or declare the attribute with an empty set as its default: an empty set is then stored as a missing attribute."
 
 
 class NaiveTime(ModelError, ValueError):
-    """A datetime without a time zone."""
+    """A datetime has no time zone."""
 
     code = "naive-time"
     fix = "Use aware datetimes, such as datetime.now(UTC)."
 
 
 class S3KeyRefused(ModelError, ValueError):
-    """A value that is not an object key."""
+    """The value is not a valid object key."""
 
     code = "s3-key-refused"
-    fix = "Store the object key only, such as films/1/final.mp4; URLs are generated when they are served."
+    fix = "Store the object key only, such as films/1/final.mp4, and generate a URL when you serve it."
 
 
 class EncodeError(ModelError):
-    """An instance that cannot be written."""
+    """An instance cannot be encoded as an item."""
 
     code = "encode"
     fix = "Build instances with their constructor, which validates."
 
 
 class DecodeError(ModelError):
-    """An item does not match its entity. `problems` has one line per attribute, `ref` is the item's reference."""
+    """An item is not valid for its entity. `problems` has one line per attribute, `ref` is the item's reference."""
 
     code = "decode"
-    #: the caller cannot repair a broken item
+    #: a client cannot repair an invalid item
     status = 500
     fix = (
-        "Repair the item by its reference (`ref` of this error) with patch or delete, or in the console; "
+        "Repair the item with patch or delete (this error's `ref` is its reference) or in the console; "
         "or widen the attribute's type, or convert old items with an upcaster."
     )
 
@@ -293,28 +292,28 @@ class DecodeError(ModelError):
 
 
 class WrongEntity(DecodeError):
-    """An item that belongs to another entity of the table."""
+    """An item belongs to another entity of the table."""
 
     code = "wrong-entity"
     fix = "Decode it with the entity that its tag names."
 
 
 class MissingUpcaster(DecodeError):
-    """An item has an older schema for which there is no upcaster."""
+    """An item has an older schema, and an upcaster is missing."""
 
     code = "missing-upcaster"
     fix = "Declare an upcaster from the item's schema to the next one, or migrate the stored items."
 
 
 class LookupNeeded(DecodeError):
-    """An item has an older schema whose upcaster asks for another item, which only a store can read."""
+    """An item has an older schema, and its upcaster needs another item, which only a store can read."""
 
     code = "lookup-needed"
-    fix = "Read the item through a verb of the store, which asks for what upcasters need."
+    fix = "Read the item through a store, which also reads the items that upcasters need."
 
 
 class ExpressionError(ModelError):
-    """An expression that cannot be compiled."""
+    """A condition or update action is not valid."""
 
     code = "expression"
     fix = "Correct the condition or action that the message names."
@@ -324,11 +323,11 @@ class EmptyUpdate(ExpressionError):
     """An update changes nothing."""
 
     code = "empty-update"
-    fix = "Give at least one action, such as Job.priority.set(1)."
+    fix = "Pass at least one action, such as Job.priority.set(1)."
 
 
 class ExpressionValue(ExpressionError, ValueError):
-    """A value that does not fit the attribute it is compared with or written to."""
+    """A value is not valid for the attribute that it is compared with or written to."""
 
     code = "expression-value"
     fix = "Use a value of the attribute's type."
@@ -338,7 +337,10 @@ class ConditionTruth(ExpressionError, TypeError):
     """A condition was used as a Python truth value."""
 
     code = "condition-truth"
-    fix = "Conditions are for the database. Combine them with &, | and ~, not with and, or, not; compare instances, not classes, in Python."
+    fix = (
+        "The database evaluates conditions. Combine them with &, | and ~ instead of and, or and not; "
+        "in Python, compare attributes of instances, not of classes."
+    )
 
 
 class OverlappingPaths(ExpressionError):
@@ -356,30 +358,30 @@ class ImmutableKey(ExpressionError):
 
 
 class ReadOnlyAttribute(ExpressionError):
-    """An update writes an attribute that may only be set at creation or that the model owns."""
+    """An update writes an attribute that can only be set at creation, or that the model maintains."""
 
     code = "read-only"
-    fix = "Leave it out of the update."
+    fix = "Remove it from the update."
 
 
 class StateNeedsTransition(ExpressionError):
     """A state attribute was set without a transition."""
 
     code = "state-needs-transition"
-    fix = "Use .to(STATE), which checks the transition in the database, or .force(STATE) to repair by hand."
+    fix = "Use .to(STATE), which checks the transition in the database, or .force(STATE) for a manual repair."
 
 
 class DerivedKeyUnknown(ExpressionError):
-    """An update changes a part of an index key and the rest of that key is not known."""
+    """An update changes a component of an index key, but the other components are unknown."""
 
     code = "derived-key-unknown"
-    fix = "Read the item and pass the instance, or give the missing attributes with known=."
-    #: a mistake of the program, whatever a client has sent
+    fix = "Read the item and pass the instance, or pass the missing attributes with known=."
+    #: a mistake in the program, not in a client's request
     status = 500
 
 
 class QueryError(ModelError, ValueError):
-    """A query that the index of its access pattern cannot serve."""
+    """The index of the access pattern cannot serve the query."""
 
     code = "query"
     fix = "Change the query so that its index can serve it, or declare an access pattern that does."
@@ -389,25 +391,25 @@ class NotAQuestion(QueryError, TypeError):
     """An argument is neither an access pattern nor a query."""
 
     code = "not-a-question"
-    fix = "Pass an access pattern with its arguments, as in query(Order.of_customer, customer=...), or a query made from one."
+    fix = "Pass an access pattern and its arguments, as in query(Order.of_customer, customer=...), or a query built from a pattern."
 
 
 class NotAKeyCondition(QueryError):
     """A condition in `where` does not restrict the sort key."""
 
     code = "not-a-key-condition"
-    fix = "Use .filter(...) for conditions on other attributes; filtered items are read and paid for."
+    fix = "Use .filter(...) for conditions on other attributes; items that the filter drops still consume read units."
 
 
 class KeyInFilter(QueryError):
-    """A filter mentions a key attribute of the queried index, which DynamoDB refuses."""
+    """A filter uses a key attribute of the queried index, which DynamoDB refuses."""
 
     code = "key-in-filter"
     fix = "Restrict keys with the arguments of the access pattern or .where(...)."
 
 
 class ConsistentOnGlobal(QueryError):
-    """A global secondary index has no consistent reads."""
+    """A consistent read was requested from a global secondary index, which does not support them."""
 
     code = "consistent-on-global"
     fix = "Read the table or a local index consistently, or accept that a global index is eventually consistent."

@@ -1,4 +1,4 @@
-"""The layout of an entity's items: which attributes they have, and how their keys are made from them."""
+"""The layout of an entity's items: their attributes, and how their keys are built."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass(eq=False)
 class EntityLayout(Generic[E]):
-    """Where the values of an entity lie in its items: attributes, keys, indexes, constraints."""
+    """How an entity is stored in items: attributes, keys, indexes and constraints."""
 
     entity: type[E]
     table: TableLayout
@@ -47,23 +47,23 @@ class EntityLayout(Generic[E]):
     uniques: dict[str, Unique] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     upcasters: dict[int, Upcaster] = field(default_factory=dict)
-    #: for upcasters that need another item, the functions that say which
+    #: for upcasters that need another item, the functions that return its reference
     lookups: dict[int, Lookup] = field(default_factory=dict)
-    # What every verb asks for is worked out once, and kept in fields: reading a cached property takes several times as long.
+    # Values that every operation reads are plain fields, because reading a cached property takes several times as long.
     #: the entity's class name
     name: str = field(init=False)
     #: the attribute for optimistic locking
     version: Attribute | None = field(init=False)
-    #: the attribute after which DynamoDB deletes the item
+    #: the TTL attribute, after whose time DynamoDB deletes the item
     ttl: Attribute | None = field(init=False)
-    #: whether a write depends on the present time: for its stamps, or because its items expire
+    #: whether writes depend on the current time, for stamps or because items expire
     timed: bool = field(init=False)
-    #: the reference to the item whose key components have exactly the declared types; None for any others
+    #: builds a reference from components that have exactly the declared types; returns None for other components
     exact_ref: RefBuilder[E] = field(init=False)
     _reachable: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Work out what the other fields determine."""
+        """Compute the fields that follow from the others."""
         self.name = self.entity.__name__
         self.version, self.ttl = self._marked("version"), self._marked("ttl")
         self.timed = bool(self._stamped) or self.ttl is not None
@@ -75,7 +75,7 @@ class EntityLayout(Generic[E]):
         return (self.entity.__dict__.get("__doc__") or "").strip().split("\n")[0]
 
     def violations(self, instance: E) -> dict[str, str]:
-        """What breaks the declared bounds in an instance that was read, by attribute. Reads do not enforce them."""
+        """The attributes of an instance that violate declared bounds, with a message each. Reads accept them, writes do not."""
         try:
             self.entity.__pydantic_validator__.validate_python({name: instance.__dict__[name] for name in self.attributes})
         except ValidationError as error:
@@ -84,7 +84,7 @@ class EntityLayout(Generic[E]):
         return {}
 
     def plan(self, index: str) -> KeyPlan:
-        """How the entity is keyed in an index; the empty name is the table."""
+        """The entity's key plan for an index, or for the table if the name is empty. Raises `UnknownIndex` if it has no key there."""
         if not index:
             return self.key
         self.table.index(index)
@@ -108,7 +108,7 @@ class EntityLayout(Generic[E]):
         return values
 
     def arguments(self, given: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
-        """Given components, validated. Key parts are taken apart; those that are `needed` and given by their fields are put together."""
+        """Validate components. Adds the fields of key parts, and builds the key parts in `needed` from their fields."""
         values: dict[str, Any] = {}
         for name, value in given.items():
             source = self.sources.get(name)
@@ -126,11 +126,11 @@ class EntityLayout(Generic[E]):
         return values
 
     def locate(self, components: Mapping[str, Any]) -> Ref[E]:
-        """The item whose key has these components; what does not have the declared type yet is validated."""
+        """A reference to the item with these primary key components, which are validated unless they already have the declared types."""
         return self.exact_ref(components) or self.locate_validated(self.key, components)
 
     def locate_validated(self, plan: KeyPlan, components: Mapping[str, Any]) -> Ref[E]:
-        """The item that has these components in one of the entity's keys, validated."""
+        """A reference by one of the entity's keys, from components that are validated first."""
         values = self.arguments(components, plan.names)
         reachable = self.reachable(plan)
         for name in components:
@@ -140,7 +140,7 @@ class EntityLayout(Generic[E]):
         return Ref(self.entity, values, plan.require(values, self.name))
 
     def ref_in(self, plan: KeyPlan, instance: E) -> Ref[E]:
-        """The reference to an instance by one of the entity's keys."""
+        """The reference to an instance by one of the entity's keys, such as an index key."""
         if plan is self.key:
             return self.ref(instance)
         reachable = self.reachable(plan)
@@ -148,15 +148,15 @@ class EntityLayout(Generic[E]):
         return Ref(self.entity, values, plan.require(values, self.name))
 
     def fits(self, item: Item) -> bool:
-        """Whether the key of an item has the form of the entity's."""
+        """Whether the key of an item matches the templates of the entity's primary key."""
         return self.key.fits(item)
 
     def fields_of(self, name: str) -> tuple[str, ...]:
-        """The fields of a key part; of any other attribute the name alone."""
+        """The field names of a key part; for any other attribute, a tuple of its name."""
         return self._parts.get(name, (name,))
 
     def stored(self, name: str) -> Source:
-        """Where a value lies in the item: its own attribute, or the key part's when its fields are not stored beside it."""
+        """The source of the attribute that stores a value: for a field of a key part that is not denormalised, that is the key part."""
         source = self.sources[name]
         return source if source.member is None or self._denormalised(source) else self.sources[source.attribute]
 
@@ -170,7 +170,7 @@ class EntityLayout(Generic[E]):
         return part(**{member: values[member] for member in self._parts[name] if member in values})
 
     def arguments_of(self, names: Iterable[str]) -> frozenset[str]:
-        """The names, and for each key part among them its fields, for each field its part."""
+        """The names, completed: with the fields of each key part, and with each key part whose fields are all present."""
         found = set(names)
         for name, members in self._parts.items():
             if name in found or set(members) <= found:
@@ -178,7 +178,7 @@ class EntityLayout(Generic[E]):
         return frozenset(found)
 
     def reachable(self, plan: KeyPlan) -> frozenset[str]:
-        """The arguments that a key understands: its components, and key parts by whole or by field."""
+        """The arguments that a key accepts: its components, and the key parts that they belong to, whole or by field."""
         found = self._reachable.get(plan.index.name)
         if found is None:
             names = set(plan.names)
@@ -189,13 +189,13 @@ class EntityLayout(Generic[E]):
         return found
 
     def ref(self, instance: E) -> Ref[E]:
-        """The reference to an instance."""
+        """The reference to an instance by its primary key."""
         values = self.values(instance)
         key = stored_key(values) or self.key.require(values, self.name)
         return Ref(self.entity, {name: values[name] for name in self._key_names}, key)
 
     def ref_of(self, item: Item) -> Ref[E]:
-        """The reference to a stored item by the key that it lies under, whether or not the item can be read."""
+        """The reference to a stored item by its stored key, even if the item cannot be decoded."""
         try:
             values = self.key.parse(item)
         except (ModelError, KeyError, TypeError, ValueError):
@@ -207,7 +207,7 @@ class EntityLayout(Generic[E]):
         return tuple(sorted(self.reachable(self.key)))
 
     def index_keys(self, values: Mapping[str, Any], primary: Item) -> Item:
-        """Every derived index key attribute of an item with these values."""
+        """All derived index key attributes of an item with these values."""
         item: Item = {}
         for plan in self.indexes.values():
             built = plan.build(values, shard_of(primary, plan.shards) if plan.shards > 1 else None)
@@ -215,7 +215,7 @@ class EntityLayout(Generic[E]):
         return item
 
     def key_types(self) -> dict[str, KeyType]:
-        """The type of every key attribute that the entity writes."""
+        """The types of all key attributes that the entity writes."""
         return {entry.attribute: entry.type for plan in (self.key, *self.indexes.values()) for entry in plan.fields}
 
     @cached_property
@@ -228,7 +228,7 @@ class EntityLayout(Generic[E]):
 
     @cached_property
     def by_wire(self) -> dict[Any, Attribute]:
-        """The attributes by their names on the wire."""
+        """The attributes by wire name."""
         return {attribute.wire: attribute for attribute in self.attributes.values()}
 
     @cached_property
@@ -238,7 +238,7 @@ class EntityLayout(Generic[E]):
 
     @cached_property
     def rewritable(self) -> tuple[KeyPlan, ...]:
-        """The keys of indexes that must be written when one of their inputs changes."""
+        """The index keys with derived attributes, which must be rewritten when one of their inputs changes."""
         return tuple(plan for plan in self.indexes.values() if plan.derived)
 
     @property
@@ -251,11 +251,11 @@ class EntityLayout(Generic[E]):
 
     @cached_property
     def write_stamps(self) -> tuple[Attribute, ...]:
-        """The attributes that every write sets to the present time."""
+        """The attributes that every write sets to the current time."""
         return self.stamped("write")
 
     def stamped(self, on: str) -> tuple[Attribute, ...]:
-        """The attributes that the model sets to the present time: on "create" or on "write"."""
+        """The attributes that are set to the current time, on "create" or on "write"."""
         return self._stamped.get(on, ())
 
     @cached_property
@@ -274,7 +274,7 @@ class EntityLayout(Generic[E]):
 
     @cached_property
     def derived_names(self) -> frozenset[str]:
-        """The wire attributes that the model writes besides the entity's own."""
+        """The wire names of attributes that the model adds to the entity's: keys, tag, schema number, fields of key parts and others."""
         names = {entry.attribute for plan in (self.key, *self.indexes.values()) for entry in plan.derived}
         names |= {source.wire for source in self.sources.values() if source.member is not None and self._denormalised(source)}
         names |= {wire for wire, _ in self.computed.values()}
@@ -289,7 +289,7 @@ class EntityLayout(Generic[E]):
         return part is not None and part.__denormalise__
 
     def denormalised(self) -> tuple[Source, ...]:
-        """The fields of key parts that are stored beside them."""
+        """The fields of key parts that are also stored as separate attributes."""
         return self._stored_beside
 
     @cached_property
@@ -300,7 +300,7 @@ class EntityLayout(Generic[E]):
 if TYPE_CHECKING:
 
     def layout_of(entity: type[E]) -> EntityLayout[E]:
-        """The layout of an entity's items, built when the class was."""
+        """The layout of an entity's items. Raises `NotAnEntity` for a class that is not an entity."""
         ...
 
 else:
@@ -308,5 +308,5 @@ else:
 
 
 def layouts_of(table: TableLayout) -> list[EntityLayout[Any]]:
-    """The layouts of the entities that live in a table, in the order of declaration."""
+    """The layouts of the entities of a table, in the order of declaration."""
     return [member for member in table.members if isinstance(member, EntityLayout)]

@@ -1,4 +1,4 @@
-"""Marker items: one for each combination of values that a unique constraint holds, written in the entity's transaction."""
+"""Marker items: one for each combination of values that a unique constraint reserves, written in the same transaction as the entity."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["markers"]
 
-_TEXTUAL = "Name attributes of text, whole numbers, Decimal, times, UUIDs or enumerations."
+_TEXTUAL = "Use attributes of text, whole numbers, Decimal, times, UUIDs or enumerations."
 
 
 def resolve_unique(layout: EntityLayout[Any], declared: Unique) -> Unique:
-    """The constraint over plain attributes: a key part stands for its fields. Refuses what no marker can hold."""
+    """The constraint with key parts replaced by their fields. Raises `BadMark` for attributes that a marker's key cannot contain."""
     where = f"{layout.name}.{declared.name}"
     if not declared.by:
-        raise BadMark(f"{where} names no attribute.", fix='Name those that must be unique together, as in Unique("email").')
+        raise BadMark(f"{where} has no attributes.", fix='List those that must be unique together, as in Unique("email").')
     for name in declared.by:
         if name not in layout.sources:
             raise BadMark(f"{where} names {name!r}, which is not an attribute.", fix=did_you_mean(name, layout.sources))
     if any(entry.type != "S" for entry in layout.key.fields):
-        raise BadMark(f"{where}: the keys of {layout.table.name} are not text.", fix="Markers need text keys.")
+        raise BadMark(f"{where}: the keys of {layout.table.name} are not text.", fix="Use a table with text keys, which markers need.")
     names = [member for name in declared.by for member in layout.fields_of(name)]
     for name in names:
         if not _has_text(layout.sources[name].declared.type):
@@ -45,7 +45,7 @@ def resolve_unique(layout: EntityLayout[Any], declared: Unique) -> Unique:
 
 
 def marker_key(layout: EntityLayout[Any], unique: Unique, values: Mapping[str, Any]) -> Item | None:
-    """The key of the marker item, or None when a value is None."""
+    """The key of the marker item, or None if a value is None: None is never unique."""
     parts = [values.get(name) for name in unique.by]
     if any(part is None for part in parts):
         return None
@@ -60,7 +60,7 @@ def marker_key(layout: EntityLayout[Any], unique: Unique, values: Mapping[str, A
 
 
 def _has_text(kind: Any) -> bool:
-    """Whether every value of a type can be written into a marker's key."""
+    """Whether a marker's key can contain every value of a type."""
     if get_origin(kind) is Literal:
         return all(isinstance(value, str | int) and not isinstance(value, bool) for value in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -69,6 +69,6 @@ def _has_text(kind: Any) -> bool:
 
 
 def markers(layout: EntityLayout[Any], values: Mapping[str, Any]) -> dict[str, Item]:
-    """The marker keys that an item with these values holds, by constraint."""
+    """The keys of the markers of an item with these values, by constraint."""
     found = {name: marker_key(layout, unique, values) for name, unique in layout.uniques.items()}
     return {name: key for name, key in found.items() if key is not None}

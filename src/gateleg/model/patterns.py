@@ -24,16 +24,16 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class Pattern:
-    """A question that an entity answers, declared in its class: `waiting = Pattern("StatusCreatedIndex", title="Jobs in a status")`.
+    """Declare an access pattern of an entity, in its class: `waiting = Pattern("StatusCreatedIndex", title="Jobs in a status")`.
 
-    Without an index it asks the table itself. `by` names the arguments that must be given, when they are more than the hash; with `by` and
-    no index, the index that serves them is found (and `sorted_by` the next sort component it must have). A pattern that nothing serves is
-    an error at import.
+    Query it with `store.query(Job.waiting, status="PENDING")`. Without `index`, the pattern queries the table. `by` lists the required
+    arguments if there are more than those of the hash; with `by` but without `index`, the index that serves them is chosen. `sorted_by` is
+    then the sort component that must follow. A pattern that no index can serve raises `UnservedPattern` at import.
 
-    `within` names further arguments that must be given and that are attributes of the items: what does not have them is filtered out. Where
-    the entity's key has older forms, they also say in which partitions of the table the items are that do not have the index's
-    attributes yet: `Pattern("CollectionIndex", within="repository_id", ...)` for documents whose older key was `{repository_id}`.
-    `legacy_indexed` says that items under older keys have the index's attributes: then the index alone is read.
+    `within` lists further required arguments, by which the items are filtered. If the entity's key has `legacy` templates, they also locate
+    the partitions of the table in which items may lack the index's attributes: `Pattern("CollectionIndex", within="repository_id", ...)`
+    for documents whose older key was `{repository_id}`. With `legacy_indexed=True`, items under legacy keys have the index's attributes, so
+    only the index is read.
     """
 
     def __init__(
@@ -61,39 +61,40 @@ class Pattern:
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Take the name it is declared under."""
+        """Remember the name of the class attribute."""
         self.name = name
 
     def __get__(self, instance: E | None, owner: type[E]) -> Access[E]:
-        """The pattern of that entity, to be called with its arguments."""
+        """The pattern for the entity, to call with arguments."""
         access: Access[E] = read_spec(owner).patterns[self.name]
         return access
 
 
 class Access(Generic[E]):
-    """A pattern with the index that serves it. Calling it with arguments makes a `Query`."""
+    """An access pattern of an entity, such as `Job.waiting`, with the index that serves it. Call it with arguments to get a `Query`."""
 
     def __init__(self, entity: type[E], pattern: Pattern, plan: KeyPlan, required: tuple[str, ...]) -> None:
         self.entity = entity
         self.pattern = pattern
         self.plan = plan
-        #: the arguments that must be given
+        #: the names of the required arguments
         self.required = required
 
     @property
     def name(self) -> str:
-        """The entity's name and the pattern's."""
+        """The name for messages and metrics, such as `Job.waiting`."""
         return f"{self.entity.__name__}.{self.pattern.name}"
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """The arguments that may be given besides, from left to right."""
+        """The names of the optional arguments: further sort components, of which each needs those before it."""
         return tuple(name for entry in self.plan.range for name in entry.names if name not in self.required)
 
     def __call__(self, *conditions: Condition[E], **arguments: Any) -> Query[E]:
-        """The items for these arguments: `Album.on_label(Album.label == "Philips", Album.year >= 1960)`, or `on_label(label="Philips")`.
+        """Make a query: `Album.on_label(label="Philips")` or `Album.on_label(Album.label == "Philips", Album.year >= 1960)`.
 
-        Values are validated as the entity's attributes are. One condition may be a range of the next sort component, as in `where`.
+        Values are validated like the entity's attributes. One of the conditions may be a range of the next sort component, as in
+        `Query.where`. Raises `UnknownArgument`, `MissingComponent` or another `ModelError` for arguments that do not fit.
         """
         spec, narrowed = layout_of(self.entity), None
         allowed = spec.reachable(self.plan) | set(self.pattern.within)
@@ -125,12 +126,12 @@ class Access(Generic[E]):
 
 
 def resolve_pattern(spec: EntityLayout[E], pattern: Pattern) -> Access[E]:
-    """Find the key that serves a pattern, or say which come nearest."""
+    """Find the key that serves a pattern; raise `UnservedPattern` if there is none."""
     if pattern.index is not None or not pattern.by:
         if pattern.index and pattern.index not in spec.indexes:
             spec.table.index(pattern.index)
             raise UnservedPattern(
-                f"{spec.name}.{pattern.name} asks the index {pattern.index}, but {spec.name} has no key there.",
+                f"{spec.name}.{pattern.name} uses the index {pattern.index}, but {spec.name} has no key there.",
                 fix=f"Declare Key(..., index={pattern.index!r}) on {spec.name}.",
             )
         plans = [spec.plan(pattern.index or "")]
@@ -144,30 +145,30 @@ def resolve_pattern(spec: EntityLayout[E], pattern: Pattern) -> Access[E]:
     nearest = "; ".join(f"{plan.index.name or 'the table'} by {', '.join(plan.names)}" for plan in plans)
     order = f", sorted by {pattern.sorted_by}" if pattern.sorted_by else ""
     raise UnservedPattern(
-        f"No key answers {spec.name}.{pattern.name} (by {', '.join(pattern.by)}{order}).",
-        fix=f"There is {nearest}. Add an index, or ask by the beginning of a key.",
+        f"No key serves {spec.name}.{pattern.name} (by {', '.join(pattern.by)}{order}).",
+        fix=f"The keys are {nearest}. Add an index, or declare the pattern by the first components of a key.",
     )
 
 
 def _check_within(spec: EntityLayout[Any], pattern: Pattern, plan: KeyPlan) -> None:
-    """Refuse arguments that the index cannot filter by."""
+    """Raise an error for `within` arguments by which the index cannot filter."""
     where = f"{spec.name}.{pattern.name}"
     if pattern.legacy_indexed and not plan.index.name:
-        raise BadOption(f"{where} has legacy_indexed, but asks the table.", fix="Leave it out: it is for patterns of an index.")
+        raise BadOption(f"{where} has legacy_indexed, but queries the table.", fix="Remove it: it applies to patterns of an index only.")
     for name in pattern.within:
         if name not in spec.sources:
-            raise UnknownArgument(f"{where} is within {name!r}, which is not an attribute.", fix=did_you_mean(name, spec.sources))
+            raise UnknownArgument(f"{where} has within={name!r}, which is not an attribute.", fix=did_you_mean(name, spec.sources))
         source, index = spec.sources[name], plan.index
         if name in plan.names or source.wire in index.attributes:
-            raise BadOption(f"{where} is within {name}, which is a part of its key.", fix="Name it in by=.")
+            raise BadOption(f"{where} has within={name!r}, which is part of its key.", fix="Use by= instead.")
         held = index.project == "all" or source.wire in (*index.project, *spec.table.attributes)
         if spec.stored(name) is not source or not held:
             place = index.name or spec.table.name
-            raise BadOption(f"{where} is within {name}, which {place} does not hold.", fix=f"Project {source.wire} into the index.")
+            raise BadOption(f"{where} has within={name!r}, which {place} does not contain.", fix=f"Project {source.wire} into the index.")
 
 
 def _served(spec: EntityLayout[Any], plan: KeyPlan, pattern: Pattern) -> tuple[str, ...] | None:
-    """The required arguments when the plan answers the pattern."""
+    """The required arguments if the key serves the pattern, else None."""
     hash_names = tuple(dict.fromkeys(name for entry in plan.hash for name in entry.names))
     range_names = [name for entry in plan.range for name in entry.names]
     given = set(spec.arguments_of(pattern.by)) if pattern.by else set(hash_names)

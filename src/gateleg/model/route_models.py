@@ -1,8 +1,8 @@
-"""Models of an entity for HTTP routes: what a client may send to create or change one, and what it may see.
+"""Pydantic models of an entity for HTTP routes: bodies that create or change an item, and responses.
 
-`class NewTask(InputModel[Task], exclude=["owner"])` has the attributes of `Task` that a client may give, with their types, constraints and
-defaults; `include=[...]` names those that it has instead. Attributes that the model sets (stamps, the version, counts) and `hidden` ones
-never come from a client, and `read_only` ones not in changes.
+`class NewTask(InputModel[Task], exclude=["owner"])` has the attributes of `Task` that a client may send, with their types, constraints and
+defaults; `include=[...]` lists the attributes to keep instead. Input and patch models have neither attributes that the model sets (stamps,
+the version, counts) nor `hidden` ones; patch models do not have `read_only` ones either.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class _RouteModel(BaseModel, Generic[E]):
-    """A model with attributes of an entity. `InputModel[Task]` has all that its kind admits; a subclass may `exclude` some."""
+    """A pydantic model with attributes of an entity. A subclass may restrict them with `include` or `exclude`."""
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
@@ -43,18 +43,18 @@ class _RouteModel(BaseModel, Generic[E]):
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """An attribute of the entity: type checkers do not see those that are declared at run time."""
+            """An attribute of the entity: type checkers do not see fields that are declared at run time."""
             ...
 
     else:
 
         def __class_getitem__(cls, entity: type[E]) -> type[_RouteModel[E]]:
-            """The model of an entity."""
+            """The model for an entity."""
             if isinstance(entity, TypeVar):
                 return cls
             if not (isinstance(entity, type) and issubclass(entity, BaseModel) and hasattr(entity, "__spec__")):
                 raise DeclarationError(
-                    f"{cls.__name__}[...] needs an entity, not {entity!r}.", fix="Give a class that derives from Entity."
+                    f"{cls.__name__}[...] needs an entity, not {entity!r}.", fix="Use a subclass of Entity in the brackets."
                 )
             return type(cls)(
                 f"{cls.__name__}_{entity.__name__}", (cls,), {"__module__": entity.__module__, "__doc__": entity.__doc__}, of=entity
@@ -63,36 +63,36 @@ class _RouteModel(BaseModel, Generic[E]):
     def __init_subclass__(
         cls, *, of: type[BaseModel] | None = None, include: Iterable[str] | None = None, exclude: Iterable[str] = (), **options: Any
     ) -> None:
-        """Declare the attributes of the entity; in a subclass, leave out those that are excluded, or not among the included."""
+        """Declare the attributes of the entity; in a subclass, remove those that are excluded or not included."""
         super().__init_subclass__(**options)
-        own = inspect.get_annotations(cls)
+        annotations = inspect.get_annotations(cls)
         if of is not None:
             cls.__entity__ = of
             for attribute in spec_of(of).attributes.values():
                 if cls._admits(spec_of(of), attribute):
-                    own = {**own, attribute.name: attr_type(attribute.annotation)}
+                    annotations = {**annotations, attribute.name: attr_type(attribute.annotation)}
                     setattr(cls, attribute.name, cls._declare(attribute))
         for name in cls._left_out(include, exclude):
-            own = {**own, name: ClassVar[Any]}
+            annotations = {**annotations, name: ClassVar[Any]}
             setattr(cls, name, None)
-        cls.__annotations__ = own
+        cls.__annotations__ = annotations
 
     @classmethod
     def _left_out(cls, include: Iterable[str] | None, exclude: Iterable[str]) -> list[str]:
-        """The inherited fields that a subclass does not have."""
+        """The inherited fields that a subclass removes."""
         wanted, unwanted = None if include is None else tuple(include), tuple(exclude)
         known = [] if cls.__entity__ is None else list(cls.model_fields)
         for name in (*(wanted or ()), *unwanted):
             if not known:
-                fix = f"Name it in brackets: class {cls.__name__}({cls.__mro__[1].__name__}[TheEntity], ...)."
-                raise BadOption(f"{cls.__name__} includes or excludes attributes of no entity.", fix=fix)
+                fix = f"Add the entity in brackets: class {cls.__name__}({cls.__mro__[1].__name__}[TheEntity], ...)."
+                raise BadOption(f"{cls.__name__} has include or exclude, but no entity.", fix=fix)
             if name not in known:
                 raise BadOption(f"{cls.__name__} has no {name!r} to include or exclude.", fix=did_you_mean(name, known))
         return [name for name in known if name in unwanted or (wanted is not None and name not in wanted)]
 
     @classmethod
-    def _taken(cls) -> list[str]:
-        """The fields that are attributes of the entity; a subclass may have others."""
+    def _entity_fields(cls) -> list[str]:
+        """The fields that are attributes of the entity; a subclass may declare others."""
         return [name for name in cls.model_fields if name in spec_of(cls.__entity__).attributes]
 
     @classmethod
@@ -105,12 +105,15 @@ class _RouteModel(BaseModel, Generic[E]):
 
 
 class InputModel(_RouteModel[E], Generic[E]):
-    """What a client sends to create an item: `class NewTask(InputModel[Task], exclude=["owner"])`."""
+    """The request body that creates an item: `class NewTask(InputModel[Task], exclude=["owner"])`.
+
+    It has all attributes except those that the model sets, `hidden` ones and states.
+    """
 
     def entity(self, **values: Any) -> E:
-        """A new instance of what was sent, and of the values that the server adds: `body.entity(owner=principal.name)`."""
-        given = {name: getattr(self, name) for name in self._taken() if name in self.model_fields_set}
-        instance: E = self.__entity__(**{**given, **values})
+        """A new instance from the attributes that the client sent, and values that the server adds: `body.entity(owner=principal.name)`."""
+        sent = {name: getattr(self, name) for name in self._entity_fields() if name in self.model_fields_set}
+        instance: E = self.__entity__(**{**sent, **values})
         return instance
 
     @classmethod
@@ -119,15 +122,15 @@ class InputModel(_RouteModel[E], Generic[E]):
 
 
 class PatchModel(_RouteModel[E], Generic[E]):
-    """What a client sends to change an item: every attribute may be left out, null removes an optional one.
+    """The request body that changes an item. Every attribute may be omitted; null removes an optional attribute.
 
-    Key attributes are not among them, and states are not: they change by transition.
+    It has no key attributes, no `read_only` attributes, and no states, which only change by transitions.
     """
 
     def actions(self) -> list[Action[E]]:
-        """The actions of a patch: `store.patch(Task, *body.actions(), task_id=task_id)`; none when nothing was sent."""
-        given = {name: getattr(self, name) for name in self._taken() if name in self.model_fields_set}
-        return [getattr(self.__entity__, name).set(value) for name, value in given.items()]
+        """The update actions for the attributes that the client sent: `store.patch(Task, *body.actions(), task_id=task_id)`."""
+        sent = {name: getattr(self, name) for name in self._entity_fields() if name in self.model_fields_set}
+        return [getattr(self.__entity__, name).set(value) for name, value in sent.items()]
 
     @classmethod
     def _admits(cls, spec: Spec[Any], attribute: Attribute) -> bool:
@@ -142,12 +145,12 @@ class PatchModel(_RouteModel[E], Generic[E]):
 
 
 class OutputModel(_RouteModel[E], Generic[E]):
-    """What a client sees of an item: all but its `hidden` attributes. `TaskOut.of(task)` makes it."""
+    """The response for an item: all attributes except `hidden` ones. `TaskOut.of(task)` creates it."""
 
     @classmethod
     def of(cls, instance: E) -> Self:
-        """The model of an instance. Nothing is validated: what is stored may violate a newer bound."""
-        shown: dict[str, Any] = {name: getattr(instance, name) for name in cls._taken()}
+        """The model of an instance. Values are not validated, because stored values may violate newer bounds."""
+        shown: dict[str, Any] = {name: getattr(instance, name) for name in cls._entity_fields()}
         return cls.model_construct(**shown)
 
     @classmethod
@@ -156,13 +159,13 @@ class OutputModel(_RouteModel[E], Generic[E]):
 
 
 def _is_set_by_model(spec: Spec[Any], attribute: Attribute) -> bool:
-    """Whether no client may give it."""
+    """Whether clients cannot send it: it is hidden, or the model sets it."""
     hidden = bool(attribute.info.exclude)
     return hidden or attribute.traits.stamp is not None or attribute.marked("version") or attribute.name in spec.counted
 
 
 def _plain_field(attribute: Attribute) -> FieldInfo:
-    """The field of an attribute without what only the model reads. Names are those in Python."""
+    """The pydantic field of an attribute without traits and aliases, so that clients use the Python names."""
     info = copy(attribute.info)
     info.metadata = [entry for entry in info.metadata if not isinstance(entry, Traits)]
     info.alias = info.validation_alias = info.serialization_alias = None

@@ -1,4 +1,4 @@
-"""The closest match to a misspelt name, for messages."""
+"""Suggest the closest match to a misspelt name, for error messages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["did_you_mean"]
 
 
 def closest(name: object, known: Iterable[object]) -> str | None:
-    """The known name that is most like a given one, or None when none is alike."""
+    """The known name that is most similar to `name`, or None if none is similar."""
     found = difflib.get_close_matches(str(name), [str(one) for one in known], 1, 0.6)
     return found[0] if found else None
 
 
 def did_you_mean(name: object, known: Iterable[object], *, otherwise: str = "") -> str:
-    """`Did you mean 'x'?` when a known name is alike; else all known names, or `otherwise`."""
+    """The text `Did you mean 'x'?` if a known name is similar; otherwise `otherwise`, or a list of all known names."""
     names = [str(one) for one in known]
     match = closest(name, names)
     if match is not None:

@@ -1,4 +1,4 @@
-"""Tables and their indexes, as declared; and the request that creates one."""
+"""Declare tables and indexes; build the request that creates them."""
 
 from __future__ import annotations
 
@@ -33,10 +33,7 @@ def _tuple(names: Names | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Index:
-    """A secondary index: its key attributes by wire name, and what it projects.
-
-    `project` is "all", "keys", or the further attributes to include.
-    """
+    """A secondary index, declared with `GSI` or `LSI`. `project` is "all", "keys", or the attributes to include besides the keys."""
 
     name: str
     hash: tuple[str, ...]
@@ -50,7 +47,7 @@ class Index:
         return self.hash + self.range
 
     def definition(self) -> dict[str, Any]:
-        """The index as CreateTable wants it."""
+        """The index definition in a CreateTable request."""
         projection: dict[str, Any] = {"ProjectionType": {"all": "ALL", "keys": "KEYS_ONLY"}.get(str(self.project), "INCLUDE")}
         if projection["ProjectionType"] == "INCLUDE":
             projection["NonKeyAttributes"] = list(self.project)
@@ -58,17 +55,25 @@ class Index:
 
 
 def GSI(name: str, *, hash: Names, range: Names | None = None, project: Literal["all", "keys"] | Sequence[str] = "all") -> Index:
-    """A global secondary index. Up to four attributes each may make up the hash and the range of its key."""
+    """Declare a global secondary index.
+
+    `hash` and `range` are names of key attributes; each may be a list of up to four. `project` is "all", "keys", or a list of attributes
+    to include besides the keys. Raises `IndexMismatch` or `BadOption` for other values.
+    """
     index = Index(name, _tuple(hash), _tuple(range), _projection(project))
     if not 1 <= len(index.hash) <= MAX_KEY_PARTS or len(index.range) > MAX_KEY_PARTS:
         raise IndexMismatch(
-            f"The index {name} has too many or no key attributes.", fix="Use one to four hash and up to four range attributes."
+            f"The index {name} has no hash attribute or too many key attributes.",
+            fix="Use 1 to 4 hash attributes and up to 4 range attributes.",
         )
     return index
 
 
 def LSI(name: str, *, range: str, project: Literal["all", "keys"] | Sequence[str] = "all") -> Index:
-    """A local secondary index: the table's hash with another range. It exists from the table's creation and reads consistently."""
+    """Declare a local secondary index: the table's hash with another range attribute.
+
+    It supports consistent reads, and can only be created together with the table. `project` is as for `GSI`.
+    """
     return Index(name, (), (range,), _projection(project), local=True)
 
 
@@ -83,7 +88,7 @@ def _key_schema(hash: Iterable[str], range: Iterable[str]) -> list[dict[str, str
 
 
 class TableMember(Protocol):
-    """What a table needs to know of an entity that lives in it."""
+    """What a table needs to know about its entities."""
 
     tag: str | None
 
@@ -92,15 +97,15 @@ class TableMember(Protocol):
         """The wire name of the entity's TTL attribute."""
 
     def key_types(self) -> dict[str, KeyType]:
-        """The type of every key attribute that the entity writes."""
+        """The types of all key attributes that the entity writes."""
 
     def fits(self, item: Item) -> bool:
-        """Whether the key of an item has the form of the entity's."""
+        """Whether the key of an item matches the templates of the entity's primary key."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableLayout:
-    """A table as declared: its key, its indexes, and the entities that live in it."""
+    """A declared table: its key, its indexes and its entities."""
 
     name: str
     hash: str
@@ -110,7 +115,7 @@ class TableLayout:
     schema: str = "_schema"
     types: Mapping[str, KeyType] = field(default_factory=dict)
     stream: StreamView | None = None
-    #: the entities that live here, in the order of declaration
+    #: the table's entities, in the order of declaration
     members: list[TableMember] = field(default_factory=list, repr=False)
 
     def __init__(
@@ -125,8 +130,8 @@ class TableLayout:
         types: Mapping[str, KeyType] | None = None,
         stream: StreamView | None = None,
     ) -> None:
-        own = tuple(Index(i.name, (hash,), i.range, i.project, local=True) if i.local else i for i in indexes)
-        values: dict[str, Any] = {"name": name, "hash": hash, "range": range, "indexes": own, "tag": tag, "schema": schema}
+        resolved = tuple(Index(i.name, (hash,), i.range, i.project, local=True) if i.local else i for i in indexes)
+        values: dict[str, Any] = {"name": name, "hash": hash, "range": range, "indexes": resolved, "tag": tag, "schema": schema}
         values |= {"types": dict(types or {}), "stream": stream, "members": []}
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
@@ -135,16 +140,16 @@ class TableLayout:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes of the primary key."""
+        """The names of the primary key attributes."""
         return (self.hash,) if self.range is None else (self.hash, self.range)
 
     @property
     def primary(self) -> Index:
-        """The primary key in the form of an index without a name."""
+        """The primary key as an `Index` without a name."""
         return Index("", (self.hash,), () if self.range is None else (self.range,))
 
     def index(self, name: str) -> Index:
-        """An index by its name; the empty name is the primary key."""
+        """The index with a name; the primary key for an empty name. Raises `UnknownIndex`."""
         if not name:
             return self.primary
         for index in self.indexes:
@@ -154,22 +159,22 @@ class TableLayout:
         raise UnknownIndex(f"{self.name} has no index {name!r}.", fix=f"It has {known}.")
 
     def physical(self, prefix: str = "") -> str:
-        """The table's name in an account."""
+        """The table's name in a database, with the prefix of a deployment."""
         return prefix + self.name
 
     def key_types(self) -> dict[str, KeyType]:
-        """The type of every key attribute of the table and its indexes, as the entities use them."""
+        """The types of all key attributes of the table and its indexes, from the entities and `types`."""
         found: dict[str, KeyType] = {name: "S" for index in (self.primary, *self.indexes) for name in index.attributes}
         found |= {name: kind for member in self.members for name, kind in member.key_types().items() if name in found}
         found.update({name: kind for name, kind in self.types.items() if name in found})
         return found
 
     def ttl(self) -> str | None:
-        """The wire name of the TTL attribute, if an entity has one."""
+        """The wire name of the TTL attribute, or None."""
         return next((member.ttl_name for member in self.members if member.ttl_name is not None), None)
 
     def member_for(self, item: Item) -> TableMember | None:
-        """The entity that an item belongs to: by its tag, else by the form of its key."""
+        """The entity that a wire item belongs to, by its tag or else by the form of its key; None if there is none."""
         if is_marker(self, item):
             return None
         tag = item.get(self.tag, {}).get("S") if self.tag else None
@@ -179,7 +184,7 @@ class TableLayout:
         return None
 
     def definition(self, prefix: str = "") -> dict[str, Any]:
-        """The CreateTable request, billed by request."""
+        """The CreateTable request, with on-demand billing."""
         types = self.key_types()
         request: dict[str, Any] = {
             "TableName": self.physical(prefix),
@@ -197,16 +202,16 @@ class TableLayout:
 
 
 def is_marker(table: TableLayout, item: Item) -> bool:
-    """Whether an item is a marker rather than an entity; readers of whole tables skip it."""
+    """Whether an item is the marker of a unique constraint, which readers of whole tables skip."""
     return str(item.get(table.hash, {}).get("S", "")).startswith(MARKER + "#")
 
 
 def _check_options(table: TableLayout) -> None:
     for attribute, kind in table.types.items():
         if kind not in get_args(KeyType):
-            raise BadOption(f"{table.name}: types= says that {attribute} is {kind!r}.", fix='A key attribute is "S", "N" or "B".')
+            raise BadOption(f"{table.name}: types= has {kind!r} for {attribute}.", fix='Use "S", "N" or "B".')
     if table.stream is not None and table.stream not in get_args(StreamView):
-        raise BadOption(f"{table.name}: stream={table.stream!r} is not a view.", fix=did_you_mean(table.stream, get_args(StreamView)))
+        raise BadOption(f"{table.name}: stream={table.stream!r} is not a view type.", fix=did_you_mean(table.stream, get_args(StreamView)))
 
 
 def _check_indexes(table: TableLayout) -> None:
@@ -221,4 +226,4 @@ def _check_indexes(table: TableLayout) -> None:
     if local > MAX_LOCAL or len(names) - local > MAX_GLOBAL:
         raise TooManyIndexes(f"{table.name} has {local} local and {len(names) - local} global indexes.")
     if local and table.range is None:
-        raise IndexMismatch(f"{table.name} has a local index but no range key.", fix="Local indexes need a table with hash and range.")
+        raise IndexMismatch(f"{table.name} has a local index but no range key.", fix="Add a range key, or use a global index.")

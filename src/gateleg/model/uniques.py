@@ -1,16 +1,19 @@
-"""Unique constraints, as declared on an entity."""
+"""Unique constraints, declared on entities."""
 
 from __future__ import annotations
 
-#: How the keys of marker items begin.
+#: The first part of the keys of marker items.
 MARKER = "~unique"
 
 
 class Unique:
-    """No two items of the entity have the same values in these attributes: `name_once = Unique("repository_id", "name", ignore_case=True)`.
+    """Declare that no two items of the entity have the same values in these attributes.
 
-    Each combination is held by a marker item in the same table, in no index, whose key is made of the values. An item with a None among
-    them holds no marker. Stores write markers in the transaction that writes the item.
+    `name_once = Unique("repository_id", "name", ignore_case=True)`. A write that violates it raises `UniqueTaken`. An item with None in one
+    of the attributes is exempt.
+
+    For each combination, the store writes a marker item into the same table, in the transaction that writes the item. The marker's key
+    contains the values; markers are in no index.
     """
 
     def __init__(self, *by: str, ignore_case: bool = False) -> None:
@@ -19,5 +22,5 @@ class Unique:
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Take the name it is declared under."""
+        """Remember the name of the class attribute."""
         self.name = name

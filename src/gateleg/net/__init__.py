@@ -1,6 +1,6 @@
-"""What every room needs to speak to a service: addresses, credentials, signatures, tokens, backoff. Imports no other room.
+"""Addresses, credentials, signatures, tokens and backoff, for all rooms that communicate with services. Imports no other room.
 
-The HTTP client is in `gateleg.net.http`, apart, because it needs a parser that a store of its own files never loads.
+The HTTP client is in `gateleg.net.http`, so that an embedded store does not load the HTTP parser.
 """
 
 from gateleg.net.addresses import Address, amazon

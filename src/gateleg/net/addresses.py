@@ -1,11 +1,11 @@
-"""Where a service listens."""
+"""Addresses of services."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-#: The domains of Amazon's partitions, by the beginning of a region's name.
+#: The domains of AWS partitions, by prefix of the region's name.
 _DOMAINS = {
     "cn-": "amazonaws.com.cn",
     "us-isob-": "sc2s.sgov.gov",
@@ -18,7 +18,7 @@ _DOMAINS = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A host, a port, a path, and whether the connection is encrypted."""
+    """The address of a service: host, port, path, and whether the connection is encrypted."""
 
     host: str
     port: int
@@ -27,7 +27,7 @@ class Address:
 
     @classmethod
     def parse(cls, url: str) -> Address:
-        """The address that a URL such as `http://localhost:8000` names."""
+        """The address for a URL such as `http://localhost:8000`. Raises `ValueError` for anything else."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
             raise ValueError(f"{url!r} is not an endpoint: write http://host:port or https://host")
@@ -36,13 +36,13 @@ class Address:
 
     @property
     def authority(self) -> str:
-        """The value of the `Host` header: with a port only where it is not the usual one."""
+        """The value of the `Host` header, with the port unless it is the default one."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == (443 if self.secure else 80) else f"{name}:{self.port}"
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, as a URL without a path."""
+        """The URL without a path: scheme, host and port."""
         return f"{'https' if self.secure else 'http'}://{self.authority}"
 
     @property
@@ -52,6 +52,6 @@ class Address:
 
 
 def amazon(region: str, service: str = "dynamodb") -> Address:
-    """Where Amazon's service listens in a region."""
+    """The address of an Amazon service in a region."""
     domain = next((domain for prefix, domain in _DOMAINS.items() if region.startswith(prefix)), "amazonaws.com")
     return Address(f"{service}.{region}.{domain}", 443, secure=True)

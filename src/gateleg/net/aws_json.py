@@ -1,6 +1,6 @@
-"""Requests of Amazon's JSON protocol, as DynamoDB speaks it: each is a POST of JSON to one address, with the operation in a header.
+"""Sign requests of Amazon's JSON protocol, which DynamoDB uses: each is a POST of JSON to one address, with the operation in a header.
 
-All that stays the same is worked out once: the address and the headers for good, the signing key for a day, the stamp for a second.
+Constant parts are computed once: the address and headers once per client, the signing key once a day, the time stamp once a second.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from gateleg.net.credentials import Credentials
 
 _JSON = "application/x-amz-json-1.0"
-#: Stands for the operation in what is prepared for all of them; nothing that comes before it can hold this byte.
+#: A placeholder for the operation in prepared text; this byte cannot occur before it.
 _TARGET = b"\0"
 
 
 @dataclass(frozen=True, slots=True)
 class _Second:
-    """What all requests of one second by the same credentials share."""
+    """The prepared parts of all requests in one second with the same credentials."""
 
     second: int
     credentials: Credentials
@@ -39,14 +39,14 @@ class _Second:
     operations: dict[str, tuple[HASH, bytes]] = field(default_factory=dict)
 
     def begin(self, operation: str, target: bytes) -> tuple[HASH, bytes]:
-        """What all requests for one operation share."""
+        """The prepared parts of all requests for one operation."""
         begun = hashlib.sha256(self.canonical.replace(_TARGET, target)), self.head.replace(_TARGET, target)
         self.operations[operation] = begun
         return begun
 
 
 class JsonRequestSigner:
-    """Writes the heads of requests to one address, signed for a service in a region. `target` is the service's name before operations."""
+    """Writes the signed heads of requests to one address. `target` is the service's name in `X-Amz-Target`, before the operation."""
 
     def __init__(self, address: Address, service: str, region: str, clock: ServiceClock, *, target: str, gzip: bool = False) -> None:
         self._host = address.authority
@@ -62,11 +62,11 @@ class JsonRequestSigner:
         self._last: _Second | None = None
 
     def head(self, operation: str, body: bytes, credentials: Credentials) -> bytes:
-        """The request line and the headers of an operation, ready to be sent before its body."""
+        """The request line and headers, to send before the body."""
         last = self._last
         second = int(self._clock.now())
         if last is None or last.second != second or last.credentials is not credentials:
-            # Threads may do this at the same time: each has a second that is right, and the last one stays.
+            # Several threads may do this at once: all results are valid, and the last one is kept.
             last = self._last = self._at(second, credentials)
         begun, head = last.operations.get(operation) or last.begin(operation, f"{self._target}.{operation}".encode())
         canonical = begun.copy()

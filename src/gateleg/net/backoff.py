@@ -1,4 +1,4 @@
-"""How long to wait before trying again: spans that grow, each wait a random part of one, within a budget. Decisions only, no waiting."""
+"""Exponential backoff with full jitter and a retry budget. Computes delays, but does not wait."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def span(number: int, first: float, longest: float, factor: float = 2.0) -> float:
-    """The longest wait before repetition `number`, counted from 1: it grows by `factor` from `first` to `longest` seconds."""
-    # The exponent is bounded so that a long series does not overflow before it is capped.
+    """The maximum wait before retry `number`, counted from 1: it grows by `factor` from `first` to `longest` seconds."""
+    # The exponent is limited so that the power does not overflow.
     return min(longest, first * factor ** min(number - 1, 64))
 
 
 @dataclass(frozen=True)
 class Backoff:
-    """Up to `tries` repetitions. Each waits a random part of a span that doubles from `first` to `longest`; `budget` bounds the sum."""
+    """Up to `tries` retries. Each waits a random time up to a maximum that doubles from `first` to `longest`; `budget` limits the sum."""
 
     tries: int = 10
     first: float = 0.025
@@ -31,7 +31,7 @@ class Backoff:
     budget: float = 30.0
 
     def delays(self, random: Callable[[], float], deadline: Deadline | None = None) -> Iterator[float]:
-        """The seconds to wait before each repetition, none of which would begin after the deadline. `random` gives parts of 1."""
+        """The seconds to wait before each retry; ends when a retry would begin after the deadline. `random` returns numbers from 0 to 1."""
         spent = 0.0
         for number in range(1, self.tries + 1):
             delay = random() * span(number, self.first, self.longest)
@@ -43,13 +43,13 @@ class Backoff:
 
 @dataclass(frozen=True)
 class Retries:
-    """How often a request to a service is sent, and with which waits between.
+    """The retry policy of a client: attempts per request and the waits between them.
 
-    All calls of a client share a budget of `burst` retries that grows by `rate` each second: when a service is down, calls fail soon
+    All calls of a client share a budget of `burst` retries, which refills by `rate` a second. So when a service is down, calls fail quickly
     instead of multiplying its load.
     """
 
-    #: how often a request is sent at most
+    #: the maximum number of attempts, including the first
     attempts: int = 6
     first: float = 0.05
     longest: float = 5.0
@@ -64,7 +64,7 @@ class Retries:
 
 
 class RetryBudget:
-    """The retries that a client has left."""
+    """The remaining retries of a client."""
 
     def __init__(self, policy: Retries) -> None:
         self._policy = policy
@@ -73,7 +73,7 @@ class RetryBudget:
         self._lock = threading.Lock()
 
     def spend(self) -> bool:
-        """Take one retry; False if there is none."""
+        """Use one retry; return False if none is left."""
         with self._lock:
             now = self._policy.ticks()
             self._left = min(self._policy.burst, self._left + (now - self._seen) * self._policy.rate)

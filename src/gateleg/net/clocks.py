@@ -1,4 +1,4 @@
-"""Time: when a call must be over, and what time a service has."""
+"""Clocks: deadlines of calls, and the time of a service."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Clocks that differ by less are not the reason for a refusal.
+#: Seconds. A smaller difference of clocks does not make a service reject a signature.
 _NOTICEABLE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a call must be over, on a clock that only grows."""
+    """The time by which a call must end, on a monotonic clock."""
 
     end: float
     ticks: Callable[[], float] = time.monotonic
@@ -27,23 +27,23 @@ class Deadline:
         return cls(ticks() + seconds, ticks)
 
     def left(self) -> float:
-        """The seconds that are left; 0 or less when the time is over."""
+        """The remaining seconds; 0 or less after the deadline."""
         return self.end - self.ticks()
 
 
 class ServiceClock:
-    """The service's time: the machine's, corrected when the service refuses a signature because of it."""
+    """The time of a service: the machine's clock, corrected after the service rejects a signature because of its time."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._offset = 0.0
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """The time in seconds since 1970."""
         return self._now() + self._offset
 
     def repair(self, date: str | None) -> bool:
-        """Take over the time of a `Date` header. False when the machine's time is near enough to it: then it explains nothing."""
+        """Correct the clock by a `Date` header. Returns False if the machine's time is about the same, so the error has another reason."""
         if date is None:
             return False
         try:
@@ -53,5 +53,5 @@ class ServiceClock:
         changed = abs(offset - self._offset) >= _NOTICEABLE
         if changed:
             self._offset = offset
-        # Unchanged and still far off: another thread has put it right while this request was under way.
+        # If the offset is large but unchanged, another thread has corrected the clock during this request.
         return changed or abs(offset) >= _NOTICEABLE

@@ -1,4 +1,4 @@
-"""Who is asking: credentials given by the caller, or found where botocore looks for them."""
+"""Credentials: passed by the caller, or loaded from the places where botocore looks."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from gateleg.extras import install_hint
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Seconds for which credentials of the chain are used before it is asked again; they are renewed minutes before they expire.
-_TRUSTED = 10.0
+#: Seconds for which credentials are cached. botocore renews them minutes before they expire.
+_CACHE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """An access key, with a session token where it is a temporary one."""
+    """An access key, with a session token if it is temporary."""
 
     key_id: str
     secret: str = field(repr=False)
     token: str | None = field(default=None, repr=False)
 
 
-#: For endpoints that ask for a signature and do not look at it, as emulators do.
+#: For endpoints that require a signature but do not verify it, such as emulators.
 LOCAL_CREDENTIALS = Credentials("local", "local")
 
 
 class NoCredentials(Exception):
-    """No credentials were found, so that nothing could be sent."""
+    """No credentials were found, so the request was not sent."""
 
 
 class Source(Protocol):
-    """Gives credentials, and new ones when they expire."""
+    """Provides credentials, and renews them when they expire."""
 
     def current(self) -> Credentials | None:
-        """The credentials, if they can be had at once."""
+        """The credentials, if they are available without blocking."""
         ...
 
     def load(self) -> Credentials:
-        """The credentials, however long it takes to get them."""
+        """Load the credentials, which may block. Raises `NoCredentials`."""
         ...
 
     def expire(self) -> None:
-        """The service calls the credentials expired: do not give the same ones without asking."""
+        """Discard cached credentials, because the service reported them as expired."""
         ...
 
 
@@ -65,14 +65,14 @@ class Fixed:
         return self.credentials
 
     def expire(self) -> None:
-        """There are no others."""
+        """Do nothing: the credentials cannot be renewed."""
 
 
 class Chain:
-    """The credentials that botocore finds: environment, profile, single sign-on, assumed role, container, instance.
+    """The credentials from botocore's chain: environment, profile, single sign-on, assumed role, container, instance.
 
-    `session` is a botocore session; without one, the session of `profile`. With `local`, the metadata service of cloud machines is not
-    asked, and where there are no credentials `LOCAL_CREDENTIALS` is used.
+    `session` is a botocore session, by default one for `profile`. With `local`, the metadata service of cloud machines is not queried, and
+    `LOCAL_CREDENTIALS` are used if no credentials are found.
     """
 
     def __init__(
@@ -84,39 +84,39 @@ class Chain:
         self._ticks = ticks
         self._lock = threading.Lock()
         self._found: Any = None
-        #: the credentials and until when they need no question; replaced as one
+        #: the cached credentials and the end of their validity; replaced atomically
         self._held: tuple[Credentials, float] | None = None
 
     def current(self) -> Credentials | None:
-        """The credentials, unless it is time to ask botocore for them."""
+        """The cached credentials, or None if they must be loaded."""
         held = self._held
         return held[0] if held is not None and self._ticks() < held[1] else None
 
     def load(self) -> Credentials:
-        """Ask botocore, which renews them when they are about to expire. One thread asks, the others wait for it."""
+        """Load credentials from botocore, which renews them before they expire. One thread loads, others wait. Raises `NoCredentials`."""
         with self._lock:
             held = self._held
             if held is not None and self._ticks() < held[1]:
                 return held[0]
-            fresh = self._ask()
-            # The same object as long as nothing changed: signers keep the day's key by it.
+            fresh = self._load_from_botocore()
+            # Keep the same object if nothing changed, because signers cache keys by it.
             credentials = held[0] if held is not None and held[0] == fresh else fresh
-            self._held = (credentials, self._ticks() + _TRUSTED)
+            self._held = (credentials, self._ticks() + _CACHE_SECONDS)
             return credentials
 
     def expire(self) -> None:
-        """Look for credentials from the beginning at the next question."""
+        """Discard cached credentials, so that the next `load` searches the whole chain again."""
         with self._lock:
             self._held = None
             self._found = None
 
-    def _ask(self) -> Credentials:
+    def _load_from_botocore(self) -> Credentials:
         if self._found is None:
             self._found = self._find()
         if self._found is None:
             if self._local:
                 return LOCAL_CREDENTIALS
-            raise NoCredentials("No credentials were given, and botocore's chain finds none: set a profile or AWS_ACCESS_KEY_ID.")
+            raise NoCredentials("No credentials were passed, and botocore's chain finds none: set a profile or AWS_ACCESS_KEY_ID.")
         frozen = self._found.get_frozen_credentials()
         return Credentials(frozen.access_key, frozen.secret_key, frozen.token or None)
 
@@ -127,7 +127,7 @@ class Chain:
             found = _from_environment()
             if found is None and not self._local:
                 raise NoCredentials(
-                    f"AWS_ACCESS_KEY_ID is not set, and botocore, which looks elsewhere, is not installed. {install_hint('aws')}"
+                    f"AWS_ACCESS_KEY_ID is not set, and botocore, which finds other credentials, is not installed. {install_hint('aws')}"
                 ) from None
             return found
         resolver = session.get_component("credential_provider")
@@ -138,7 +138,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class _Environment:
-    """The variables that every SDK reads, for when botocore is not installed."""
+    """Credentials from environment variables, used if botocore is not installed."""
 
     access_key: str
     secret_key: str
@@ -161,7 +161,7 @@ def _new_session(profile: str | None) -> Any:
 
 
 def region_of_chain(profile: str | None = None) -> str | None:
-    """The region that botocore's configuration names, or `AWS_REGION`."""
+    """The region of botocore's configuration, or `AWS_REGION`."""
     try:
         region: str | None = _new_session(profile).get_config_variable("region")
     except ImportError:

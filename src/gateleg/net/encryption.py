@@ -1,13 +1,13 @@
-"""Encryption of short texts at rest, from the standard library alone.
+"""Encrypt short texts at rest, with the standard library only.
 
-The standard library has no AES, and no extra of ours brings a library that has. What it has is HMAC-SHA-256, of which a sound authenticated
-cipher is made in the textbook way, encrypt-then-MAC:
+The standard library has no AES, and no extra of Gateleg installs a library that has. But it has HMAC-SHA-256, from which an authenticated
+cipher is built in the textbook way, encrypt-then-MAC:
 
 - The key stream is the counter-mode key derivation of NIST SP 800-108 with HMAC-SHA-256 as its pseudorandom function, over a nonce of 192
   random bits: nonces do not repeat, and without the key the stream cannot be distinguished from random bits.
-- The tag is HMAC-SHA-256 with a key of its own over the context, the nonce and the ciphertext, and is checked before anything is decrypted.
+- The tag is HMAC-SHA-256 with a separate key over the context, the nonce and the ciphertext. It is verified before decryption.
 
-The context is what the text belongs to (an application, a tenant, a name): a ciphertext that is moved elsewhere is refused.
+The context identifies the owner of the text (an application, a tenant, a name): decryption fails in any other context.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ _TAG = 32
 
 
 class Unreadable(Exception):
-    """A ciphertext was not made with this key for this context, or was changed since."""
+    """A ciphertext was made with another key or for another context, or was changed."""
 
 
 def encrypt(key: bytes, plain: bytes, context: bytes) -> bytes:
-    """The ciphertext of a text, to be read with the same key and context only."""
+    """Encrypt a text. It can be decrypted only with the same key and context."""
     nonce = os.urandom(_NONCE)
     body = _VERSION + nonce + _xor(plain, _stream(key, nonce, len(plain)))
     return body + _tag(key, body, context)
 
 
 def decrypt(key: bytes, sealed: bytes, context: bytes) -> bytes:
-    """The text of a ciphertext. Raises `Unreadable`."""
+    """Decrypt a ciphertext. Raises `Unreadable` if the key or context is another, or the ciphertext was changed."""
     body, tag = sealed[:-_TAG], sealed[-_TAG:]
     if len(body) < 1 + _NONCE or body[:1] != _VERSION or not hmac.compare_digest(tag, _tag(key, body, context)):
-        raise Unreadable("The ciphertext was not made with this key and for this place.")
+        raise Unreadable("The ciphertext was made with another key or for another context, or was changed.")
     nonce, hidden = body[1 : 1 + _NONCE], body[1 + _NONCE :]
     return _xor(hidden, _stream(key, nonce, len(hidden)))
 
 
 def _stream(key: bytes, nonce: bytes, length: int) -> bytes:
-    own = hmac.digest(key, b"encrypt", "sha256")
+    derived = hmac.digest(key, b"encrypt", "sha256")
     bits = struct.pack(">Q", length * 8)
     blocks = (
-        hmac.digest(own, struct.pack(">I", number) + b"gateleg\x00" + nonce + bits, "sha256") for number in range(1, length // 32 + 2)
+        hmac.digest(derived, struct.pack(">I", number) + b"gateleg\x00" + nonce + bits, "sha256") for number in range(1, length // 32 + 2)
     )
     return b"".join(blocks)[:length]
 
 
 def _tag(key: bytes, body: bytes, context: bytes) -> bytes:
-    own = hmac.digest(key, b"authenticate", "sha256")
-    # The length keeps context and body apart whatever they contain.
-    return hmac.digest(own, struct.pack(">Q", len(context)) + context + body, "sha256")
+    derived = hmac.digest(key, b"authenticate", "sha256")
+    # The length separates context and body unambiguously.
+    return hmac.digest(derived, struct.pack(">Q", len(context)) + context + body, "sha256")
 
 
 def _xor(data: bytes, stream: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Errors of requests to addresses that users supply: webhooks, tools, pages to be read."""
+"""Errors of requests to addresses that users supply, such as webhooks, tools and web pages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gateleg.errors import GatelegError
 
 
 class OutgoingError(GatelegError):
-    """A request to an address that was given could not be made."""
+    """A request to an address that a user supplied failed."""
 
     code = "outgoing"
     status = 502
@@ -17,33 +17,33 @@ class AddressRefused(OutgoingError):
 
     code = "address-refused"
     status = 422
-    fix = "Give a public http or https URL; the operator of the host can allow an internal server with the setting `outgoing_allow`."
+    fix = "Use a public http or https URL; the operator of the host can allow an internal server with the setting `outgoing_allow`."
 
 
 class TooManyRedirects(OutgoingError):
-    """The address redirects again and again."""
+    """The address redirects too many times."""
 
     code = "too-many-redirects"
-    fix = "Give the address that it leads to."
+    fix = "Use the address that it finally redirects to."
 
 
 class AnswerTooLarge(OutgoingError):
     """The answer is larger than allowed."""
 
     code = "answer-too-large"
-    fix = "Ask for less, or have the limit raised."
+    fix = "Request less, or ask the operator to raise the limit."
 
 
 class OutgoingTimedOut(OutgoingError):
-    """The address did not answer in the time that it had."""
+    """The address did not answer in time."""
 
     code = "outgoing-timed-out"
     status = 504
-    fix = "Try again later; if it stays, the server at the address is too slow."
+    fix = "Try again later; if that fails too, the server at the address is too slow."
 
 
 class NotReached(OutgoingError):
-    """No connection could be made, the connection broke, or what came was not HTTP."""
+    """No connection could be made, the connection was lost, or the answer was not HTTP."""
 
     code = "not-reached"
     fix = "Check the address, and whether its server is running."

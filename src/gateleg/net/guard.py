@@ -1,8 +1,8 @@
-"""Which addresses a host may send requests to when users supply them: the guard against server-side request forgery. Pure.
+"""The guard against server-side request forgery: decides which user-supplied addresses a host may send requests to. No I/O.
 
-A tenant who names `http://169.254.169.254/` or `http://localhost:9200/` would have the host read for them what only the host can reach.
-So only public addresses are allowed, judged by the numeric address that is connected to, never by the name: `GuardedClient` in
-`gateleg.net.http` resolves the name itself and connects to what was judged here.
+With `http://169.254.169.254/` or `http://localhost:9200/`, a tenant could read what only the host can reach. So only public addresses are
+allowed, and the decision is made for the numeric address, not the name: `GuardedClient` in `gateleg.net.http` resolves the name itself and
+connects to the address that was checked.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["Guard", "is_public"]
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-#: IPv4 that is not the public Internet: the registry of special addresses, multicast, and Azure's service for its own machines, which has a
-#: public address. The metadata services of all other clouds are within these.
+#: IPv4 networks that are not public: the registry of special-purpose addresses, multicast, and the public address of Azure's platform
+#: service. They include the metadata services of all other clouds.
 _SPECIAL_4 = tuple(
     map(
         ipaddress.IPv4Network,
@@ -45,19 +45,19 @@ _SPECIAL_4 = tuple(
         ),
     )
 )
-#: All public IPv6 is within the first one; the others are parts of it that are not: tunnels (Teredo, 6to4), documentation, benchmarks.
+#: The network of all public IPv6 addresses, and its parts that are not public: tunnels (Teredo, 6to4), documentation, benchmarks.
 _GLOBAL_6 = ipaddress.IPv6Network("2000::/3")
 _SPECIAL_6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
-#: A gateway sends what goes to these on to the IPv4 address at their end.
+#: Gateways forward packets for these addresses to the IPv4 address in their last 32 bits.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-#: Names whose last part is a number are IPv4 addresses to the system's resolver, in a dozen spellings: 2130706433, 0177.1, 0x7f.0.0.1.
+#: The system's resolver treats names that end with a number as IPv4 addresses, in many notations: 2130706433, 0177.1, 0x7f.0.0.1.
 _NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)\.?")
 _NAME = re.compile(r"(?=.{1,253}\.?$)[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,62})(?:\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*\.?")
 _URL = re.compile(r"[!-~]{1,8000}")
 
 
 def is_public(address: IPAddress) -> bool:
-    """Whether an address is one of the public Internet."""
+    """Whether an address belongs to the public Internet."""
     if isinstance(address, ipaddress.IPv4Address):
         return not any(address in network for network in _SPECIAL_4)
     if address in _NAT64:
@@ -67,10 +67,10 @@ def is_public(address: IPAddress) -> bool:
 
 @dataclass(frozen=True)
 class Guard:
-    """What may be connected to: public addresses on the given ports, and what `allow` names.
+    """Allows connections to public addresses on `ports`, and to the entries of `allow`.
 
-    `allow` holds host names (`hooks.internal`, `*.corp.example`), addresses and networks (`10.1.0.0/16`, `[fd00::/8]`), each with a port
-    behind a colon or for all ports without. Brackets keep the colons of IPv6 apart from that of the port.
+    `allow` contains host names (`hooks.internal`, `*.corp.example`), addresses and networks (`10.1.0.0/16`, `[fd00::/8]`), each with an
+    optional port after a colon. Write IPv6 in brackets. Raises `ValueError` for an invalid entry.
     """
 
     allow: tuple[str, ...] = ()
@@ -80,18 +80,18 @@ class Guard:
         _ = self._allowed
 
     def check_url(self, url: str) -> Address:
-        """The address of a URL, if its form is allowed; where its name leads is judged by `check_address` before the connection is made."""
+        """The address of a URL. Raises `AddressRefused` if it is not allowed. Resolved host names are checked later, by `check_address`."""
         if not _URL.fullmatch(url) or "\\" in url:
-            raise AddressRefused("The URL has spaces, control characters or letters beyond ASCII.", fix="Percent-encode them.")
+            raise AddressRefused("The URL contains spaces, control characters or non-ASCII characters.", fix="Percent-encode them.")
         try:
             parts = urlsplit(url)
             port = parts.port
         except ValueError:
-            raise AddressRefused("The URL cannot be read.") from None
+            raise AddressRefused("The URL is not valid.") from None
         if parts.scheme not in ("http", "https"):
             raise AddressRefused(f"The scheme {parts.scheme!r} is not http or https.")
         if "@" in parts.netloc:
-            raise AddressRefused("The URL holds a user name or a password.", fix="Send credentials in a header.")
+            raise AddressRefused("The URL contains a user name or password.", fix="Send credentials in a header.")
         secure = parts.scheme == "https"
         host = _checked_host(parts.hostname or "")
         address = Address(host, port if port is not None else (443 if secure else 80), secure)
@@ -103,19 +103,19 @@ class Guard:
         return address
 
     def check_address(self, address: Address, found: IPAddress) -> None:
-        """Return if a numeric address, which the host of `address` has led to, may be connected to; raise `AddressRefused` if not."""
+        """Check a numeric address to which the host of `address` was resolved. Raises `AddressRefused` if it is not allowed."""
         plain = _plain(found)
         if self._names(address) or self._holds(plain, address.port):
             return
         if not is_public(plain):
-            # The message does not include the address of the name: that would map the internal network for the caller.
-            raise AddressRefused(f"{address.host} is, or leads to, an address that is not public.")
+            # The message does not include the resolved address, which would reveal the internal network to the caller.
+            raise AddressRefused(f"{address.host} is, or resolves to, an address that is not public.")
         if address.port not in self.ports:
             raise self._port_refused(address)
 
     def _port_refused(self, address: Address) -> AddressRefused:
         ports = ", ".join(map(str, sorted(self.ports)))
-        return AddressRefused(f"Port {address.port} is not one of those that the host sends to: {ports}.")
+        return AddressRefused(f"Port {address.port} is not one of the allowed ports: {ports}.")
 
     @cached_property
     def _allowed(self) -> tuple[_Allowed, ...]:
@@ -158,7 +158,7 @@ def _allowed(text: str) -> _Allowed:
         pass
     if not _NAME.fullmatch(place.removeprefix("*.")) or _NUMERIC.fullmatch(place):
         raise ValueError(
-            f"{text!r} names no host, address or network: write hooks.internal, *.corp.example, 10.1.0.0/16 or [fd00::/8]:8080"
+            f"{text!r} is not a host, address or network: write hooks.internal, *.corp.example, 10.1.0.0/16 or [fd00::/8]:8080"
         )
     return _Allowed(name=place.rstrip(".").lower(), port=port)
 
@@ -167,14 +167,14 @@ def _checked_host(host: str) -> str:
     if _parsed(host) is not None or (_NAME.fullmatch(host) and not _NUMERIC.fullmatch(host)):
         return host
     if _NUMERIC.fullmatch(host):
-        raise AddressRefused(f"{host} is not an address in its usual form.", fix="Write an IPv4 address as four decimal numbers.")
+        raise AddressRefused(f"{host} is not an IPv4 address in the usual notation.", fix="Write it as four decimal numbers.")
     raise AddressRefused(f"{host!r} is not a host name.")
 
 
 def _parsed(host: str) -> IPAddress | None:
-    """The address that a host is written as; None for a name. Addresses with a zone are not addresses of the Internet."""
+    """The numeric address in a host; None for a name. Addresses with a zone are refused."""
     if "%" in host:
-        raise AddressRefused(f"{host!r} is an address of one link only.")
+        raise AddressRefused(f"{host!r} is a link-local address.")
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -182,6 +182,6 @@ def _parsed(host: str) -> IPAddress | None:
 
 
 def _plain(found: IPAddress) -> IPAddress:
-    """The IPv4 address that an IPv6 address stands for, which the system connects to in its place."""
+    """The IPv4 address inside an IPv4-mapped IPv6 address, to which the system connects; any other address unchanged."""
     mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
     return mapped or found

@@ -1,7 +1,7 @@
-"""AWS Signature Version 4: the arithmetic that signing and verifying share. Pure, for any service.
+"""AWS Signature Version 4 for any service, for signing and verifying. No I/O.
 
-A signature is an HMAC, with a key derived from the secret, over the canonical form of a request. Who signs (`aws_json`, `presign`) and who
-verifies (`gateleg.endpoint.signature`) build that form here, so that they cannot disagree.
+A signature is an HMAC, with a key derived from the secret, over the canonical form of a request. Signing (`aws_json`, `presign`) and
+verification (`gateleg.endpoint.signature`) both build that form here, so that they cannot differ.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 __all__ = ["ALGORITHM", "presign", "scope_of", "signing_key", "stamp_of"]
 
 ALGORITHM = "AWS4-HMAC-SHA256"
-#: What stands in place of the body's digest where the body is not signed.
+#: Replaces the digest of the body if the body is not signed.
 UNSIGNED_PAYLOAD = b"UNSIGNED-PAYLOAD"
 _SPACES = re.compile(rb"\s+")
 _INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))
 
 
 def stamp_of(second: float) -> str:
-    """A moment, in seconds since 1970, as signatures write it: `20260102T030405Z`."""
+    """The time stamp of a signature, `20260102T030405Z`, for a time in seconds since 1970."""
     return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
 
 
 def scope_of(stamp: str, region: str, service: str) -> str:
-    """The day, region and service that a signature is good for."""
+    """The scope of a signature: day, region and service."""
     return f"{stamp[:8]}/{region}/{service}/aws4_request"
 
 
 @lru_cache(maxsize=256)
 def signing_key(secret: str, scope: str) -> bytes:
-    """The key of a scope: a chain of digests that begins with the secret."""
+    """The signing key of a scope, derived from the secret."""
     key = f"AWS4{secret}".encode()
     for part in scope.split("/"):
         key = hmac.digest(key, part.encode("latin-1", "replace"), "sha256")
@@ -49,7 +49,7 @@ def signing_key(secret: str, scope: str) -> bytes:
 
 
 class Signing:
-    """Makes all signatures of one moment by one secret. The HMAC is begun once, and copied to be finished for each."""
+    """Makes signatures with one time stamp and secret. The state of the HMAC is prepared once, and copied for each."""
 
     __slots__ = ("_inner", "_outer")
 
@@ -71,34 +71,34 @@ def signature(secret: str, stamp: str, scope: str, canonical: bytes) -> str:
     return Signing(secret, stamp, scope).sign(hashlib.sha256(canonical).hexdigest())
 
 
-def is_same(expected: str, given: str) -> bool:
-    """Whether two signatures are equal. Takes as long for a wrong one as for the right one."""
-    return hmac.compare_digest(expected.encode(), given.encode("latin-1", "replace"))
+def is_same(expected: str, actual: str) -> bool:
+    """Whether two signatures are equal, compared in constant time."""
+    return hmac.compare_digest(expected.encode(), actual.encode("latin-1", "replace"))
 
 
 def payload_digest(body: bytes) -> bytes:
-    """The digest of a body, as a canonical request ends with it."""
+    """The digest of a body, for a canonical request."""
     return hashlib.sha256(body).hexdigest().encode()
 
 
 def canonical_request(method: bytes, path: bytes, query: bytes, headers: Sequence[tuple[bytes, bytes]], payload: bytes) -> bytes:
-    """The form of a request that is signed: `headers` are the signed ones in the order of their names, `payload` the body's digest."""
+    """The canonical form of a request. `headers` are the signed ones, sorted by name; `payload` is the body's digest."""
     lines = b"".join(b"%b:%b\n" % (name, _SPACES.sub(b" ", value.strip())) for name, value in headers)
     return b"\n".join((method, path, query, lines, b";".join(name for name, _ in headers), payload))
 
 
 def canonical_path(path: str | bytes) -> bytes:
-    """A path as it is sent, encoded once more: so does every service but S3."""
+    """The canonical form of a path: encoded once more than it is sent, as all services except S3 require."""
     return quote(path, safe="/-_.~").encode()
 
 
 def canonical_query(pairs: Iterable[tuple[str | bytes, str | bytes]]) -> bytes:
-    """The parameters of a query, encoded and in order."""
+    """The canonical form of query parameters: encoded and sorted."""
     return "&".join(f"{name}={value}" for name, value in sorted((quote(n, safe="-_.~"), quote(v, safe="-_.~")) for n, v in pairs)).encode()
 
 
 def parse_query(query: bytes) -> list[tuple[bytes, bytes]]:
-    """The decoded parameters of a query. A plus sign is a plus sign, unlike in forms."""
+    """The decoded parameters of a query. Unlike in forms, a plus sign is not a space."""
     parts = (part.partition(b"=") for part in query.split(b"&") if part)
     return [(unquote_to_bytes(name), unquote_to_bytes(value)) for name, _, value in parts]
 
@@ -115,9 +115,9 @@ def presign(
     headers: Mapping[str, str] | None = None,
     query: Mapping[str, str] | None = None,
 ) -> str:
-    """The URL of an object of S3, signed for anyone to use for a number of seconds from `begins` on.
+    """A presigned URL of an S3 object, valid for a number of seconds from `begins` (seconds since 1970).
 
-    The request must carry `headers` (names in lower case) as they are given here; `query` holds further parameters.
+    Requests must send exactly these `headers` (names in lower case); `query` contains further parameters.
     """
     stamp = stamp_of(begins)
     scope = scope_of(stamp, region, "s3")

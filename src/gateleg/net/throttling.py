@@ -1,4 +1,4 @@
-"""When a service is asked for too much, and when a refusal may pass: for AWS by its code, for any other service by its status."""
+"""Recognise throttling and transient errors: by error code for AWS, by HTTP status for other services."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Codes of AWS for a request that was refused for want of capacity: nothing was done, and the same request may succeed soon.
-#: DynamoDB, S3 and Bedrock have names of their own, and none means anything else to another of them.
+#: AWS error codes for throttled requests: nothing was executed, and the same request may succeed soon. DynamoDB, S3 and Bedrock use
+#: different codes, and none has another meaning in another service.
 THROTTLED = frozenset(
     {
         "ProvisionedThroughputExceededException",
@@ -28,17 +28,17 @@ _LONGEST_WAIT = 86_400
 
 
 def is_throttled(code: str, status: int = 400) -> bool:
-    """Whether a refusal with this code of AWS and this HTTP status says that too much was asked, and nothing else."""
+    """Whether an error with this AWS code and HTTP status means that the request was throttled."""
     return code in THROTTLED or status == 429
 
 
 def may_pass(status: int) -> bool:
-    """Whether a request that was refused with this HTTP status may well succeed later."""
+    """Whether a request that failed with this HTTP status may succeed later."""
     return status in (408, 429) or status >= 500
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """The seconds after which a service wants to be asked again: given in milliseconds, in seconds, or as a date. Names in lower case."""
+    """The seconds to wait from `retry-after-ms` or `retry-after` headers (seconds or a date), or None. Names are in lower case."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()
         if not text:

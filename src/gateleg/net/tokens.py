@@ -1,7 +1,7 @@
-"""Texts that only the holder of a secret can have made: signatures beside a text, and tokens that carry one.
+"""Signatures of texts, and signed tokens, made with a secret.
 
-Each is made for a purpose, with a key of its own that is derived from the secret: what is signed for one purpose is refused for any other.
-Comparisons take as long for a wrong signature as for the right one.
+Each is made for a purpose, with a key that is derived from the secret for that purpose, and is invalid for any other purpose. Signatures
+are compared in constant time.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass, field
 
-#: 128 bits of a tag cannot be guessed, and tokens stay short.
+#: 128 bits cannot be guessed, and keep tokens short.
 _TAG_BYTES = 16
 
 
 class BadToken(Exception):
-    """A token was not made with this secret, for this purpose and this context, or has been changed since."""
+    """A token or signature was made with another secret or for another purpose or context, or was changed."""
 
 
 class TokenExpired(BadToken):
-    """A token is genuine, but its time is over."""
+    """A token or signature is valid, but has expired."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """One secret, from which a key for each purpose is derived."""
+    """A secret from which keys for different purposes are derived."""
 
     value: bytes = field(repr=False)
 
@@ -33,18 +33,18 @@ class Secret:
         return hmac.digest(self.value, purpose.encode(), "sha256")
 
     def sign(self, purpose: str, text: str, *, ends: int | None = None) -> str:
-        """The signature of a text for a purpose, good until `ends` (seconds since 1970) if that is given."""
+        """Sign a text for a purpose. `ends` is the expiry time in seconds since 1970, if any."""
         return _encode(self._digest(purpose, b"signature", text.encode(), b"" if ends is None else b"%d" % ends))
 
     def check(self, purpose: str, text: str, signature: str, *, ends: int | None = None, now: float = 0.0) -> None:
-        """Return if the signature was made here for the text, the purpose and that end; `BadToken` or `TokenExpired` if not."""
+        """Verify a signature of a text for a purpose and expiry time. Raises `BadToken`, or `TokenExpired` if it has expired."""
         if not hmac.compare_digest(self.sign(purpose, text, ends=ends).encode(), signature.encode("utf-8", "replace")):
-            raise BadToken("The signature was not made here for this text.")
+            raise BadToken("The signature is not valid for this text.")
         if ends is not None and now >= ends:
             raise TokenExpired("The signature has expired.")
 
     def verify(self, purpose: str, text: str, signature: str) -> bool:
-        """Whether a signature without an end was made here for the text and the purpose."""
+        """Whether a signature without an expiry time is valid for the text and purpose."""
         try:
             self.check(purpose, text, signature)
         except BadToken:
@@ -52,22 +52,22 @@ class Secret:
         return True
 
     def seal(self, purpose: str, body: bytes, context: bytes = b"") -> str:
-        """A token that carries `body`, which its holder can read but not change. It is good only where the `context` is the same."""
+        """A token that contains `body`, which its holder can read but not change. It is valid for the same `context` only."""
         return _encode(self._digest(purpose, b"token", body, context)[:_TAG_BYTES] + body)
 
     def open(self, purpose: str, token: str, context: bytes = b"") -> bytes:
-        """The body of a token. Raises `BadToken`."""
+        """Verify a token and return its body. Raises `BadToken` if it is invalid."""
         try:
             sealed = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
         except ValueError:
-            raise BadToken("The token cannot be read.") from None
+            raise BadToken("The token is not valid base64.") from None
         tag, body = sealed[:_TAG_BYTES], sealed[_TAG_BYTES:]
         if not hmac.compare_digest(tag, self._digest(purpose, b"token", body, context)[:_TAG_BYTES]):
-            raise BadToken("The token was not made here for this purpose and context.")
+            raise BadToken("The token is not valid for this purpose and context.")
         return body
 
     def _digest(self, purpose: str, kind: bytes, body: bytes, context: bytes) -> bytes:
-        # The kind keeps a signature from being used as a token; the length keeps context and body apart whatever they contain.
+        # The kind prevents using a signature as a token; the length separates context and body unambiguously.
         return hmac.digest(self.key(purpose), b"%b:%d:%b%b" % (kind, len(context), context, body), "sha256")
 
 

@@ -1,8 +1,8 @@
-"""Signatures of webhooks: made by the host, verified by the receiver. Pure.
+"""Webhook signatures: the host signs, the receiver verifies. No I/O.
 
-The header `Gateleg-Signature` is `t=SECONDS,v1=HEX`: the moment of sending, and the HMAC-SHA-256, keyed with the hook's secret, of
-`SECONDS.DELIVERY.BODY`, where DELIVERY is the header `Gateleg-Delivery`. The moment is signed so that what was recorded cannot be sent
-again later; the delivery so that a receiver can leave out what it has had.
+The header `Gateleg-Signature` is `t=SECONDS,v1=HEX`: the time of sending, and the HMAC-SHA-256 with the webhook's secret of
+`SECONDS.DELIVERY.BODY`, where DELIVERY is the header `Gateleg-Delivery`. The time is signed against replays of recorded requests, and the
+delivery so that receivers can recognise duplicates.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from gateleg.net.tokens import BadToken, TokenExpired
 
 __all__ = ["sign_webhook", "verify_webhook"]
 
-#: Seconds by which clocks may differ, and for which a delivery may be under way.
+#: Seconds, for differences of clocks and the duration of the delivery.
 TOLERANCE = 300
 
 
 def sign_webhook(secret: str, delivery: str, body: bytes, now: float) -> str:
-    """The value of `Gateleg-Signature` for a delivery that is sent now."""
+    """The value of `Gateleg-Signature` for a delivery sent at `now` (seconds since 1970)."""
     return f"t={int(now)},v1={_digest(secret, str(int(now)), delivery, body)}"
 
 
 def verify_webhook(secret: str, signature: str, delivery: str, body: bytes, now: float, *, tolerance: float = TOLERANCE) -> None:
-    """Return if a delivery came from a holder of the secret, just now; raise `BadToken` or `TokenExpired` if not."""
+    """Verify a delivery. Raises `BadToken` if the signature is invalid, `TokenExpired` if it is more than `tolerance` seconds old."""
     members = [part.strip().partition("=")[::2] for part in signature.split(",")]
     moment = next((value for name, value in members if name == "t"), "")
     expected = _digest(secret, moment, delivery, body)
     if not any(name == "v1" and hmac.compare_digest(value.encode(), expected.encode()) for name, value in members):
-        raise BadToken("The signature was not made with this secret for this delivery.")
+        raise BadToken("The signature is not valid for this secret and delivery.")
     if abs(now - int(moment)) > tolerance:
         raise TokenExpired("The delivery was signed too long ago.")
 

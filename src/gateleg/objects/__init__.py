@@ -1,7 +1,7 @@
-"""Object storage: content by key, in a folder or an S3 bucket, behind one protocol. The database holds keys; only responses hold URLs.
+"""Object storage: content by key, in a folder or an S3 bucket, with one interface. Store keys in items, and generate URLs for responses.
 
-`open_objects("dir:./data/objects")` and `open_objects("s3://bucket")` return an `Objects`; `ThreadedObjects` makes an `AsyncObjects` of
-either.
+`open_objects("dir:./data/objects")` and `open_objects("s3://bucket")` return an `Objects`; `ThreadedObjects` converts either to an
+`AsyncObjects`.
 """
 
 from gateleg.objects.addresses import ObjectsAddress, open_objects, parse_objects_address

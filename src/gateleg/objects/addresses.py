@@ -33,7 +33,7 @@ class ObjectsAddress:
 
 
 def parse_objects_address(text: str) -> ObjectsAddress:
-    """Parse an address."""
+    """Parse an address. Raises `BadObjectsAddress`."""
     kind, colon, place = text.partition(":")
     if colon and kind == "dir" and place.strip() and "\0" not in place:
         return ObjectsAddress("dir", place)

@@ -58,10 +58,11 @@ def unpack(
     wanted: Callable[[str], bool] | None = None,
     on_chunk: Callable[[Path, bytes], object] | None = None,
 ) -> list[Unpacked]:
-    """Unpack the wanted files of an archive (by default all), each into a folder of its own below `folder`, so that they keep their names.
+    """Unpack a ZIP archive. Each file is written to a separate folder below `folder`, so that names cannot collide.
 
-    Paths in the archive are ignored, and links are skipped. `on_chunk` gets every chunk as it is unpacked, and may raise to stop. Raises
-    `ArchiveTooLarge` and `ArchiveRefused`; the caller removes the folder with whatever was unpacked by then.
+    `wanted` selects files by name; by default, all are unpacked. Paths in the archive are ignored, and links are skipped. `on_chunk` is
+    called with every unpacked chunk, and may raise to stop. Raises `ArchiveTooLarge` and `ArchiveRefused`; the caller must then remove the
+    partially filled folder.
     """
     bounds = bounds or ArchiveBounds()
     budget = _Budget(bounds, max(_MIN_BUDGET_BYTES, path.stat().st_size * bounds.ratio))

@@ -1,4 +1,4 @@
-"""Content type and metadata of an object, validated so that every store can hold them."""
+"""Content type and metadata of an object, validated so that every store can keep them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _EXTRA_TYPES = {
 
 
 def _table() -> mimetypes.MimeTypes:
-    # Without the machine's own tables, so that a key has the same type everywhere.
+    # Without the machine's tables, so that a key has the same type on every machine.
     table = mimetypes.MimeTypes(filenames=(), strict=False)
     for suffix, kind in _EXTRA_TYPES.items():
         table.add_type(kind, suffix)
@@ -51,19 +51,21 @@ def _table() -> mimetypes.MimeTypes:
 _TYPES = _table()
 
 
-def content_type_of(key: str, given: str | None = None) -> str:
-    """The given content type, validated, or the one of the key's extension."""
-    if given is None:
+def content_type_of(key: str, content_type: str | None = None) -> str:
+    """The content type, validated; by default that of the key's extension. Raises `BadMetadata`."""
+    if content_type is None:
         _, dot, ending = key.rpartition("/")[2].rpartition(".")
         guessed, encoding = _TYPES.guess_type(f"name{dot}{ending.lower()}", strict=False)
         return guessed if guessed is not None and encoding is None else "application/octet-stream"
-    if len(given) > 255 or not _CONTENT_TYPE.fullmatch(given):
-        raise BadMetadata(f"{given[:60]!r} is not a valid content type.", fix="Use a type such as image/png or text/html; charset=utf-8.")
-    return given
+    if len(content_type) > 255 or not _CONTENT_TYPE.fullmatch(content_type):
+        raise BadMetadata(
+            f"{content_type[:60]!r} is not a valid content type.", fix="Use a type such as image/png or text/html; charset=utf-8."
+        )
+    return content_type
 
 
 def validate_metadata(metadata: Mapping[str, str] | None) -> Mapping[str, str]:
-    """A validated copy of the metadata."""
+    """A validated copy of the metadata. Raises `BadMetadata`."""
     kept = dict(metadata or {})
     for name, value in kept.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):

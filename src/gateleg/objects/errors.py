@@ -9,7 +9,7 @@ from gateleg.errors import GatelegError
 
 
 class ObjectsError(GatelegError):
-    """The base of all errors of object stores."""
+    """The base class of all errors of object stores."""
 
     code = "objects"
 
@@ -30,11 +30,11 @@ class BucketMissing(ObjectsError):
 
 
 class NotModified(ObjectsError):
-    """The object still has the etag that the caller knows. This is how a conditional read ends, not a failure."""
+    """The object still has the etag that the caller passed. For a conditional read, this is a normal result."""
 
     code = "not-modified"
     status = 304
-    fix = "Use your copy."
+    fix = "Use your copy of the object."
 
 
 class ObjectChanged(ObjectsError):
@@ -46,7 +46,7 @@ class ObjectChanged(ObjectsError):
 
 
 class ObjectExists(ObjectsError):
-    """An object with this key exists already, and `if_absent` was set."""
+    """An object with this key already exists, and `if_absent` was set."""
 
     code = "object-exists"
     status = 409
@@ -82,7 +82,7 @@ class Damaged(ObjectsError):
 
 
 class BadMetadata(ObjectsError, ValueError):
-    """The metadata or content type is not valid for every store."""
+    """The metadata or content type is not valid in all stores."""
 
     code = "bad-metadata"
     status = 422
@@ -137,7 +137,7 @@ class StorageThrottled(StorageFailed):
 
 
 class AccessRefused(ObjectsError):
-    """The credentials are missing, or do not allow this."""
+    """The credentials are missing, or do not permit the operation."""
 
     code = "access-refused"
     fix = "Check the credentials and the policy of the bucket."
@@ -159,10 +159,10 @@ class BadObjectsAddress(ObjectsError, ValueError):
 
 
 class NothingReferenced(ObjectsError):
-    """A collection of orphans got no references: it would delete every object."""
+    """`collect_orphans` got no references, so it would delete every object."""
 
     code = "nothing-referenced"
-    why = "An empty list of references is most often a mistake."
+    why = "An empty list of references is usually a mistake."
     fix = "Check the code that reads the references; pass allow_empty=True to delete all objects."
 
 

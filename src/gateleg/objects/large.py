@@ -1,9 +1,9 @@
-"""`Large`: a value that is stored in its item while it is short, and as an object when it is long.
+"""`Large`: a value that is stored in its item if it is short, and as an object if it is long.
 
-An item has at most 400 KB, and every read is billed by its size. Declare what may grow beyond that (a transcript, a prompt, a JSON result)
-as `Attr[Large]`. Short content stays in the item, so most items need one read. Long content becomes an object whose key is its digest: it
-is written before the item that refers to it, the same content is stored once, and it never changes, so a reader of an old version of an
-item still finds its content. `collect_orphans` finds the objects that no item refers to any more.
+An item can have at most 400 KB, and every read is billed by its size. Declare values that may become large (a transcript, a prompt, a JSON
+result) as `Attr[Large]`. Short content stays in the item, so most items need only one read. Long content becomes an object whose key is its
+digest: it is written before the item, equal content is stored once, and it never changes, so a reader of an old version of an item still
+finds its content. `collect_orphans` deletes objects that no item references any more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INLINE_BYTES = 8 * 1024
 
 
 class Large(Record):
-    """A reference to content: in the item itself (`inline`), or in the object with the key. Created by `keep`, read by `load`."""
+    """A reference to content, which is in the item (`inline`) or in the object with the `key`. `keep` creates it, `load` reads it."""
 
     size: Attr[int] = required(ge=0)
     #: the digest of the content in hexadecimal
@@ -32,7 +32,7 @@ class Large(Record):
 
     @classmethod
     def of(cls, content: bytes | str, *, prefix: str, inline: int = INLINE_BYTES) -> Large:
-        """Decide where content is stored; the key of an object is below `prefix`. Nothing is stored yet."""
+        """The reference for content, without storing it. Content of more than `inline` bytes belongs in an object below `prefix`."""
         data = content.encode() if isinstance(content, str) else content
         digest = hashlib.sha256(data).hexdigest()
         if len(data) <= inline:
@@ -40,7 +40,7 @@ class Large(Record):
         return cls(size=len(data), sha256=digest, key=f"{prefix.rstrip('/')}/{digest}")
 
     def verify(self, content: bytes) -> bytes:
-        """The content, verified against its size and digest."""
+        """Return the content, or raise `Damaged` if it does not match the size and digest."""
         if len(content) != self.size or hashlib.sha256(content).hexdigest() != self.sha256:
             raise Damaged(f"The content of {self.key or 'an item'} does not match its digest.")
         return content
@@ -58,7 +58,7 @@ def keep(objects: Objects, content: bytes | str, *, prefix: str, inline: int = I
 
 
 async def keep_async(objects: AsyncObjects, content: bytes | str, *, prefix: str, inline: int = INLINE_BYTES) -> Large:
-    """`keep`, awaited."""
+    """As `keep`, awaited."""
     large = Large.of(content, prefix=prefix, inline=inline)
     if large.key is not None:
         await objects.put(large.key, content.encode() if isinstance(content, str) else content, sha256=large.sha256)
@@ -66,14 +66,14 @@ async def keep_async(objects: AsyncObjects, content: bytes | str, *, prefix: str
 
 
 def load(objects: Objects, large: Large) -> bytes:
-    """The content. Raises `Damaged` if it does not match its digest, and `ObjectMissing` if its object is gone."""
+    """Read the content. Raises `Damaged` if it does not match its digest, and `ObjectMissing` if its object does not exist."""
     if large.key is None:
         return large.verify(large.inline or b"")
     return large.verify(objects.get(large.key))
 
 
 async def load_async(objects: AsyncObjects, large: Large) -> bytes:
-    """`load`, awaited."""
+    """As `load`, awaited."""
     if large.key is None:
         return large.verify(large.inline or b"")
     return large.verify(await objects.get(large.key))

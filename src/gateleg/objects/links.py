@@ -1,4 +1,4 @@
-"""Signed links: the holder of one may read or write one object until it expires. Pure: the time is an argument."""
+"""Signed links, which let their holder read or write one object until they expire. No I/O; the time is an argument."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEMBERS = {"expires", "signature", "type", "length", "max_bytes", "download"}
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a link allows: one method on one object, with requirements for the request and the response."""
+    """What a signed link permits: one method on one object, with requirements for the request and the response."""
 
     key: str
     method: Method = "GET"
@@ -60,7 +60,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class UploadForm:
-    """How to send one object to its store: a request to `url`, with these fields before the file if there are any."""
+    """How a client uploads one object: a request to `url` with `method`. If there are `fields`, send them before the file, as form data."""
 
     url: str
     method: Literal["PUT", "POST"]
@@ -89,7 +89,7 @@ def validity(now: float, expires: float, window: int = WINDOW_SECONDS) -> Validi
 
 
 def content_disposition(name: str) -> str:
-    """The `Content-Disposition` header for a download with a file name in any script."""
+    """The `Content-Disposition` header for a download with a file name, which may be non-ASCII. Raises `ValueError` for invalid names."""
     if not name or len(name) > 255 or any(not character.isprintable() or character in "/\\" for character in name):
         raise ValueError("A download name must have 1 to 255 printable characters and no slashes.")
     plain = name.encode("ascii", "replace").decode().replace('"', "_").replace("?", "_").replace("%", "_")
@@ -117,9 +117,9 @@ class LinkSigner:
         return f"{self.base.rstrip('/')}/{quote(grant.key, safe='/-_.~')}?{query}"
 
     def verify(self, method: str, key: str, query: str, now: float, *, content_type: str | None = None, length: int | None = None) -> Grant:
-        """The grant of a request, from its method, the decoded key, the raw query string, and the headers of a PUT.
+        """Verify a request and return its grant, given the method, the decoded key, the raw query string, and the headers of a PUT.
 
-        Raises `LinkRefused` or `LinkExpired`. HEAD is allowed wherever GET is.
+        Raises `LinkRefused` or `LinkExpired`. A GET link also permits HEAD.
         """
         members = _parsed(query)
         try:
@@ -132,13 +132,13 @@ class LinkSigner:
                 _number(members["max_bytes"]) if "max_bytes" in members else None,
             )
             ends = _number(members["expires"])
-            given = members["signature"]
+            signature = members["signature"]
         except (KeyError, ValueError, S3KeyRefused):
             raise LinkRefused("The link was not created by this store.") from None
         if method not in ("GET", "HEAD", "PUT"):
             raise LinkRefused("The link was not created for this request.")
         try:
-            Secret(self.secret).check(_PURPOSE, _text(grant), given, ends=ends, now=now)
+            Secret(self.secret).check(_PURPOSE, _text(grant), signature, ends=ends, now=now)
         except TokenExpired:
             raise LinkExpired("The link has expired.") from None
         except BadToken:
@@ -153,7 +153,7 @@ class LinkSigner:
 
 
 def _text(grant: Grant) -> str:
-    """The text that is signed. JSON keeps the members apart whatever they contain."""
+    """The signed text. JSON separates the members unambiguously."""
     max_bytes = [] if grant.max_bytes is None else [grant.max_bytes]
     return json.dumps([grant.method, grant.key, grant.content_type, grant.length, grant.download, *max_bytes])
 

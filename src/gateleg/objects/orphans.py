@@ -1,10 +1,10 @@
-"""Orphans: objects that nothing refers to, found and deleted page by page.
+"""Find and delete orphans, objects that nothing references, page by page.
 
 References are read first, then the objects. An object that is written before its reference is protected by its age, so `older_than` must be
-longer than any work between the two. An object that is put again under the same key, as an identical large value is, counts as new: each
-orphan is checked again right before it is deleted. A put between that check and the deletion is missed.
+longer than the time between the two writes. An object that is put again under the same key, like an identical large value, counts as new,
+because each orphan is checked again right before it is deleted. A put between that check and the deletion is missed.
 
-Keys are kept as 8-byte digests, so that a million of them take some tens of megabytes. If two keys share a digest, an orphan is kept; a
+Keys are kept as 8-byte digests, so a million of them take some tens of megabytes. If two keys share a digest, an orphan may be kept; a
 referenced object is never deleted.
 """
 
@@ -32,14 +32,17 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The keys that are in use, as of a point in time."""
+    """The keys that are in use at a point in time. Create it with `References.read`."""
 
     digests: frozenset[int]
     read_at: datetime
 
     @classmethod
     def read(cls, keys: Iterable[str], *, allow_empty: bool = False, now: Callable[[], datetime] = _now) -> References:
-        """Collect the keys that are in use, from any number of tables. The age of objects is measured from the start of this call."""
+        """Collect the keys that are in use. The age of objects is measured from the start of this call.
+
+        Raises `NothingReferenced` if there are no keys, unless `allow_empty`.
+        """
         moment = now()
         digests = frozenset(_digest(key) for key in keys)
         if not digests and not allow_empty:
@@ -47,7 +50,7 @@ class References:
         return cls(digests, moment)
 
     def orphans(self, page: ObjectPage, older_than: timedelta) -> tuple[Entry, ...]:
-        """The objects of a page that nothing refers to and that are older than `older_than`."""
+        """The objects of a page that nothing references and that are older than `older_than`."""
         horizon = self.read_at - older_than
         return tuple(entry for entry in page.objects if entry.modified < horizon and _digest(entry.key) not in self.digests)
 
@@ -82,7 +85,10 @@ def collect_orphans(
     cursor: str | None = None,
     page_size: int = 1000,
 ) -> Iterator[CollectedOrphans]:
-    """Find the orphans below `prefix`, page by page, and delete them unless it is a dry run."""
+    """Find the orphans below `prefix`, page by page, and delete them unless it is a dry run (the default).
+
+    `older_than` protects objects whose reference may not be written yet. Pass the last `cursor` to continue after an interruption.
+    """
     while True:
         page = objects.list(prefix, cursor=cursor, limit=page_size)
         orphans = references.orphans(page, older_than)
@@ -104,7 +110,7 @@ async def collect_orphans_async(
     cursor: str | None = None,
     page_size: int = 1000,
 ) -> AsyncIterator[CollectedOrphans]:
-    """`collect_orphans`, awaited."""
+    """As `collect_orphans`, awaited."""
     while True:
         page = await objects.list(prefix, cursor=cursor, limit=page_size)
         orphans = references.orphans(page, older_than)
@@ -117,7 +123,7 @@ async def collect_orphans_async(
 
 
 def _delete_if_unchanged(objects: Objects, entry: Entry) -> bool:
-    """Delete an object if it is still the one that was listed. Returns whether it was."""
+    """Delete an object if it has not changed since it was listed. Returns whether it was deleted."""
     try:
         same = objects.head(entry.key).modified == entry.modified
     except ObjectMissing:

@@ -17,7 +17,7 @@ FOLDER, FILE = 0o700, 0o600
 def make_private(folder: Path) -> None:
     """Create a folder that only its owner can enter, or remove the permissions of others from an existing one.
 
-    Folders that others may need are left as they are: shared ones (`/tmp`), the working folder, the folders above it, and home folders.
+    Folders that others may need are not changed: shared ones (`/tmp`), the working folder, the folders above it, and home folders.
     """
     if not folder.exists():
         folder.mkdir(FOLDER, parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def _restrict(path: str, mode: int) -> bool:
             return False
         os.chmod(path, mode)
     except (OSError, AttributeError):
-        # The file is gone, or the file system or the operating system has no such permissions.
+        # The file was deleted, or the file system or the operating system has no such permissions.
         return False
     return True
 

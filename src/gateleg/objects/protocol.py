@@ -18,7 +18,7 @@ class Readable(Protocol):
     """An open binary file, or anything with such a `read`."""
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; empty at the end."""
+        """Read at most `size` bytes; empty at the end."""
         ...
 
 
@@ -28,22 +28,22 @@ AsyncBody = Body | AsyncIterable[bytes]
 
 
 class Upload(Protocol):
-    """An object that is being written in chunks. It becomes visible when `finish` returns.
+    """An object that is written in chunks. It becomes visible when `finish` returns.
 
-    Leaving the context manager without `finish` aborts the upload. So does a failure of `write` or `finish`, such as a full disk or a lost
+    Leaving the context manager without `finish` aborts the upload. So does an error in `write` or `finish`, such as a full disk or a lost
     connection.
     """
 
     def write(self, chunk: bytes | memoryview) -> None:
-        """Append to the content."""
+        """Append a chunk to the content."""
         ...
 
     def finish(self) -> ObjectInfo:
-        """Create or replace the object. Durable when it returns."""
+        """Create or replace the object, which is durable when this returns."""
         ...
 
     def abort(self) -> None:
-        """Abort: remove what was written. Does nothing after `finish`."""
+        """Remove the written content. Does nothing after `finish`."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -52,9 +52,9 @@ class Upload(Protocol):
 
 
 class Download(Protocol):
-    """An object that is being read: iterate over its chunks and close it, or use it as a context manager.
+    """An object that is read in chunks: iterate over it and close it, or use it as a context manager.
 
-    It keeps reading the object that it opened, even if another one is written under the same key meanwhile. An object that is read whole is
+    It reads the object that it opened, even if another one is written under the same key meanwhile. An object that is read completely is
     verified against its digest.
     """
 
@@ -85,7 +85,7 @@ class Download(Protocol):
 
 
 class AsyncDownload(Protocol):
-    """An asynchronous `Download`."""
+    """As `Download`, for asyncio."""
 
     @property
     def info(self) -> ObjectInfo:
@@ -114,7 +114,7 @@ class AsyncDownload(Protocol):
 
 
 class Objects(Protocol):
-    """Objects by key. An invalid key (`gateleg.model.check_s3_key`) raises `S3KeyRefused`."""
+    """An object store: content by key. An invalid key raises `S3KeyRefused`, a missing object `ObjectMissing`."""
 
     def put(
         self,
@@ -126,10 +126,10 @@ class Objects(Protocol):
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """Store or replace an object, atomically. Durable when this returns.
+        """Store or replace an object atomically. It is durable when this returns.
 
-        Without `content_type`, the extension of the key determines it. With `sha256`, other content is refused with `DigestMismatch`. With
-        `if_absent`, an existing object is kept and `ObjectExists` is raised; of several concurrent writers, exactly one succeeds.
+        By default, the key's extension determines the content type. With `sha256`, other content raises `DigestMismatch`. With `if_absent`,
+        an existing object is kept and `ObjectExists` is raised; of several concurrent writers, exactly one succeeds.
         """
         ...
 
@@ -147,15 +147,15 @@ class Objects(Protocol):
         ...
 
     def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
-        """The content, or a range of it, in memory. Raises `NotModified` if the object has the etag `unless_etag`."""
+        """Read the content, or a range of it, into memory. Raises `NotModified` if the object has the etag `unless_etag`."""
         ...
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> Download:
-        """The content, or a range of it, in chunks."""
+        """Read the content, or a range of it, in chunks. Raises `NotModified` if the object has the etag `unless_etag`."""
         ...
 
     def head(self, key: str) -> ObjectInfo:
-        """The object without its content."""
+        """Read the description of an object: size, etag, type and metadata."""
         ...
 
     def exists(self, key: str) -> bool:
@@ -163,15 +163,15 @@ class Objects(Protocol):
         ...
 
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
-        """A page of the objects whose keys start with `prefix`.
+        """List a page of the objects whose keys start with `prefix`.
 
-        With a delimiter, keys that contain it after `prefix` are grouped into one common prefix. `limit`, at most 1,000, counts objects and
-        prefixes.
+        With a delimiter, keys that contain it after `prefix` are grouped by their common prefixes. `limit`, at most 1,000, counts objects
+        and prefixes. Pass the page's `cursor` to get the next page.
         """
         ...
 
     def walk(self, prefix: str = "") -> Iterator[Entry]:
-        """All objects whose keys start with `prefix`, read page by page."""
+        """Iterate over all objects whose keys start with `prefix`, read page by page."""
         ...
 
     def delete(self, key: str) -> None:
@@ -179,11 +179,11 @@ class Objects(Protocol):
         ...
 
     def delete_many(self, keys: Iterable[str]) -> None:
-        """Delete any number of objects. An invalid key raises an error before anything is deleted."""
+        """Delete any number of objects. An invalid key raises `S3KeyRefused` before anything is deleted."""
         ...
 
     def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
-        """Store a copy under another key, with the same content type and metadata unless others are given."""
+        """Store a copy under another key. By default, it has the same content type and metadata."""
         ...
 
     def presign(
@@ -198,9 +198,9 @@ class Objects(Protocol):
     ) -> str:
         """A URL that lets its holder read (GET) or write (PUT) one object for at least `expires` seconds.
 
-        Within a window of at most 15 minutes the same call returns the same URL, so that players and caches do not load an object twice;
-        the URL is valid for up to that much longer. A PUT may be bound to a `content_type` and to an exact `length` in bytes, which the
-        headers of the request must then repeat. `download` makes browsers save the response under that name.
+        Within a window of at most 15 minutes, the same call returns the same URL, so that players and caches do not load an object twice;
+        the URL is valid for up to that much longer. A PUT can require a `content_type` and an exact `length` in bytes, which the headers of
+        the request must then repeat. With `download`, browsers save the response under that name.
         """
         ...
 
@@ -213,7 +213,7 @@ class Objects(Protocol):
         ...
 
     def sweep(self, *, older_than: timedelta = ...) -> int:
-        """Remove unfinished uploads that were not written to for `older_than` (a day by default). Returns how many were removed."""
+        """Remove unfinished uploads that were not written to for `older_than` (by default a day). Returns their number."""
         ...
 
     def close(self) -> None:
@@ -222,7 +222,7 @@ class Objects(Protocol):
 
 
 class AsyncObjects(Protocol):
-    """`Objects`, awaited."""
+    """As `Objects`, awaited."""
 
     async def put(
         self,
@@ -234,10 +234,9 @@ class AsyncObjects(Protocol):
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """See `Objects.put`. Chunks may also come from an async iterator; if the task is cancelled before its end, nothing is
-        stored.
+        """See `Objects.put`. Chunks may also come from an async iterator; if the task is cancelled before its end, nothing is stored.
 
-        Any other content is written by a thread, which finishes even if the task is cancelled.
+        Other content is written by a thread, which finishes even if the task is cancelled.
         """
         ...
 

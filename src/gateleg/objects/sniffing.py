@@ -1,4 +1,4 @@
-"""Detects the media type of content by its bytes, never by its name. Pure, except for `sniff_file`."""
+"""Detect the media type of content by its bytes, never by its name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ARCHIVES", "HEAD", "TAIL", "TYPES", "sniff", "sniff_file"]
 
-#: How many bytes from the start and from the end are enough to detect the type.
+#: The number of bytes from the start and from the end that are needed to detect the type.
 HEAD = 4096
 TAIL = 65_536
 UNKNOWN = "application/octet-stream"
@@ -59,7 +59,7 @@ TYPES = frozenset(
 def sniff(head: bytes, tail: bytes = b"") -> str:
     """The media type of content that begins with `head` (at least `HEAD` bytes); `application/octet-stream` if unknown.
 
-    An office document is a ZIP archive that is recognised by the names of its entries. They are at its end: `tail` has up to `TAIL` bytes.
+    An office document is a ZIP archive that is recognised by the names of its entries, which are in its last bytes: `tail`, up to `TAIL`.
     """
     for place, magic, kind in _MAGIC:
         if head[place : place + len(magic)] == magic:

@@ -1,6 +1,6 @@
-"""`ThreadedObjects`: any `Objects` as `AsyncObjects`, each step in a thread.
+"""`ThreadedObjects`: any `Objects` as `AsyncObjects`, by running each step in a thread.
 
-File I/O and botocore both block. So the logic is written once, for threads, and only this module knows asyncio. A thread is occupied for
+File I/O and botocore both block. So the logic is written once, synchronously, and only this module uses asyncio. A thread is occupied for
 one chunk at a time, never while a slow client sends or receives.
 """
 
@@ -40,7 +40,7 @@ def _in_thread(verb: Callable[Concatenate[Objects, P], R]) -> Callable[Concatena
 
 
 class ThreadedObjects:
-    """The methods of an object store, awaited. It owns the store: closing it closes the store."""
+    """An async object store that runs another store in threads: `ThreadedObjects(open_objects("s3://bucket"))`. Closing it closes both."""
 
     def __init__(self, objects: Objects, *, threads: int = _THREADS) -> None:
         self.objects = objects
@@ -58,7 +58,7 @@ class ThreadedObjects:
     sweep = _in_thread(Objects.sweep)
 
     async def run(self, work: Callable[[], R], undo: Callable[[R], object] | None = None) -> R:
-        """Run a function in a thread. If the task is cancelled meanwhile, `undo` gets the result that nobody waits for."""
+        """Run a function in a thread. If the task is cancelled meanwhile, `undo` is called with the unused result."""
         future = self._executor.submit(work)
         try:
             return await asyncio.wrap_future(future)
@@ -77,7 +77,7 @@ class ThreadedObjects:
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """Store or replace an object, atomically. Durable when this returns. See `AsyncObjects.put`."""
+        """Store or replace an object atomically. See `AsyncObjects.put`."""
         described: dict[str, Any] = {"content_type": content_type, "metadata": metadata, "sha256": sha256, "if_absent": if_absent}
         if not isinstance(body, AsyncIterable):
             return await self.run(functools.partial(self.objects.put, key, body, **described))
@@ -93,12 +93,12 @@ class ThreadedObjects:
             raise
 
     async def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> ThreadedDownload:
-        """The content, or a range of it, in chunks. See `AsyncObjects.stream`."""
+        """Read the content, or a range of it, in chunks. See `AsyncObjects.stream`."""
         begin = functools.partial(self.objects.stream, key, range=range, unless_etag=unless_etag)
         return ThreadedDownload(self, await self.run(begin, lambda download: download.close()))
 
     async def walk(self, prefix: str = "") -> AsyncIterator[Entry]:
-        """All objects whose keys start with `prefix`, read page by page."""
+        """Iterate over all objects whose keys start with `prefix`, read page by page."""
         cursor: str | None = None
         while True:
             page = await self.list(prefix, cursor=cursor)
@@ -126,7 +126,7 @@ def _undo_result(undo: Callable[[Any], object], future: Future[Any]) -> None:
 
 
 class ThreadedDownload:
-    """An object that is being read in threads, chunk by chunk."""
+    """A download whose chunks are read in threads."""
 
     def __init__(self, owner: ThreadedObjects, download: Download) -> None:
         self._owner = owner

@@ -1,4 +1,4 @@
-"""Entries, pages and byte ranges."""
+"""Descriptions of objects, pages of listings, and byte ranges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Method = Literal["GET", "PUT"]
 _RANGE = re.compile(r"\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*", re.ASCII | re.IGNORECASE)
-#: No object is larger than this, so longer numbers in a header are read as it.
+#: The maximum number of digits in a header; longer numbers, which exceed the size of any object, are truncated.
 _DIGITS = 18
 
 
@@ -31,7 +31,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo(Entry):
-    """An object without its content."""
+    """The description of an object."""
 
     content_type: str = "application/octet-stream"
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class ObjectPage:
     """A page of a listing, ordered by the bytes of the keys."""
 
     objects: tuple[Entry, ...]
-    #: with a delimiter: the common prefixes of keys that are grouped
+    #: with a delimiter: the common prefixes of grouped keys
     prefixes: tuple[str, ...] = ()
     #: the cursor for the next `list`; None at the end
     cursor: str | None = None
@@ -83,7 +83,7 @@ class ByteRange:
         return f"bytes={'' if self.first is None else self.first}-{'' if self.last is None else self.last}"
 
     def within(self, size: int) -> tuple[int, int]:
-        """The offsets of the first byte and after the last one, in an object of this size."""
+        """The offsets of the first byte and after the last one, in an object of this size. Raises `RangeOutside`."""
         if self.first is None:
             start, stop = max(0, size - (self.last or 0)), size
         else:

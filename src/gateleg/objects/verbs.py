@@ -1,4 +1,4 @@
-"""What all object stores share: methods built on other methods, and the life cycle of an upload."""
+"""Base classes of object stores: methods that are built on other methods, and the life cycle of uploads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGE = 1000
 
 
 class Verbs(ABC):
-    """The methods that are the same in every store."""
+    """Base class of object stores, with the methods that are the same in all of them."""
 
     @abstractmethod
     def upload(
@@ -39,19 +39,19 @@ class Verbs(ABC):
         size: int | None = None,
         if_absent: bool = False,
     ) -> Upload:
-        """Start to write an object."""
+        """Start writing an object."""
 
     @abstractmethod
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> Download:
-        """The content in chunks."""
+        """Read the content in chunks."""
 
     @abstractmethod
     def head(self, key: str) -> ObjectInfo:
-        """The object without its content."""
+        """Read the description of an object."""
 
     @abstractmethod
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = PAGE) -> ObjectPage:
-        """A page of a listing."""
+        """List a page of objects."""
 
     @abstractmethod
     def close(self) -> None:
@@ -67,7 +67,7 @@ class Verbs(ABC):
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """Store or replace an object, atomically. Durable when this returns. See `Objects.put`."""
+        """Store or replace an object atomically. See `Objects.put`."""
         size = size_of(body)
         with self.upload(key, content_type=content_type, metadata=metadata, sha256=sha256, size=size, if_absent=if_absent) as upload:
             for chunk in chunks_of(body):
@@ -75,7 +75,7 @@ class Verbs(ABC):
             return upload.finish()
 
     def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
-        """The content, or a range of it, in memory. See `Objects.get`."""
+        """Read the content, or a range of it, into memory. See `Objects.get`."""
         with self.stream(key, range=range, unless_etag=unless_etag) as download:
             return b"".join(download)
 
@@ -88,7 +88,7 @@ class Verbs(ABC):
         return True
 
     def walk(self, prefix: str = "") -> Iterator[Entry]:
-        """All objects whose keys start with `prefix`, read page by page."""
+        """Iterate over all objects whose keys start with `prefix`, read page by page."""
         cursor: str | None = None
         while True:
             page = self.list(prefix, cursor=cursor)
@@ -105,9 +105,9 @@ class Verbs(ABC):
 
 
 class AbstractUpload(ABC):
-    """The base of uploads: computes size and digest, and ends exactly once. Any thread may abort it.
+    """Base class of uploads: computes size and digest, and ends exactly once. Any thread may abort it.
 
-    A failed write aborts the upload: nobody can tell how much has been written, so it cannot continue.
+    A failed write aborts the upload: it cannot continue, because the amount of written content is unknown.
     """
 
     def __init__(
@@ -126,42 +126,42 @@ class AbstractUpload(ABC):
         self._open = True
 
     def write(self, chunk: bytes | memoryview) -> None:
-        """Append to the content."""
+        """Append a chunk to the content."""
         with self._lock:
             self._require_open()
             if isinstance(chunk, memoryview):
-                chunk = chunk.cast("B")  # whose length is that of its bytes
-            with self._to_the_end():
+                chunk = chunk.cast("B")  # so that its length is the number of bytes
+            with self._abort_on_error():
                 self._write(chunk)
             self._digest.update(chunk)
             self.size += len(chunk)
 
     def finish(self) -> ObjectInfo:
-        """Create or replace the object. Durable when it returns."""
+        """Create or replace the object, which is durable when this returns."""
         with self._lock:
             self._require_open()
             digest = self._digest.hexdigest()
             if self.expected is not None and not hmac.compare_digest(digest, self.expected):
                 raise DigestMismatch(f"The content of {self.key!r} does not match the announced SHA-256 digest.")
-            with self._to_the_end():
+            with self._abort_on_error():
                 info = self._finish(digest)
             self._open = False
             return info
 
     def abort(self) -> None:
-        """Abort: remove what was written. Does nothing after `finish`."""
+        """Remove the written content. Does nothing after `finish`."""
         with self._lock:
             if self._open:
                 self._open = False
                 self._abort()
 
     @contextmanager
-    def _to_the_end(self) -> Iterator[None]:
+    def _abort_on_error(self) -> Iterator[None]:
         try:
             yield
         except BaseException:
             self._open = False
-            # The caller needs the error that led here; `sweep` removes what is left.
+            # The caller needs the original error; `sweep` removes what remains.
             with suppress(OSError):
                 self._abort()
             raise
@@ -187,7 +187,7 @@ class AbstractUpload(ABC):
 
 
 def validate_limit(limit: int) -> int:
-    """Validate the limit of a page."""
+    """Return the limit of a page; raise `ValueError` if it is invalid."""
     if not 1 <= limit <= PAGE:
         raise ValueError(f"limit must be 1 to {PAGE:,}.")
     return limit

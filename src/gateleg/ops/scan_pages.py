@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model import Table
 from gateleg.model.tables import is_marker
 from gateleg.store import TableMissing
-from gateleg.store.cursors import Position, question_of
+from gateleg.store.cursors import Position, request_digest
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import describe
 from gateleg.store.rates import Rate
@@ -90,7 +90,7 @@ def position_of(store: Store, table: Table, cursor: str) -> Item | None:
 
 
 def _question(setup: Setup, table: Table) -> bytes:
-    return question_of(["scan", setup.name_of(table)])
+    return request_digest(["scan", setup.name_of(table)])
 
 
 def _seal(setup: Setup, table: Table, item: Item, question: bytes) -> str:

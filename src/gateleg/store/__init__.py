@@ -1,30 +1,30 @@
 """Read and write entities: a sync and an async store, operations as values, transports and errors.
 
-    store = Store.connect("embedded:./data")            or AsyncStore.connect(...), whose verbs are awaited
+    store = Store.connect("embedded:./data")            or AsyncStore.connect(...), whose methods are awaited
     store.ensure_tables(jobs)
 
-    job = store.create(Job(job_type="report"))          returns the instance as stored: use it for the next write
+    job = store.create(Job(job_type="report"))          returns the stored instance: use it for the next write
     job = store.get(Job, job_id=job.job_id)             raises NotFound; `find` returns None
     job = store.patch(job, Job.status.to(PROCESSING), Job.worker_id.set("w1"))
     for job in store.query(Job.ready, queue="default"): ...
     page = store.page(Job.ready, queue="default", limit=20, cursor=None)
 
-Verbs
+Methods
     one item        get find create put patch upsert delete save retrying, `with edit(instance) as draft`
     many items      query page count collect delete_all
-    together        batch_get batch_write transact transact_get, `with transaction() as tx`, `with batch() as batch`, loader
-    inside          scope(partition): a store that cannot leave it (ask, ref); within(seconds); using(transport); lock(name)
+    several at once batch_get batch_write transact transact_get, `with transaction() as tx`, `with batch() as batch`, loader
+    variants        scope(partition): a store that is restricted to a partition (ask, ref); within(seconds); using(transport); lock(name)
     whole tables    scan export create_tables ensure_tables delete_tables table_states: for tools, not for user requests
 
-Every verb is also a function that builds the operation as a value (`gateleg.store.operations`). The writes are exported here:
-`patch(job, Job.priority.set(9)).params()` is a dry run, `store.run(operation)` executes it, `store.transact([create(a), patch(b, ...)])`
-executes several atomically. Writes never modify the instance they are given.
+Every method is also a function that builds the operation as a value (`gateleg.store.operations`). The functions for writes are exported
+here: `patch(job, Job.priority.set(9)).params()` is a dry run, `store.run(operation)` executes it, and
+`store.transact([create(a), patch(b, ...)])` executes several atomically. Writes never modify the instance that is passed to them.
 
 Modules
     errors          one class for each kind of failure; those that programs catch are exported here
-    operations      all verbs as functions, and the types `Operation` and `Stream`
-    locks           locks that several processes share, and their table
-    unreadable      stored items that their entity cannot read
+    operations      all methods as functions, and the types `Operation` and `Stream`
+    locks           locks that processes share, and their table
+    unreadable      stored items that cannot be decoded
     flow            multi-step operations as generators of requests: `Flow`, `Request`, `Pause`
     transports      how requests reach a service: `Transport`, `ServiceError`
 
@@ -109,5 +109,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What the room exports, without the modules that it is made of."""
+    """List the public names only, without submodules."""
     return __all__

@@ -1,6 +1,6 @@
 """Store addresses, as used in configuration: `embedded:./data`, `dynamodb:eu-west-1`, `http://host:8001`.
 
-`embedded:./data?durability=relaxed` does not wait for the disk at each commit: a power cut may then cost the last moments.
+`embedded:./data?durability=relaxed` does not wait for the disk at each commit, so a power cut may lose the most recent writes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MEMORY", "database_file", "parse_address"]
 
-#: Requests of one batch or scan that may be under way at once over a network. The engine in this process gains nothing from it.
-_SIDE_BY_SIDE = 8
-#: The place of an embedded store that has no file.
+#: The number of concurrent requests of one batch or scan over a network. An embedded engine gains nothing from concurrency.
+_NETWORK_CONCURRENCY = 8
+#: The path of an embedded store in memory.
 MEMORY = ":memory:"
 #: The database's name in a data folder.
 DATABASE_NAME = "gateleg.db"
@@ -27,18 +27,18 @@ DATABASE_NAME = "gateleg.db"
 
 @dataclass(frozen=True)
 class StoreAddress:
-    """Where a store is: an engine by its path, Amazon DynamoDB by its region, or an endpoint by its URL."""
+    """A parsed store address. `place` is the path of an embedded engine, the region of Amazon DynamoDB, or the URL of an endpoint."""
 
     kind: Literal["embedded", "dynamodb", "endpoint"]
     place: str
-    #: of an engine: when its commits are durable
+    #: for an embedded engine: whether commits wait for the disk
     durability: Literal["full", "relaxed"] = "full"
 
 
 def parse_address(text: str) -> StoreAddress:
-    """Read an address. `dynamodb:` without a region takes that of the AWS configuration."""
+    """Parse an address; raise `BadAddress` if it is invalid. `dynamodb:` without a region uses the region of the AWS configuration."""
     if not isinstance(text, str):
-        raise BadAddress(f"{text!r} is not the address of a store.", fix=f"Write Store.embedded({str(text)!r}) for a folder or a file.")
+        raise BadAddress(f"{text!r} is not a store address.", fix=f"Write Store.embedded({str(text)!r}) for a folder or a file.")
     kind, colon, place = text.partition(":")
     if colon and kind == "embedded" and place:
         return _embedded(*place.partition("?")[::2])
@@ -46,7 +46,7 @@ def parse_address(text: str) -> StoreAddress:
         return StoreAddress("dynamodb", place)
     if kind in ("http", "https") and place.startswith("//") and len(place) > 2:
         return StoreAddress("endpoint", text)
-    raise BadAddress(f"{text!r} is not the address of a store.")
+    raise BadAddress(f"{text!r} is not a store address.")
 
 
 def _embedded(place: str, options: str) -> StoreAddress:
@@ -54,13 +54,13 @@ def _embedded(place: str, options: str) -> StoreAddress:
     if place and (not options or (name == "durability" and value in ("full", "relaxed"))):
         return StoreAddress("embedded", place, "relaxed" if value == "relaxed" else "full")
     raise BadAddress(
-        f"embedded:{place}?{options} is not the address of a store.",
+        f"'embedded:{place}?{options}' is not a store address.",
         fix="After the question mark, write durability=full or durability=relaxed.",
     )
 
 
 def database_file(path: str) -> str:
-    """The SQLite file that a path means: `:memory:`, a file that is there or is named `*.db`, or else `gateleg.db` in that folder."""
+    """The SQLite file for a path in an address: the path itself if it is `:memory:`, a file or `*.db`; else `gateleg.db` in that folder."""
     if path == MEMORY:
         return path
     place = Path(path)
@@ -70,12 +70,12 @@ def database_file(path: str) -> str:
 
 
 def concurrency_of(text: str) -> int:
-    """How many requests are worth sending side by side to an address."""
-    return 1 if parse_address(text).kind == "embedded" else _SIDE_BY_SIDE
+    """The default number of concurrent requests of one operation to a store at this address."""
+    return 1 if parse_address(text).kind == "embedded" else _NETWORK_CONCURRENCY
 
 
 def open_transport(text: str) -> Transport:
-    """The transport to an address."""
+    """Open the transport to the store at an address."""
     address = parse_address(text)
     if address.kind == "embedded":
         from gateleg.store.transports.embedded import open_embedded
@@ -87,7 +87,7 @@ def open_transport(text: str) -> Transport:
 
 
 def open_async_transport(text: str) -> AsyncTransport:
-    """The transport to an address, awaited."""
+    """Open the async transport to the store at an address."""
     address = parse_address(text)
     if address.kind == "embedded":
         from gateleg.store.transports.embedded import open_async_embedded

@@ -1,4 +1,4 @@
-"""`AsyncStore`: the verbs, awaited."""
+"""`AsyncStore`: the store for asyncio."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class AsyncStore(AsyncViews):
-    """Entities in a DynamoDB, through a transport that is awaited. The same verbs as `Store`, with the same arguments and results."""
+    """Reads and writes entities in DynamoDB, for asyncio. It has the methods of `Store`, with the same arguments and results, awaited.
+
+    Open it with `AsyncStore.connect` or `AsyncStore.embedded`, and close it with `close` or `async with`. Options are those of `Store`.
+    """
 
     def __init__(
         self,
@@ -62,12 +65,15 @@ class AsyncStore(AsyncViews):
 
     @classmethod
     def embedded(cls, path: str | PathLike[str] = ":memory:", prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
-        """A store on an engine in this process: in memory, or kept in a folder or file."""
+        """A store on an embedded engine in this process: in memory, or in a folder or file. `prefix` precedes all table names."""
         return cls.connect(f"embedded:{path}", prefix, **options)
 
     @classmethod
     def connect(cls, address: str, prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
-        """A store by its address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8001`."""
+        """The store at an address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8001`. `prefix` precedes all table names.
+
+        Raises `BadAddress` for an invalid address, and `CannotOpen` for a file that cannot be opened.
+        """
         from gateleg.store.addresses import concurrency_of, open_async_transport
 
         options.setdefault("concurrency", concurrency_of(address))
@@ -100,7 +106,7 @@ class AsyncStore(AsyncViews):
     table_states = awaits(tables.table_states)
 
     async def run(self, operation: Operation[R]) -> R:
-        """Carry out an operation."""
+        """Execute an operation and return its result."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
         if self.setup.moves is not None:
@@ -109,7 +115,7 @@ class AsyncStore(AsyncViews):
         return result
 
     async def carry_out(self, operation: Operation[Any]) -> Any:
-        """Carry out an operation that the scope allows. A single request goes to the transport without a flow around it."""
+        """Execute an operation that was checked against the scope. A single request is sent without creating a flow."""
         setup = self.setup
         first: Any = operation.start(setup)
         if type(first) is not Request:
@@ -128,7 +134,7 @@ class AsyncStore(AsyncViews):
         return await self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
     def stream(self, operation: Stream[R]) -> AsyncIterator[R]:
-        """Iterate over the results of an operation."""
+        """Iterate over the results of a stream, such as a query or scan."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
         if self.setup.moves is not None:
@@ -136,11 +142,11 @@ class AsyncStore(AsyncViews):
         return self.iterate(operation.flow(self.setup))
 
     def loader(self, entity: type[E], /, *, consistent: bool = False) -> AsyncLoader[E]:
-        """A cache of one entity's items that reads them in batches. Make one for each request of a user."""
+        """A loader that reads items of one entity in batches and caches them. Create one for each request of a user."""
         return AsyncLoader(entity, self.setup, self.run, consistent)
 
     def using(self, transport: AsyncTransport) -> AsyncStore:
-        """This store through another transport: another region, other credentials."""
+        """A store with the same options but another transport, such as one for another region or other credentials."""
         return self._copy(transport, self.setup)
 
     def _with(self, setup: Setup) -> Self:
@@ -152,11 +158,11 @@ class AsyncStore(AsyncViews):
         return other
 
     async def drive(self, flow: Flow[R]) -> R:
-        """Take the steps of a flow to its result."""
+        """Perform the steps of a flow and return its result."""
         return await self._drive(flow, None if self.setup.timeout is None else Deadline(self.setup))
 
     async def _drive(self, flow: Flow[R], deadline: Deadline | None, step: Step | None = None) -> R:
-        """Take the steps of a flow; `step` is the one before the first."""
+        """Perform the steps of a flow; `step` is the last step that was already performed."""
         try:
             step = next(flow)
             while True:
@@ -169,7 +175,7 @@ class AsyncStore(AsyncViews):
             raise translated(error, request_of(step)) from error
 
     async def iterate(self, flow: Flow[Any]) -> AsyncIterator[Any]:
-        """Take the steps of a flow and hand out what it finds."""
+        """Perform the steps of a flow and yield its results."""
         deadline = None if self.setup.timeout is None else Deadline(self.setup)
         step: Step | None = None
         try:
@@ -188,7 +194,7 @@ class AsyncStore(AsyncViews):
             raise translated(error, request_of(step)) from error
 
     async def _perform(self, step: Step, deadline: Deadline | None) -> Any:
-        """Do what a step says. What the service refuses comes back as the exception, for the flow to deal with."""
+        """Perform a step and return its reply. Errors of the service are returned, not raised, so that the flow can handle them."""
         if type(step) is Request:
             return await self._attempt(step, deadline)
         if isinstance(step, Together):
@@ -211,13 +217,13 @@ class AsyncStore(AsyncViews):
             return error
 
     async def _send(self, request: Request, deadline: Deadline | None) -> Reply:
-        """Send a request that hooks watch, or that must be answered in time."""
+        """Send a request that hooks observe or that has a deadline."""
         left = None if deadline is None else deadline.left()
         with Watch(request, self.setup) as watch:
             return watch.answered(await self.transport.call(request.operation, watch.payload, timeout=left))
 
     async def close(self) -> None:
-        """Close the transport, for all stores that share it."""
+        """Close the transport, which also closes all stores that share it, such as scopes."""
         await self.transport.close()
 
     async def __aenter__(self) -> Self:

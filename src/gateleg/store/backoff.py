@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Reply, Request
     from gateleg.store.setup import Setup
 
-__all__ = ["settled"]
+__all__ = ["retry_conflicts"]
 
-#: Codes after which the same request may succeed, and which transports do not retry by themselves.
+#: Error codes after which the same request may succeed, and which transports do not retry.
 CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException"})
-#: Reasons of a cancelled transaction that say nothing about the data.
-PASSING = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+#: Reasons of a canceled transaction that do not depend on the data.
+TRANSIENT = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
-def settled(request: Request, setup: Setup, error: ServiceError | None = None) -> Flow[Reply]:
-    """The answer to a request, asked again while other transactions are in its way. `error` is what it met already."""
+def retry_conflicts(request: Request, setup: Setup, error: ServiceError | None = None) -> Flow[Reply]:
+    """Send a request, and retry it while it conflicts with other transactions. `error` is that of a first attempt, if it was made."""
     delays: Iterator[float] | None = None
     while True:
         if error is None:
@@ -31,7 +31,7 @@ def settled(request: Request, setup: Setup, error: ServiceError | None = None) -
                 return reply
             except ServiceError as refusal:
                 error = refusal
-        if not passing(error):
+        if not is_transient(error):
             raise error
         delays = delays if delays is not None else setup.delays()
         delay = next(delays, None)
@@ -42,9 +42,9 @@ def settled(request: Request, setup: Setup, error: ServiceError | None = None) -
         error = None
 
 
-def passing(error: ServiceError) -> bool:
-    """Whether the same request may well succeed a moment later."""
+def is_transient(error: ServiceError) -> bool:
+    """Whether the same request may succeed a moment later."""
     if error.code == "TransactionCanceledException":
         codes = {reason.get("Code") for reason in error.extra.get("CancellationReasons", ())} - {"None", None}
-        return bool(codes) and codes <= PASSING
+        return bool(codes) and codes <= TRANSIENT
     return error.code in CONFLICTS

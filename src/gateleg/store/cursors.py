@@ -1,4 +1,4 @@
-"""Cursors: the end of a page as signed text, valid only for the query it was made for."""
+"""Cursors: a position in the results of a query as signed text, valid for that query only."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from gateleg.store.errors import CursorRejected
 if TYPE_CHECKING:
     from gateleg.model import Item
 
-__all__ = ["Position", "question_of"]
+__all__ = ["Position", "request_digest"]
 
 _PURPOSE = "cursor"
 
 
 @dataclass(frozen=True)
 class Position:
-    """A place between two items: where each shard goes on, and in which direction."""
+    """A position between two items: where to continue in each shard, and in which direction."""
 
-    #: the ExclusiveStartKey of each shard; None is its beginning
+    #: the ExclusiveStartKey of each shard; None for its beginning
     starts: tuple[Item | None, ...]
     backward: bool = False
-    #: where items may lie under older keys: the key of the item before the place, and whether that one did
+    #: for entities with legacy keys: the key of the item before the position, and whether it is a legacy key
     last: Item | None = None
     last_is_legacy: bool = False
 
     @property
     def at_start(self) -> bool:
-        """Whether it is the beginning of everything."""
+        """Whether it is the beginning of the results."""
         return self.last is None and all(start is None for start in self.starts)
 
 
 @dataclass(frozen=True)
 class Signer:
-    """Makes and opens cursors. Without a key of your own, cursors are good for the life of the process only."""
+    """Signs and verifies cursors. With the default random key, cursors are valid in this process only."""
 
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
-    def seal(self, position: Position, question: bytes) -> str:
-        """The cursor of a position in the answer to a question."""
+    def seal(self, position: Position, digest: bytes) -> str:
+        """The cursor of a position; `digest` is that of the query, from `request_digest`."""
         return Secret(self.key).seal(
-            _PURPOSE, orjson.dumps([position.backward, position.starts, position.last, position.last_is_legacy]), question
+            _PURPOSE, orjson.dumps([position.backward, position.starts, position.last, position.last_is_legacy]), digest
         )
 
-    def open(self, cursor: str, question: bytes) -> Position:
-        """The position of a cursor; anything but a cursor of this question is refused."""
+    def open(self, cursor: str, digest: bytes) -> Position:
+        """The position of a cursor. Raises `CursorRejected` if this store did not make it for this query."""
         try:
-            body = Secret(self.key).open(_PURPOSE, cursor, question)
+            body = Secret(self.key).open(_PURPOSE, cursor, digest)
         except BadToken:
             raise CursorRejected("The cursor was not made by this store for this pattern and these arguments.") from None
-        # A cursor from before there was a `last` has two members.
+        # Cursors of older versions have two members, without `last`.
         backward, starts, *rest = orjson.loads(body)
         return Position(tuple(starts), backward, *rest)
 
 
-def question_of(requests: Any) -> bytes:
-    """A digest of what is asked: the requests themselves, that is pattern, arguments, range, filter and order."""
+def request_digest(requests: Any) -> bytes:
+    """A digest of a query: of its requests, which contain the pattern, arguments, range, filter and order."""
     return hashlib.sha256(orjson.dumps(requests, option=orjson.OPT_SORT_KEYS)).digest()

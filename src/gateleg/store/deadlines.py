@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """The end of an operation's time."""
+    """The time by which an operation must end."""
 
     __slots__ = ("_end", "_setup")
 
@@ -20,14 +20,14 @@ class Deadline:
         self._end = setup.ticks() + (setup.timeout or 0.0)
 
     def left(self) -> float:
-        """The seconds that are left; an error when there are none."""
+        """The remaining seconds; raise `TimedOut` if none remain."""
         left = self._end - self._setup.ticks()
         if left <= 0:
             raise TimedOut(f"The operation took longer than {self._setup.timeout} seconds.")
         return left
 
     def pause(self, seconds: float) -> float:
-        """A pause that ends before the deadline; one that would not is refused at once."""
+        """Return the length of a pause; raise `TimedOut` at once if the pause would not end before the deadline."""
         if seconds >= self.left():
             raise TimedOut(f"The operation would take longer than {self._setup.timeout} seconds.")
         return seconds

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from gateleg.model.planning import Guard
     from gateleg.store.flow import Request
 
-__all__ = ["Expectation", "explained"]
+__all__ = ["Expectation", "explain_refusal"]
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a write took for granted."""
+    """What a write expected of the stored item, to explain why it was refused."""
 
     ref: Ref[Any]
     verb: str
@@ -58,12 +58,12 @@ class Expectation:
     moves: tuple[Transition, ...] = ()
     #: the bounds that the update must keep
     guards: tuple[Guard, ...] = ()
-    #: whether the caller gave a condition of their own
+    #: whether the caller passed a condition
     conditional: bool = False
 
 
-def explained(expected: Expectation, item: Item | None, request: Request | None = None) -> StoreError:
-    """Why a write was refused, from what it expected and the item that was there."""
+def explain_refusal(expected: Expectation, item: Item | None, request: Request | None = None) -> StoreError:
+    """The error of a refused write, from what it expected and the stored item."""
     name = str(expected.ref)
     broken = [guard for guard in expected.guards if not guard.holds(item or {})]
     if item is None and broken and not expected.present:
@@ -75,36 +75,37 @@ def explained(expected: Expectation, item: Item | None, request: Request | None 
         return certain
     current = _current(expected.ref, item)
     if not expected.conditional:
-        # The only conditions left are those that keep what is derived right.
-        what = f"{name} no longer has the values that its index keys, markers or counters were worked out from."
+        # The remaining conditions protect derived data.
+        what = f"{name} no longer has the values that its index keys, markers or counters were computed from."
         return LostRace(what, current=current, request=request)
     return ConditionFailed(f"{name} does not satisfy the condition of the {expected.verb}.", current=current, request=request)
 
 
-def explained_together(
+def explain_refusals(
     expected: Mapping[int, Expectation], item: Item | None, request: Request | None = None, *, certain_only: bool = False
 ) -> dict[int, StoreError]:
-    """Why operations on one item were refused together, by their numbers: whose fault is certain, else those that had a condition.
+    """The errors of operations on one item that were refused together, by number.
 
-    `certain_only` leaves out the latter, where something else is known to be a reason.
+    Blames the operations that certainly failed, or if there are none, those with a condition. With `certain_only`, blames only the former:
+    another reason for the refusal is then already known.
     """
     if item is None:
-        return {number: explained(one, None, request) for number, one in expected.items()}
+        return {number: explain_refusal(one, None, request) for number, one in expected.items()}
     certain = {number: _certain(one, item, request) for number, one in expected.items()}
     if certain_only or any(certain.values()):
         return {number: cause for number, cause in certain.items() if cause is not None}
     asking = {number: one for number, one in expected.items() if one.conditional} or expected
-    return {number: explained(one, item, request) for number, one in asking.items()}
+    return {number: explain_refusal(one, item, request) for number, one in asking.items()}
 
 
 def _certain(expected: Expectation, item: Item, request: Request | None) -> StoreError | None:
-    """What the item that was there proves: it should not have been, has another version, or is in another state."""
+    """The error that the stored item proves: it should not exist, has another version, is in another state, or a bound would be broken."""
     name, current = str(expected.ref), _current(expected.ref, item)
     if expected.absent:
         fix = None
         if expected.verb == "put":
-            fix = "This instance was never read: get the item and put or patch that, or pass check_version=False to write over it."
-        return AlreadyExists(f"{name} is there already.", fix=fix, current=current, request=request)
+            fix = "This instance was never read: get the item and put or patch that, or pass check_version=False to overwrite it."
+        return AlreadyExists(f"{name} already exists.", fix=fix, current=current, request=request)
     spec = spec_of(expected.ref.entity)
     stale = []
     if expected.version is not None and spec.version is not None:
@@ -114,14 +115,14 @@ def _certain(expected: Expectation, item: Item, request: Request | None) -> Stor
     stuck = [move for move in expected.moves if item.get(str(move.path[0]), {}).get("S") not in move.target.predecessors]
     failed = (*stale, *(move.attribute for move in stuck))
     if stale:
-        what = f"{name} was to be written from version {expected.version}, and has another."
+        what = f"The write expected version {expected.version} of {name}, but the stored version is {stored or 'missing'}."
         return LostRace(what, current=current, failed=failed, request=request)
     if stuck:
         move = stuck[0]
         state = item.get(str(move.path[0]), {}).get("S")
         what = f"{name} cannot go from {state} to {move.target}."
         allowed = ", ".join(sorted(move.target.predecessors))
-        return IllegalTransition(what, why=f"Only {allowed} may.", current=current, failed=failed, request=request)
+        return IllegalTransition(what, why=f"Only {allowed} can move to {move.target}.", current=current, failed=failed, request=request)
     broken = [guard for guard in expected.guards if not guard.holds(item)]
     if broken:
         return beyond(broken[0], expected.ref, item, "update", request)
@@ -129,11 +130,11 @@ def _certain(expected: Expectation, item: Item, request: Request | None) -> Stor
 
 
 def beyond(guard: Guard, ref: Ref[Any], item: Item | None, verb: str, request: Request | None) -> ConstraintFailed:
-    """The error of a write that would take an attribute of an item beyond its bound."""
+    """The error of a write that would break a bound of an item's attribute."""
     current = None if item is None else _current(ref, item)
     found = getattr(current, guard.attribute, None)
     now = "" if found is None else f" It is {found!r} now."
-    what = f"The {verb} would break a bound of {ref}: {guard.attribute} is {guard.text} ({guard.rule}={guard.bound}).{now}"
+    what = f"The {verb} would break a bound of {ref}: {guard.attribute} must be {guard.text} ({guard.rule}={guard.bound}).{now}"
     return ConstraintFailed(what, attribute=guard.attribute, bound=f"{guard.rule}={guard.bound}", current=current, request=request)
 
 
@@ -142,11 +143,11 @@ def _nothing_there(expected: Expectation, name: str, request: Request | None) ->
         return LostRace(f"{name} was deleted after it was read.", request=request)
     if expected.present or not expected.conditional:
         return NotFound(f"There is no {name} to {expected.verb}.", request=request)
-    return ConditionFailed(f"There is no {name}, and the condition of the {expected.verb} fails.", request=request)
+    return ConditionFailed(f"{name} does not exist, so the condition of the {expected.verb} fails.", request=request)
 
 
 def _current(ref: Ref[Any], item: Item) -> Any:
-    """The item that is there as an entity; None when it is none that can be read."""
+    """The stored item as an instance; None if it cannot be decoded."""
     try:
         return spec_of(ref.entity).decode(item)
     except DecodeError:
@@ -174,7 +175,7 @@ _BUSY = frozenset({"ResourceInUseException", "TableInUseException", "TableAlread
 
 
 def _named(request: Request | None) -> str:
-    """A request as it is called in messages: its operation, and its tables."""
+    """The name of a request in messages: its operation and tables."""
     if request is None:
         return "The request"
     tables = sorted(_tables_of(request.payload))
@@ -182,7 +183,7 @@ def _named(request: Request | None) -> str:
 
 
 def _tables_of(payload: Mapping[str, Any]) -> set[str]:
-    """The tables of a request: of one item, of a transaction or of a batch."""
+    """The tables of a request for an item, a transaction or a batch."""
     if isinstance(table := payload.get("TableName"), str):
         return {table}
     written = {one["TableName"] for entry in payload.get("TransactItems", ()) for one in entry.values()}
@@ -190,18 +191,18 @@ def _tables_of(payload: Mapping[str, Any]) -> set[str]:
 
 
 def refused(what: str, message: str, request: Request | None) -> StoreError:
-    """The store's error for a request that the service found invalid, from what it says about it."""
+    """The store's error for a request that the service rejected as invalid, chosen by the service's message."""
     if _LARGE_ITEM.search(message):
         return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
     if _LONG_KEY.search(message):
         return KeyTooLong(what, request=request)
     if _NO_INDEX.search(message):
-        return TableMissing(what, fix="The deployed table lacks this index: `gateleg tables apply` creates it.", request=request)
+        return TableMissing(what, fix="Create the index with `gateleg tables apply`.", request=request)
     return Refused(what, request=request)
 
 
 def translated(error: ServiceError | Unreachable, request: Request | None) -> StoreError:
-    """The store's error for an answer that no flow has dealt with."""
+    """The store's error for an error of the service that no flow handled."""
     if isinstance(error, Unreachable):
         return NoAnswer(error.message, request=request)
     what = f"{_named(request)}: {(error.message or error.code).rstrip('.')}."

@@ -1,7 +1,7 @@
 """Errors of the store: one class for each kind of failure.
 
-Every error has a stable `code`, `what` happened, `why`, and a `fix`: what to do about it. `request` is the request with all values
-removed. Errors that come from an answer have the transport's error as `__cause__`.
+Each error has a stable `code`, a `message`, usually a `why` and a `fix`. `request` is the request without values. Errors of the service
+have the transport's error as `__cause__`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StoreError(GatelegError):
-    """Something that the store or its service could not do."""
+    """The base class of all errors of `gateleg.store`."""
 
     code = "store"
 
@@ -43,7 +43,7 @@ class ConditionFailed(StoreError):
 
     code = "condition-failed"
     status = 409
-    fix = "Look at `current` and decide on it."
+    fix = "Check `current`, the stored item, and decide what to do."
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class ConditionFailed(StoreError):
         request: Request | None = None,
     ) -> None:
         super().__init__(what, why=why, fix=fix, request=request)
-        #: the item that is there now, as an entity
+        #: the stored item as an instance; None if it does not exist or cannot be decoded
         self.current = current
-        #: the attributes that did not have the expected value, as far as that is known
+        #: the attributes that did not have the expected value, as far as known
         self.failed = frozenset(failed)
 
 
@@ -66,7 +66,7 @@ class AlreadyExists(ConditionFailed):
     """`create` found an item with the same key."""
 
     code = "already-exists"
-    fix = "Choose another key, or use put or upsert to write over it."
+    fix = "Choose another key, or overwrite the item with put or upsert."
 
 
 class LostRace(ConditionFailed):
@@ -74,7 +74,7 @@ class LostRace(ConditionFailed):
 
     code = "lost-race"
     why = "The item changed after it was read, or it is not the instance that the last write returned."
-    fix = "Decide on `current`, the item that won; `retrying` does this for you."
+    fix = "Repeat the change with `current`, the stored item; `retrying` does this for you."
 
 
 class IllegalTransition(ConditionFailed):
@@ -85,10 +85,10 @@ class IllegalTransition(ConditionFailed):
 
 
 class ConstraintFailed(ConditionFailed):
-    """A write would have taken an attribute beyond its declared bound: `attribute` and `bound` say which, such as "ge=0"."""
+    """A write would break the declared bound of an attribute. `attribute` is its name, `bound` the bound, such as "ge=0"."""
 
     code = "constraint-failed"
-    fix = "Compare with `current` and change by less; if the bound is wrong, change it in the entity's declaration."
+    fix = "Check `current` and change the attribute by less; if the bound is wrong, change the entity's declaration."
 
     def __init__(self, what: str, *, attribute: str, bound: str, current: Any = None, request: Request | None = None) -> None:
         super().__init__(what, current=current, failed=(attribute,), request=request)
@@ -97,7 +97,7 @@ class ConstraintFailed(ConditionFailed):
 
 
 class UniqueTaken(StoreError):
-    """Another item holds the values of a unique constraint."""
+    """Another item already has the values of a unique constraint. `constraint` is its name."""
 
     code = "unique-taken"
     status = 409
@@ -109,11 +109,11 @@ class UniqueTaken(StoreError):
 
 
 class TransactionCanceled(StoreError):
-    """A transaction was refused as a whole. `reasons` has an entry for each operation in call order: its error, or None."""
+    """A transaction was canceled, and nothing was written. `reasons` has an entry for each operation in call order: its error, or None."""
 
     code = "transaction-canceled"
     status = 409
-    fix = "See `reasons`; nothing was written."
+    fix = "Check `reasons`, and repeat the whole transaction: nothing was written."
 
     def __init__(self, what: str, *, reasons: Sequence[StoreError | None], request: Request | None = None) -> None:
         super().__init__(what, request=request)
@@ -129,15 +129,15 @@ class TransactionConflict(StoreError):
 
 
 class IdempotencyMismatch(StoreError):
-    """A transaction's token was used before, with another request."""
+    """The idempotency token of a transaction was already used with another request."""
 
     code = "idempotency-mismatch"
     status = 409
-    fix = "Use a token for one transaction only; leave it out to have one made."
+    fix = "Use each token for one transaction only, or pass no token: the store then generates one."
 
 
 class Throttled(StoreError):
-    """The service has no capacity left for the request. `unprocessed` is the number of items that a batch did not process."""
+    """The service lacks capacity for the request, and retries did not help. `unprocessed` is the number of unprocessed items of a batch."""
 
     code = "throttled"
     status = 503
@@ -149,7 +149,7 @@ class Throttled(StoreError):
 
 
 class TooLarge(StoreError):
-    """An item over 400 KB, or a transaction over 4 MB. Refused before it was sent, unless an update made the item grow."""
+    """An item is larger than 400 KB, or a transaction larger than 4 MB. Only updates that make an item too large are sent first."""
 
     code = "too-large"
     status = 413
@@ -157,64 +157,64 @@ class TooLarge(StoreError):
 
     def __init__(self, what: str, *, size: int | None, limit: int, request: Request | None = None) -> None:
         super().__init__(what, request=request)
-        #: in bytes; None when only the service knows
+        #: in bytes; None if only the service knows it
         self.size = size
         self.limit = limit
 
 
 class KeyTooLong(StoreError):
-    """A key over 2,048 bytes in its hash or 1,024 in its range."""
+    """The hash of a key is longer than 2,048 bytes, or its range longer than 1,024."""
 
     code = "key-too-long"
     status = 422
-    fix = "Bound the attributes of the key with max_length, or key the item by a digest of what is long."
+    fix = "Limit the attributes of the key with max_length, or use a digest of long values in the key."
 
 
 class TooMany(StoreError):
-    """A transaction has more operations than DynamoDB allows. Refused before it was sent."""
+    """A transaction has more operations than DynamoDB allows. It was not sent."""
 
     code = "too-many"
     status = 422
-    fix = "Split it where the parts need not succeed together."
+    fix = "Split it into parts that need not succeed together."
 
 
 class DuplicateTarget(StoreError):
-    """Two operations of one transaction write the same item. Refused before it was sent."""
+    """Two operations of one transaction write the same item. It was not sent."""
 
     code = "duplicate-target"
-    fix = "Put both changes into one operation."
+    fix = "Combine both changes in one operation."
 
 
 class KeyGivenTwice(StoreError, TypeError):
-    """Components of a key were given besides a reference, an instance or a query, which have theirs already."""
+    """Key components were passed together with a reference, an instance or a query, which already has them."""
 
     code = "key-given-twice"
-    fix = "Leave them out, or give the entity or the pattern instead; what the stored item must satisfy belongs in condition=."
+    fix = "Remove them, or pass the entity or the pattern instead; pass conditions on the stored item with condition=."
 
 
 class NotBatchable(StoreError):
-    """A write that a batch cannot do: batches have no conditions."""
+    """A write needs a condition, which batches do not support."""
 
     code = "not-batchable"
-    fix = "Use the single verb or a transaction."
+    fix = "Write the item by itself (put, delete, ...) or in a transaction."
 
 
 class NotReturned(StoreError):
-    """A value that the service does not return for this kind of write."""
+    """`returning` asks for a value that the service does not return for this kind of write."""
 
     code = "not-returned"
     fix = "Read the item before or after the write."
 
 
 class NotProjected(StoreError):
-    """An index does not hold the whole item."""
+    """The index of the query does not project whole items."""
 
     code = "not-projected"
-    fix = "Ask with hydrate=True, which reads the items from the table, or name the attributes with project=[...]."
+    fix = "Pass hydrate=True, which reads the items from the table, or list the attributes that you need with project=[...]."
 
 
 class CursorRejected(StoreError):
-    """The cursor was not made by this store, or is for another query. Processes that share cursors need the same `cursor_key`."""
+    """The cursor is for another query, or another store made it. Processes that share cursors need the same `cursor_key`."""
 
     code = "cursor-rejected"
     status = 400
@@ -222,33 +222,33 @@ class CursorRejected(StoreError):
 
 
 class BadLimit(StoreError, ValueError):
-    """A page of less than one result was asked for."""
+    """The limit of a page is less than 1."""
 
     code = "bad-limit"
     status = 422
-    fix = "Ask for at least one result."
+    fix = "Use a limit of at least 1."
 
 
 class InvalidOption(StoreError, TypeError):
-    """An option of a verb has a value that the verb does not take."""
+    """An option of a store's method has an invalid value."""
 
     code = "invalid-option"
     fix = "Use one of the values that the reference lists."
 
 
 class NotAnOperation(StoreError, TypeError):
-    """A transaction was given something else than a write or a check."""
+    """An argument of a transaction is neither a write nor a check."""
 
     code = "not-an-operation"
-    fix = "Say what is to be done with each item: create(item), put(item), patch(item, ...), delete(item) or check(item, condition)."
+    fix = "Pass an operation for each item: create(item), put(item), patch(item, ...), delete(item) or check(item, condition)."
 
 
 class OutOfScope(StoreError):
-    """An operation outside the partition that the store is bound to."""
+    """The operation is outside the partition that the scoped store is restricted to."""
 
     code = "out-of-scope"
     status = 404
-    fix = "Use a store with another scope; this one cannot be left."
+    fix = "Use a store with another scope."
 
 
 class LockHeld(StoreError):
@@ -256,15 +256,15 @@ class LockHeld(StoreError):
 
     code = "lock-held"
     status = 409
-    fix = "Try again when its time is over."
+    fix = "Try again after it is released or expires."
 
 
 class LockLost(StoreError):
-    """The lock expired, and may have a new holder."""
+    """The lock expired, and has a new holder."""
 
     code = "lock-lost"
     status = 409
-    fix = "Stop the work it protected, and renew in time: at a third of the seconds it is held for."
+    fix = "Stop the work that the lock protects, and renew the lock earlier: after a third of its seconds."
 
 
 class TableMissing(StoreError):
@@ -280,25 +280,25 @@ class TableBusy(StoreError):
 
     code = "table-busy"
     status = 503
-    fix = "If it exists already, use `ensure_tables`, which leaves it as it is; if it is being changed, wait until it is active."
+    fix = "If it exists, use `ensure_tables`, which does not change it; if it is being changed, wait until it is active."
 
 
 class Refused(StoreError):
-    """The service found the request invalid."""
+    """The service rejected the request as invalid."""
 
     code = "refused"
     fix = "Compare the declaration with the deployed table (`gateleg tables drift` does), and check the values that were sent."
 
 
 class AccessDenied(StoreError):
-    """The credentials are missing, wrong, or not allowed to do this."""
+    """The credentials are missing or invalid, or do not permit the operation."""
 
     code = "access-denied"
     fix = "Check the credentials, their policy and the machine's clock."
 
 
 class QuotaExceeded(StoreError):
-    """A limit of the account or of an item collection is reached."""
+    """A limit of the account or of an item collection was reached."""
 
     code = "quota-exceeded"
     status = 503
@@ -318,15 +318,15 @@ class StoreClosed(StoreError):
 
     code = "store-closed"
     status = 503
-    fix = "Open a store that stays open as long as it is used: leave its `with` block, or call close, after the last operation."
+    fix = "Keep the store open as long as it is used: leave its `with` block, or call close, after the last operation."
 
 
 class NotDynamoDB(StoreError):
-    """Something answers at the address of the store, but it does not speak the DynamoDB protocol."""
+    """The server at the store's address does not speak the DynamoDB protocol."""
 
     code = "not-dynamodb"
     status = 502
-    fix = "Check the address: is this the console's? `gateleg engine serve` prints the address of a DynamoDB endpoint."
+    fix = "Check that the address is not that of the console. `gateleg engine serve` prints the address of a DynamoDB endpoint."
 
 
 class NoAnswer(StoreError):
@@ -342,7 +342,7 @@ class TimedOut(StoreError):
 
     code = "timed-out"
     status = 504
-    fix = "Give it more time, or ask for less at once."
+    fix = "Allow more time, or do less in one operation."
 
 
 class BadAddress(StoreError, ValueError):
@@ -353,7 +353,7 @@ class BadAddress(StoreError, ValueError):
 
 
 class CannotOpen(StoreError):
-    """The file of an embedded store cannot be opened, or is not a database of Gateleg."""
+    """The file of an embedded store cannot be opened, or is not a Gateleg database."""
 
     code = "cannot-open"
     fix = "Check the path and the permissions; `gateleg engine check` verifies a file."

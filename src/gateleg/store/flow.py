@@ -1,7 +1,7 @@
-"""The steps of a flow: what a generator asks its driver to do. This is the only interface between the store's logic and its I/O.
+"""Flows: multi-step operations as generators. This is the only interface between the store's logic and its I/O.
 
-A flow is a generator. It yields steps, receives their replies and returns its result; errors of the service are raised at the `yield`.
-Flows do no I/O and read no clock but the setup's, so that tests can drive them by hand.
+A flow yields steps for its driver to perform, receives their replies, and returns its result. Errors of the service are raised at the
+`yield`. Flows do no I/O and read only the setup's clock, so tests can drive them by hand.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class Request:
 
     operation: str
     payload: Payload
-    #: what it is for, in metrics and traces: a pattern (`Job.ready`) or an entity and a verb (`Job.get`)
+    #: its name in metrics and traces: a pattern (`Job.ready`), or an entity and a method (`Job.get`)
     pattern: str = ""
-    #: how often the flow has sent this request before
+    #: how often the flow has already sent this request
     retries: int = 0
-    #: of an update that was bound from a prepared one: identifies everything in the payload but the key and the values
+    #: for an update that was bound from a prepared one: identifies everything in the payload except the key and the values
     statement: Hashable = None
-    #: what the operation needs to interpret the reply
+    #: context that the operation needs to interpret the reply
     about: Any = None
 
 
@@ -49,18 +49,18 @@ class Pause:
 
 @dataclass(slots=True)
 class Found:
-    """Yield these results to the caller of a stream. The reply is None, once the caller asks for more."""
+    """Yield these results to the caller of a stream. The reply is None, sent when the caller asks for more."""
 
     items: Iterable[Any]
 
 
 Step = Request | Together | Pause | Found
-#: A flow that ends with an `R`.
+#: A flow that returns an `R`.
 Flow = Generator[Step, Any, R]
 
 
 def request_of(step: Step | None) -> Request | None:
-    """The request that a step sends, or the first of them."""
+    """The first request that a step sends, or None."""
     if isinstance(step, Together):
         return step.requests[0]
     return step if isinstance(step, Request) else None

@@ -1,8 +1,7 @@
-"""Group commit: a store on an engine in this process whose concurrent flows share SQLite transactions.
+"""Group commit: a store on an embedded engine whose concurrent flows share SQLite transactions.
 
-Flows that have something to write in the same iteration of the event loop are run inside one transaction, and each continues once that
-is durable. Other writers, in this process or another, wait meanwhile. So a flow that reads and then writes, as a claim does, cannot
-be overtaken between the two.
+Flows that write in the same iteration of the event loop run inside one transaction, and continue once it is durable. All other writers, in
+this process or another, wait meanwhile. So nobody can write between the read and the write of a flow, such as a claim.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ __all__ = ["GroupCommitStore"]
 R = TypeVar("R")
 
 _WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"})
-#: The largest page that a query may ask for inside the transaction, where other writers wait for it.
+#: The largest page that a query may read inside the transaction, while other writers wait.
 _MAX_PAGE_ITEMS = 250
-#: Flows in one transaction: the event loop is blocked until it is committed.
+#: The maximum number of flows in one transaction: it blocks the event loop until it is committed.
 _MAX_FLOWS = 32
 #: The longest time to wait for more writes to share a transaction.
 _LINGER_SECONDS = 0.003
 
 
 class _PendingFlow:
-    """A flow that waits for a commit: its current step, and the reply once there is one."""
+    """A flow that waits for a commit, with its current step and the reply to it."""
 
     def __init__(self, flow: Flow[Any]) -> None:
         self.flow = flow
@@ -46,11 +45,11 @@ class _PendingFlow:
         self.result: Any = None
         self.error: Exception | None = None
         self.committed: asyncio.Future[None] | None = None
-        #: of a write that was prepared outside of the transaction, the call that executes it
+        #: for a write that was prepared outside the transaction: executes it
         self.second_step: Callable[[], Reply] | None = None
 
     def advance(self, reply: Any) -> None:
-        """Send the reply to the flow, and keep its next step, its result or its error."""
+        """Send the reply to the flow, and store its next step, its result or its error."""
         self.reply = None
         sent = self.step
         try:
@@ -73,16 +72,16 @@ class GroupCommitStore(AsyncStore):
         super().__init__(transport)
         self.setup = store.setup
         self._waiting: list[_PendingFlow] = []
-        #: Returns whether another write is expected soon, so that it pays to wait for it.
+        #: returns whether another write is expected soon enough to wait for it
         self.expects_more: Callable[[], bool] = lambda: False
         self._deadline = 0.0
 
     async def carry_out(self, operation: Operation[Any]) -> Any:
-        """Carry out an operation as a flow that takes part in shared commits."""
+        """Execute an operation as a flow that takes part in shared commits."""
         return await self.drive(operation.flow(self.setup))
 
     async def drive(self, flow: Flow[R]) -> R:
-        """Take the steps of a flow to its result."""
+        """Perform the steps of a flow and return its result."""
         if self.setup.timeout is not None:
             return await super().drive(flow)
         try:
@@ -102,12 +101,12 @@ class GroupCommitStore(AsyncStore):
         return cast("R", pending.result)
 
     async def _join_commit(self, pending: _PendingFlow) -> None:
-        """Wait until the flow has run inside a transaction, and that is committed."""
+        """Wait until the flow has run inside a transaction that is committed."""
         loop = asyncio.get_running_loop()
         if isinstance(pending.step, Request) and not self.setup.hooks:
             pending.second_step = self.transport.ready(pending.step.operation, pending.step.payload, pending.step.statement)
         if not self._waiting:
-            # One iteration later, so that a claim that follows the completion of a job shares its commit.
+            # Commit one iteration later, so that the claim after the completion of a job shares its commit.
             loop.call_soon(loop.call_soon, self._commit_batch)
             self._deadline = loop.time() + _LINGER_SECONDS
         self._waiting.append(pending)
@@ -128,7 +127,7 @@ class GroupCommitStore(AsyncStore):
                 for pending in batch:
                     self._run_until_write(pending)
         except Exception as error:
-            # Whatever failed, every flow must be answered: it may try again.
+            # The whole transaction failed: every flow gets the error, and may retry.
             for pending in batch:
                 if pending.step is not None and _needs_commit(pending.step):
                     pending.reply = [error] * len(pending.step.requests) if isinstance(pending.step, Together) else error
@@ -138,7 +137,7 @@ class GroupCommitStore(AsyncStore):
                 pending.committed.set_result(None)
 
     def _run_until_write(self, pending: _PendingFlow) -> None:
-        """Run the reads of a flow up to its first write, whose reply it gets after the commit; steps of other kinds are run outside."""
+        """Run a flow up to and including its first write, whose reply is sent after the commit. Stop before a step of any other kind."""
         while (step := pending.step) is not None:
             second_step, pending.second_step = pending.second_step, None
             if _is_write(step):
@@ -163,19 +162,19 @@ class GroupCommitStore(AsyncStore):
 
 
 def _is_write(step: Step) -> TypeGuard[Request | Together]:
-    """Whether a step writes single items, alone or several at once."""
+    """Whether a step consists of writes only."""
     if isinstance(step, Together):
         return all(request.operation in _WRITES for request in step.requests)
     return isinstance(step, Request) and step.operation in _WRITES
 
 
 def _is_short_query(step: Step) -> TypeGuard[Request]:
-    """Whether a step queries a short page."""
+    """Whether a step is a query of a short page."""
     return isinstance(step, Request) and step.operation == "Query" and step.payload.get("Limit", _MAX_PAGE_ITEMS + 1) <= _MAX_PAGE_ITEMS
 
 
 def _needs_commit(step: Step) -> bool:
-    """Whether a step must run inside the transaction: it writes, or reads what the flow may write to next."""
+    """Whether a step must run inside the transaction: it writes, or reads items that the flow may write next."""
     return _is_write(step) or _is_short_query(step)
 
 

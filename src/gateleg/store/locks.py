@@ -1,12 +1,12 @@
-"""Locks that several processes share: held for a while, renewed while the work goes on, and fenced.
+"""Locks that processes share: they expire unless renewed, and have a fencing token.
 
     store.ensure_tables(locks)
     with store.lock("nightly-export", seconds=60) as lock:
-        ...                                             store.run(renew(lock, seconds=60)) while the work goes on
+        ...                                             store.run(renew(lock, seconds=60)) while the work continues
         store.put(report, condition=Report.fence < lock.fence)
 
-A holder that falls asleep may lose the lock without noticing. What it writes late is refused by those who compare the fence, which is
-greater for every new holder; therefore a lock's item is never deleted.
+A holder that is suspended may lose the lock without noticing. The fence, which increases with each holder, protects against its late
+writes: make them conditional on it, as above. For the fence to increase, a lock's item is never deleted.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ locks = Table("GatelegLocks", hash="name")
 
 
 class Lock(Entity, table=locks):
-    """Who holds a name, and until when."""
+    """A lock: its holder, and the time until which it is held."""
 
     name: Attr[str]
     holder: Attr[str]
     until: Attr[datetime]
-    #: greater for every new holder
+    #: the fencing token: greater for each new holder
     fence: Attr[int] = field(0)
 
     key = Key("{name}")
@@ -49,14 +49,14 @@ class Lock(Entity, table=locks):
 
 @dataclass(frozen=True, slots=True)
 class Acquire(Operation[Lock]):
-    """A lock to be acquired."""
+    """Acquire a lock."""
 
     name: str
     seconds: float
     holder: str | None = None
 
     def flow(self, setup: Setup) -> Flow[Lock]:
-        """One update, refused while the lock has another holder."""
+        """One update, on condition that the lock is free."""
         now = setup.now()
         until = now + timedelta(seconds=self.seconds)
         actions = (Lock.holder.set(self.holder or setup.token()), Lock.until.set(until), Lock.fence.add(1))
@@ -76,13 +76,13 @@ class Acquire(Operation[Lock]):
 
 @dataclass(frozen=True, slots=True)
 class Renew(Operation[Lock]):
-    """A lock to be renewed."""
+    """Renew a lock."""
 
     lock: Lock
     seconds: float
 
     def flow(self, setup: Setup) -> Flow[Lock]:
-        """One update, refused when the lock has a new holder."""
+        """One update, on condition that the lock has no new holder."""
         until = setup.now() + timedelta(seconds=self.seconds)
         mine = Lock.fence == self.lock.fence
         try:
@@ -98,16 +98,16 @@ class Renew(Operation[Lock]):
 
 @dataclass(frozen=True, slots=True)
 class Release(Operation[None]):
-    """A lock to be released."""
+    """Release a lock."""
 
     lock: Lock
 
     def flow(self, setup: Setup) -> Flow[None]:
-        """End its time now. The item stays, so that the next holder's fence is greater."""
+        """Let the lock expire now. Its item is kept, so that the next holder's fence is greater."""
         try:
             yield from Patch(self.lock.key, (Lock.until.set(setup.now()),), condition=Lock.fence == self.lock.fence).flow(setup)
         except (ConditionFailed, NotFound):
-            # It was lost already: there is nothing to release.
+            # Already lost: nothing to release.
             return
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
@@ -116,22 +116,22 @@ class Release(Operation[None]):
 
 
 def acquire(name: str, /, *, seconds: float, holder: str | None = None) -> Operation[Lock]:
-    """Acquire a lock for a number of seconds; `LockHeld` while it has another holder."""
+    """Acquire a lock for a number of seconds. `holder` is the holder's name in errors (default: a random one). Raises `LockHeld`."""
     return Acquire(name, seconds, holder)
 
 
 def renew(lock: Lock, /, *, seconds: float) -> Operation[Lock]:
-    """Extend a lock by a number of seconds from now; `LockLost` if it has a new holder."""
+    """Extend a lock to a number of seconds from now. Raises `LockLost` if it has a new holder."""
     return Renew(lock, seconds)
 
 
 def release(lock: Lock, /) -> Operation[None]:
-    """Release a lock; a lock that was lost already stays with its new holder."""
+    """Release a lock. Does nothing if the lock was already lost."""
     return Release(lock)
 
 
 class Held:
-    """A block of a `Store` that holds a lock."""
+    """Context manager that holds a lock of a `Store`."""
 
     def __init__(self, operation: Operation[Lock], run: Callable[[Operation[Any]], Any]) -> None:
         self._operation = operation
@@ -149,7 +149,7 @@ class Held:
 
 
 class AsyncHeld:
-    """A block of an `AsyncStore` that holds a lock."""
+    """Context manager that holds a lock of an `AsyncStore`."""
 
     def __init__(self, operation: Operation[Lock], run: Callable[[Operation[Any]], Any]) -> None:
         self._operation = operation

@@ -1,4 +1,4 @@
-"""Threads for requests that may go side by side; none are made before they are needed."""
+"""Threads for concurrent requests of a sync store."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ R = TypeVar("R")
 
 
 class Pool:
-    """A pool of threads that is made at its first use."""
+    """A pool of threads that is created at its first use."""
 
     def __init__(self) -> None:
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
 
     def map(self, work: Callable[[A], R], entries: Sequence[A], most: int) -> list[R]:
-        """The results for all entries in order, up to `most` at once; alone, or one at a time, they are worked on in this thread."""
+        """Call `work` for each entry, up to `most` at once, and return the results in order. Uses no threads if nothing is concurrent."""
         if most <= 1 or len(entries) <= 1:
             return [work(entry) for entry in entries]
         with self._lock:

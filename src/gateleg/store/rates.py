@@ -1,4 +1,4 @@
-"""Limit the capacity units used per second, for work on whole tables beside users."""
+"""Limit the capacity units used per second, for work on whole tables while users use them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["Rate", "used"]
 
 
 class Rate:
-    """Limits the average consumption of capacity units per second: after each request, the caller pauses for what it has consumed."""
+    """Limits the average number of capacity units used per second, with a pause after each request."""
 
     def __init__(self, units: float, setup: Setup) -> None:
         self._units = units
         self._ticks = setup.ticks
-        #: when everything used so far will have been paid for
+        #: when the units used so far are within the limit
         self._paid = setup.ticks()
 
     def charge(self, reply: dict[str, Any]) -> Flow[None]:
-        """Wait as long as the capacity of an answer takes to come back."""
+        """Pause until the units used by an answer are within the limit."""
         now = self._ticks()
         self._paid = max(self._paid, now) + used(reply) / self._units
         if self._paid > now:
@@ -31,7 +31,7 @@ class Rate:
 
 
 def used(reply: dict[str, Any]) -> float:
-    """The capacity units that an answer says it has used."""
+    """The consumed capacity units that an answer reports."""
     capacity = reply.get("ConsumedCapacity")
     entries = capacity if isinstance(capacity, list) else [capacity] if capacity else []
     return float(sum(entry.get("CapacityUnits", 0) for entry in entries))

@@ -1,4 +1,4 @@
-"""A partition that a store is bound to and cannot leave: a tenant, a project, a job."""
+"""Scopes: restrict a store to a partition, such as a tenant, a project or a job."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class Located(Protocol):
-    """What a scope can check: an operation that says which partitions it touches."""
+    """An operation that a scope can check, because it knows which partitions it touches."""
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """An entity, the key that is used, and the components that are known, for each partition."""
+        """For each partition that the operation touches: the entity, the key plan and the known components."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The components that every operation has, and their values."""
+    """Key components, with their values, that all operations of a scoped store must have."""
 
     values: Mapping[str, Any]
 
@@ -40,7 +40,7 @@ class Scope:
         return cls(values)
 
     def within(self, other: Scope | None) -> Scope:
-        """This scope inside another: both bind."""
+        """This scope combined with an outer one: both apply."""
         if other is None:
             return self
         for name, value in other.values.items():
@@ -49,7 +49,7 @@ class Scope:
         return Scope({**other.values, **self.values})
 
     def check(self, operation: Located) -> None:
-        """Refuse an operation that touches anything outside."""
+        """Raise `OutOfScope` for an operation that touches anything outside the scope."""
         for entity, plan, values in operation.partitions():
             self._check(entity, plan, values)
 

@@ -1,4 +1,4 @@
-"""The configuration that all operations of a store share: a value, of which a store with another scope or timeout has a changed copy."""
+"""The configuration of a store, as a value. A store with another scope or timeout has a changed copy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SYSTEM = random.SystemRandom()
 
 
 class TableNames(dict["Table", str]):
-    """The name of each table in the account, worked out when it is first needed: most requests read one, without a call of Python."""
+    """The deployed name of each table, computed when first needed. As a dictionary, because nearly every request looks one up."""
 
     def __init__(self, prefix: str, overrides: Mapping[str, str]) -> None:
         super().__init__()
@@ -39,56 +39,56 @@ class TableNames(dict["Table", str]):
 
 
 class Rewriter(Protocol):
-    """Rewrites operations on entities whose items are being moved (`gateleg.migrate`)."""
+    """Rewrites operations on entities whose items a migration is moving (`gateleg.migrate`)."""
 
     def rewrite(self, operation: Any) -> Any:
-        """The operation to run instead; the same one if none of its entities is being moved."""
+        """The operation to run instead; unchanged if none of its entities is being moved."""
 
 
 @dataclass(frozen=True)
 class Setup:
     """Table names, clock, randomness, hooks and limits of a store."""
 
-    #: put before every table name
+    #: precedes every table name
     prefix: str = ""
-    #: full names in the account of tables that are not named by prefix and declared name
+    #: by declared name, the deployed names of tables that are not named by prefix and declared name
     table_names: Mapping[str, str] = field(default_factory=dict)
     #: the time in seconds since 1970
     clock: Callable[[], float] = time.time
-    #: seconds that only ever grow, for rates and timeouts
+    #: a monotonic clock in seconds, for rates and timeouts
     ticks: Callable[[], float] = time.monotonic
     random: random.Random = _SYSTEM
     backoff: Backoff = field(default_factory=Backoff)
     cursors: Signer = field(default_factory=Signer)
     hooks: tuple[Hook, ...] = ()
-    #: requests of one batch or scan that may be in flight at once
+    #: the maximum number of concurrent requests of one batch or scan
     concurrency: int = 1
-    #: seconds for one operation, with all its requests and pauses
+    #: the maximum seconds of one operation, with all its requests and pauses
     timeout: float | None = None
-    #: the partition that the store cannot leave
+    #: the partition that the store is restricted to
     scope: Scope | None = None
     #: whether reads return expired items
     expired: bool = False
     #: what queries, pages and batches do with an item that cannot be decoded
     on_unreadable: OnUnreadable = "warn"
-    #: rewrites operations on entities whose items are being moved
+    #: rewrites operations on entities whose items a migration is moving
     moves: Rewriter | None = None
-    #: the name of each table in the account
+    #: the deployed name of each table
     names: TableNames = field(init=False, repr=False, compare=False)
-    #: whether requests go to the transport as they are: there are neither hooks nor a timeout
+    #: whether requests are sent without further work, because there are neither hooks nor a timeout
     direct: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Precompute what every request reads."""
+        """Compute the values that every request reads."""
         object.__setattr__(self, "names", TableNames(self.prefix, self.table_names))
         object.__setattr__(self, "direct", not self.hooks and self.timeout is None)
 
     def name_of(self, table: Table) -> str:
-        """The table's name in the account."""
+        """The table's deployed name."""
         return self.names[table]
 
     def now(self) -> datetime:
-        """The present time."""
+        """The current time."""
         return datetime.fromtimestamp(self.clock(), UTC)
 
     def delays(self) -> Iterator[float]:
@@ -100,18 +100,18 @@ class Setup:
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
     def marks(self, number: int) -> list[str]:
-        """A number of unique texts, drawn at once: each call for random bits of the system takes as long as a small read."""
+        """A number of unique texts from one call of the system's random generator, which takes as long as a small read."""
         text = f"{self.random.getrandbits(128 * number):0{32 * number}x}" if number else ""
         return [text[start : start + 32] for start in range(0, len(text), 32)]
 
 
 class Options(TypedDict, total=False):
-    """What a store's constructor takes besides its transport; see `Setup`."""
+    """The options of a store's constructors; see `Setup`."""
 
-    #: whole names in the account of single tables: `{"Songs": "prod-songs-eu"}`; the prefix does not stand before them
+    #: full deployed names of single tables, without the prefix: `{"Songs": "prod-songs-eu"}`
     table_names: Mapping[str, str]
     hooks: Sequence[Hook]
-    #: the secret that signs cursors; the same one for all processes that share them
+    #: the secret that signs cursors; must be the same in all processes that share cursors
     cursor_key: bytes
     backoff: Backoff
     concurrency: int
@@ -123,17 +123,17 @@ class Options(TypedDict, total=False):
 
 
 def table_names_in(text: str) -> dict[str, str]:
-    """Table names as they are written in one line: `Songs=prod-songs, Albums=prod-albums`."""
+    """Parse table names from one line, such as `Songs=prod-songs, Albums=prod-albums`. Raises `ValueError` for other texts."""
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
     wrong = next((table for table, _, name in pairs if not table.strip() or not name.strip()), None)
     if wrong is not None:
-        raise ValueError(f"{wrong.strip()!r} has no name: table names are written as Table=name, separated by commas")
+        raise ValueError(f"{wrong.strip()!r} has no name: write table names as Table=name, separated by commas")
     return {table.strip(): name.strip() for table, _, name in pairs}
 
 
 def setup_from(prefix: str, options: Options) -> Setup:
-    """The setup that a store's options describe."""
-    given = dict(options)
-    key = given.pop("cursor_key", None)
+    """The setup for a store's options."""
+    fields = dict(options)
+    key = fields.pop("cursor_key", None)
     hooks = tuple(options.get("hooks", ()))
-    return Setup(**{**given, "prefix": prefix, "hooks": hooks, "cursors": Signer(options["cursor_key"]) if key else Signer()})  # type: ignore[arg-type]
+    return Setup(**{**fields, "prefix": prefix, "hooks": hooks, "cursors": Signer(options["cursor_key"]) if key else Signer()})  # type: ignore[arg-type]

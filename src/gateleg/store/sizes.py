@@ -1,4 +1,4 @@
-"""How large DynamoDB counts an item, so that what is too large is refused before it is sent."""
+"""Compute item sizes as DynamoDB counts them, to refuse items that are too large before they are sent."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEM_LIMIT", "is_small", "item_size"]
 
-#: The most bytes that an item may have, and all items of a transaction together.
+#: The maximum bytes of an item, and of all items of a transaction together.
 ITEM_LIMIT = 400 * 1024
 TRANSACTION_LIMIT = 4 * 1024 * 1024
-#: More digits than any number on the wire has.
+#: More digits than any DynamoDB number.
 _EXACT = Context(prec=64)
 
 
 def item_size(item: Item) -> int:
-    """The bytes that an item counts: its names and values in UTF-8, numbers by their digits, some overhead for lists and maps."""
+    """The size of an item in bytes: names and values in UTF-8, numbers by their digits, and overhead for lists and maps."""
     return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
 
 
@@ -48,7 +48,7 @@ def _value_size(value: Value) -> int:
 
 
 def _number_size(text: str) -> int:
-    """One byte, one for each pair of significant digits (pairs begin at the decimal point), and one for a minus."""
+    """One byte, plus one for each pair of significant digits (counted from the decimal point), plus one for a minus sign."""
     sign, digits, exponent = Decimal(text).normalize(_EXACT).as_tuple()
     if digits == (0,):
         return 1
@@ -61,7 +61,7 @@ def _binary_size(text: str) -> int:
 
 
 def is_small(item: Item) -> bool:
-    """Whether an item is certainly not too large: the length of its JSON is never less than its size, and is quickly found."""
+    """Whether an item is certainly not too large, by the length of its JSON, which is fast to compute and never less than the size."""
     try:
         return len(orjson.dumps(item)) <= ITEM_LIMIT
     except TypeError:
@@ -69,14 +69,16 @@ def is_small(item: Item) -> bool:
 
 
 def check_size(item: Item, about: str, request: Request | None = None) -> int:
-    """Refuse an item that is too large; the answer is its size, or an upper bound of it. Only near the limit it is measured exactly."""
+    """Raise `TooLarge` for an item that is too large; return its size or an upper bound. The exact size is computed only near the limit."""
     try:
         bound = len(orjson.dumps(item))
     except TypeError as error:
-        raise EncodeError(f"{about} cannot be written: {error}.", fix="Texts must be whole characters of Unicode.") from error
+        fix = "Remove lone surrogates from texts: they are not valid Unicode."
+        raise EncodeError(f"{about} cannot be written: {error}.", fix=fix) from error
     if bound <= ITEM_LIMIT:
         return bound
     size = item_size(item)
     if size > ITEM_LIMIT:
-        raise TooLarge(f"{about} has {size:,} bytes; an item has at most {ITEM_LIMIT:,}.", size=size, limit=ITEM_LIMIT, request=request)
+        message = f"{about} has {size:,} bytes, but an item can have at most {ITEM_LIMIT:,}."
+        raise TooLarge(message, size=size, limit=ITEM_LIMIT, request=request)
     return size

@@ -1,4 +1,4 @@
-"""`Store`: the verbs, called and answered."""
+"""`Store`: reads and writes entities."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class Store(Views):
-    """Entities in a DynamoDB, through a transport.
+    """Reads and writes entities in DynamoDB.
 
-    Every verb is documented at the function of the same name in `gateleg.store.operations`, which builds its operation. Stores are cheap
-    values: `scope`, `within` and `using` make others that share the transport. Any number of threads may share a store.
+    Open it with `Store.connect` or `Store.embedded`, and close it with `close` or `with`. Methods such as `get` and `query` have the
+    parameters and documentation of the function of the same name in `gateleg.store.operations`. Threads may share a store. `scope`,
+    `within` and `using` return cheap copies with other options, which share the transport.
     """
 
     def __init__(
@@ -63,12 +64,15 @@ class Store(Views):
 
     @classmethod
     def embedded(cls, path: str | PathLike[str] = ":memory:", prefix: str = "", **options: Unpack[Options]) -> Store:
-        """A store on an engine in this process: in memory, or kept in a folder or file."""
+        """A store on an embedded engine in this process: in memory, or in a folder or file. `prefix` precedes all table names."""
         return cls.connect(f"embedded:{path}", prefix, **options)
 
     @classmethod
     def connect(cls, address: str, prefix: str = "", **options: Unpack[Options]) -> Store:
-        """A store by its address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8000`."""
+        """The store at an address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8001`. `prefix` precedes all table names.
+
+        Raises `BadAddress` for an invalid address, and `CannotOpen` for a file that cannot be opened.
+        """
         from gateleg.store.addresses import concurrency_of, open_transport
 
         options.setdefault("concurrency", concurrency_of(address))
@@ -101,7 +105,7 @@ class Store(Views):
     table_states = runs(tables.table_states)
 
     def run(self, operation: Operation[R]) -> R:
-        """Carry out an operation."""
+        """Execute an operation and return its result."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
         if self.setup.moves is not None:
@@ -110,7 +114,7 @@ class Store(Views):
         return result
 
     def carry_out(self, operation: Operation[Any]) -> Any:
-        """Carry out an operation that the scope allows. A single request goes to the transport without a flow around it."""
+        """Execute an operation that was checked against the scope. A single request is sent without creating a flow."""
         setup = self.setup
         first: Any = operation.start(setup)
         if type(first) is not Request:
@@ -129,7 +133,7 @@ class Store(Views):
         return self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
     def stream(self, operation: Stream[R]) -> Iterator[R]:
-        """Iterate over the results of an operation."""
+        """Iterate over the results of a stream, such as a query or scan."""
         if self.setup.scope is not None:
             self.setup.scope.check(operation)
         if self.setup.moves is not None:
@@ -137,11 +141,11 @@ class Store(Views):
         return self.iterate(operation.flow(self.setup))
 
     def loader(self, entity: type[E], /, *, consistent: bool = False) -> Loader[E]:
-        """A cache of one entity's items that reads them in batches. Make one for each request of a user."""
+        """A loader that reads items of one entity in batches and caches them. Create one for each request of a user."""
         return Loader(entity, self.setup, self.run, consistent)
 
     def using(self, transport: Transport) -> Store:
-        """This store through another transport: another region, other credentials."""
+        """A store with the same options but another transport, such as one for another region or other credentials."""
         return self._copy(transport, self.setup)
 
     def _with(self, setup: Setup) -> Self:
@@ -153,11 +157,11 @@ class Store(Views):
         return other
 
     def drive(self, flow: Flow[R]) -> R:
-        """Take the steps of a flow to its result."""
+        """Perform the steps of a flow and return its result."""
         return self._drive(flow, None if self.setup.timeout is None else Deadline(self.setup))
 
     def _drive(self, flow: Flow[R], deadline: Deadline | None, step: Step | None = None) -> R:
-        """Take the steps of a flow; `step` is the one before the first."""
+        """Perform the steps of a flow; `step` is the last step that was already performed."""
         try:
             step = next(flow)
             while True:
@@ -169,7 +173,7 @@ class Store(Views):
             raise translated(error, request_of(step)) from error
 
     def iterate(self, flow: Flow[Any]) -> Iterator[Any]:
-        """Take the steps of a flow and hand out what it finds."""
+        """Perform the steps of a flow and yield its results."""
         deadline = None if self.setup.timeout is None else Deadline(self.setup)
         step: Step | None = None
         try:
@@ -186,7 +190,7 @@ class Store(Views):
             raise translated(error, request_of(step)) from error
 
     def _advance(self, flow: Flow[Any], step: Step, deadline: Deadline | None) -> Step:
-        """Do what a step says and get the next one."""
+        """Perform a step, send its reply to the flow, and return the next step."""
         try:
             if type(step) is Request and self.setup.direct:
                 reply = self.transport.call(step.operation, step.payload)
@@ -219,7 +223,7 @@ class Store(Views):
             return watch.answered(self.transport.call(request.operation, watch.payload, timeout=left))
 
     def close(self) -> None:
-        """Close the transport, for all stores that share it."""
+        """Close the transport, which also closes all stores that share it, such as scopes."""
         self._pool.close()
         self.transport.close()
 

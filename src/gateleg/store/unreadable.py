@@ -1,4 +1,4 @@
-"""Stored items that their entity cannot read, and what a store does with them."""
+"""Stored items that cannot be decoded, and how a store handles them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["OnUnreadable", "Unreadable"]
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A stored item that its entity cannot read. `store.patch(bad.ref, ...)` repairs it, `store.delete(bad.ref)` removes it."""
+    """A stored item that cannot be decoded. Repair it with `store.patch(bad.ref, ...)`, or delete it with `store.delete(bad.ref)`."""
 
     ref: Ref[Any]
-    #: the item on the wire
+    #: the wire item
     item: Item
-    #: what is wrong with it
+    #: the problem
     error: ModelError = field(compare=False)
 
 
-#: What is done with an item that cannot be read: a warning in the log, an error, or a call.
+#: What to do with an item that cannot be decoded: log a warning, raise its error, or call a function.
 OnUnreadable = Literal["warn", "raise"] | Callable[[Unreadable], None]

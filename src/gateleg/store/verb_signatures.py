@@ -1,4 +1,4 @@
-"""What `help` shows of a verb: the parameters that a caller gives and the result that a caller gets, not how it is built."""
+"""Signatures and documentation of a store's methods, which are generated from the functions that build operations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _WRAPPED = re.compile(r"\b(?:Operation|WriteOperation|Stream|Flow)\[")
 
 
 def describe(verb: Any, build: Callable[..., Any], *, hides: int = 0, within: str = "", answers: str | None = None) -> Any:
-    """Give a method the name, the documentation and the signature of the function that it stands for.
+    """Give a method the name, documentation and signature of the function that builds its operation.
 
-    `hides` is the number of leading parameters that the method supplies itself. The result is what is inside `Operation[...]`, put
-    into `within` (such as `Iterator`), or `answers`.
+    `hides` is the number of leading parameters that the method fills in itself. The return annotation is the type inside `Operation[...]`,
+    wrapped in `within` (such as `Iterator`), or `answers`.
     """
     functools.update_wrapper(verb, build)
     del verb.__wrapped__

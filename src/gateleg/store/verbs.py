@@ -1,4 +1,4 @@
-"""How a verb's builder becomes a method: parameters and documentation are written once, beside the operation that they build."""
+"""Make a store's methods from the functions that build operations, so that parameters and documentation are written only once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 class _Driver(Protocol):
-    """What a verb needs of a store that waits for the answer."""
+    """The interface of a sync store that methods need."""
 
     setup: Setup
 
@@ -36,7 +36,7 @@ class _Driver(Protocol):
 
 
 class _AsyncDriver(Protocol):
-    """What a verb needs of a store whose answer is awaited."""
+    """The interface of an async store that methods need."""
 
     setup: Setup
 
@@ -48,22 +48,22 @@ class _AsyncDriver(Protocol):
 
 
 class _Collector(Protocol):
-    """What a verb needs of a block that sends its writes together."""
+    """The interface of a transaction or batch block that methods need."""
 
     setup: Setup
 
     def add(self, operation: WriteOperation[Any]) -> None:
-        """Keep a write for later."""
+        """Add a write to send at the end of the block."""
 
 
 @functools.cache
 def _takes_components(build: Callable[..., Any]) -> bool:
-    """Whether a verb takes components of keys."""
+    """Whether a function takes key components as keywords."""
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(build).parameters.values())
 
 
 def _inside(scope: Scope, build: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """The operation that a verb stands for inside a scope."""
+    """Build an operation with the components of a scope, and check that it stays inside the scope."""
     try:
         operation = build(*args, Presets(scope.values), **options) if _takes_components(build) else build(*args, **options)
     except MissingComponent as error:
@@ -88,7 +88,7 @@ def runs(build: Callable[P, Operation[R]]) -> Callable[Concatenate[_Driver, P], 
 
 
 def awaits(build: Callable[P, Operation[R]]) -> Callable[Concatenate[_AsyncDriver, P], Coroutine[Any, Any, R]]:
-    """A method that builds an operation and runs it, awaited."""
+    """An async method that builds an operation and runs it."""
 
     def verb(self: _AsyncDriver, /, *args: P.args, **options: P.kwargs) -> Coroutine[Any, Any, R]:
         setup: Setup = self.setup
@@ -114,7 +114,7 @@ def streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[_Driver, P], 
 
 
 def async_streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[_AsyncDriver, P], AsyncIterator[R]]:
-    """A method that builds a stream and iterates over it, asynchronously."""
+    """A method that builds a stream and asynchronously iterates over it."""
 
     def verb(self: _AsyncDriver, /, *args: P.args, **options: P.kwargs) -> AsyncIterator[R]:
         setup: Setup = self.setup
@@ -127,7 +127,7 @@ def async_streams(build: Callable[P, Stream[R]]) -> Callable[Concatenate[_AsyncD
 
 
 def adds(build: Callable[P, WriteOperation[R]]) -> Callable[Concatenate[_Collector, P], None]:
-    """A method that builds a write and keeps it for later."""
+    """A method that builds a write and adds it to a transaction or batch."""
 
     def verb(self: _Collector, /, *args: P.args, **options: P.kwargs) -> None:
         scope = self.setup.scope

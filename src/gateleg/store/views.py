@@ -1,4 +1,4 @@
-"""Other views of the same store, and blocks of writes: what both stores share, then what differs because one of them awaits."""
+"""Methods of stores that return changed copies, and `with` blocks: for both kinds of stores, then for sync and async ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class SharedViews:
-    """What both stores share. A store with another scope, timeout or prefix is a copy with one thing replaced; all share the transport."""
+    """Methods that both kinds of stores share. Copies with another scope, timeout or rule share the transport."""
 
     setup: Setup
 
@@ -33,40 +33,40 @@ class SharedViews:
         raise NotImplementedError
 
     def run(self, operation: Operation[Any]) -> Any:
-        """Carry out an operation."""
+        """Execute an operation and return its result."""
         raise NotImplementedError
 
     def scope(self, part: KeyPart | None = None, /, **components: Any) -> Self:
-        """This store inside one partition: `store.scope(Partition("prod", "acme"))` or `store.scope(project_id=p)`.
+        """A store that is restricted to a partition: `store.scope(Partition("prod", "acme"))` or `store.scope(project_id=p)`.
 
-        Keys and patterns then need no such component any more, and whatever would touch another partition is refused with `OutOfScope`.
-        A scope cannot be left, only narrowed.
+        Its methods fill in these components of keys and patterns, and raise `OutOfScope` for anything that touches another partition. A
+        scoped store can be restricted further, but not extended.
         """
         return self._with(replace(self.setup, scope=Scope.of(part, components).within(self.setup.scope)))
 
     def within(self, seconds: float) -> Self:
-        """This store with a time for each operation, all its requests and pauses included; `TimedOut` when it is over."""
+        """A store with a timeout for each operation, including all its requests and pauses; operations then raise `TimedOut`."""
         return self._with(replace(self.setup, timeout=seconds))
 
     def reading(self, *, expired: bool | None = None, on_unreadable: OnUnreadable | None = None) -> Self:
-        """This store with other rules for reads: `store.reading(expired=True)`, `store.reading(on_unreadable=bad.append)`.
+        """A store with other rules for reads: `store.reading(expired=True)`, `store.reading(on_unreadable=bad.append)`.
 
-        `expired=True` shows items whose time is over, until the service has deleted them. `on_unreadable` is what queries, pages,
-        collections and batches do with an item that its entity cannot read: "warn" in the log and leave it out, "raise" its error, or
-        call a function with it.
+        With `expired=True`, reads include expired items that the service has not yet deleted. `on_unreadable` is what queries, pages,
+        collections and batches do with an item that cannot be decoded: leave it out and "warn" in the log, "raise" its error, or leave it
+        out and call a function with an `Unreadable`.
         """
         rules: dict[str, Any] = {"expired": expired, "on_unreadable": on_unreadable}
         return self._with(replace(self.setup, **{name: rule for name, rule in rules.items() if rule is not None}))
 
     def moving(self, moves: Rewriter | None) -> Self:
-        """This store for entities whose items are being moved: what is done with them is done as the phase of their move asks.
+        """A store for use while a migration moves items: operations on them are rewritten for the phase of the move.
 
-        `gateleg.migrate.Moving` says which they are. A host does this for its applications.
+        `moves` comes from `gateleg.migrate.Moving`. A host does this for its applications.
         """
         return self._with(replace(self.setup, moves=moves))
 
     def ask(self, pattern: Access[E], /, *conditions: Condition[E], **arguments: Any) -> Query[E]:
-        """A pattern's query with the scope's components, to be narrowed or filtered: `acme.ask(Agent.by_update).filter(...)`."""
+        """A pattern's query with the scope's components, to restrict or filter it: `acme.ask(Agent.by_update).filter(...)`."""
         return build_query(pattern, (*conditions, *self._presets()), arguments)
 
     def ref(self, entity: type[E], /, *key: Condition[E], **components: Any) -> Ref[E]:
@@ -78,66 +78,66 @@ class SharedViews:
 
 
 class Views(SharedViews):
-    """The views and blocks of a `Store`."""
+    """The `with` blocks of a `Store`."""
 
     def transaction(self, *, token: str | None = None) -> Transaction:
-        """A block whose writes succeed or fail together: `with store.transaction() as tx: tx.patch(...); tx.create(...)`.
+        """A block whose writes are executed atomically at its end: `with store.transaction() as tx: tx.patch(...); tx.create(...)`.
 
-        Nothing is sent when the block raises. `tx.results` has what `transact` answers.
+        Nothing is sent if the block raises. `tx.results` is then the result of `transact`, which also documents `token` and errors.
         """
         return Transaction(self.setup, self.run, token)
 
     def batch(self) -> Batch:
-        """A block whose puts and deletes are sent together, not atomically: `with store.batch() as batch: batch.put(...)`.
+        """A block whose puts and deletes are sent at its end, not atomically: `with store.batch() as batch: batch.put(...)`.
 
-        Nothing is sent when the block raises.
+        Nothing is sent if the block raises.
         """
         return Batch(self.setup, self.run)
 
     def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> Held:
-        """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while it has another holder.
+        """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`. Raises `LockHeld` if it has another holder.
 
-        See `gateleg.store.locks`, whose table must be there.
+        The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table must exist.
         """
         return Held(acquire(name, seconds=seconds, holder=holder), self.run)
 
     def edit(self, instance: E, /) -> Edit[E]:
-        """A block with a copy to change; what changed is saved when the block ends: `with store.edit(job) as job: job.priority = 90`.
+        """A block with a copy of an instance, whose changes are saved at its end: `with store.edit(job) as job: job.priority = 90`.
 
-        After the block the copy is the stored item, with its new version and stamps. Nothing is sent when the block raises or nothing
-        changed.
+        After the block, the copy has the stored values, including the new version and stamps. Nothing is sent if the block raises or if
+        nothing changed. Raises the errors of `patch`, such as `LostRace`.
         """
         return Edit(instance, self.run)
 
 
 class AsyncViews(SharedViews):
-    """The views and blocks of an `AsyncStore`. A plain `with` is an error: it could not wait for the requests."""
+    """The `async with` blocks of an `AsyncStore`."""
 
     def transaction(self, *, token: str | None = None) -> AsyncTransaction:
-        """A block whose writes succeed or fail together: `async with store.transaction() as tx: tx.patch(...); tx.create(...)`.
+        """A block whose writes are executed atomically at its end: `async with store.transaction() as tx: tx.patch(...); tx.create(...)`.
 
-        Nothing is sent when the block raises. `tx.results` has what `transact` answers.
+        Nothing is sent if the block raises. `tx.results` is then the result of `transact`, which also documents `token` and errors.
         """
         return AsyncTransaction(self.setup, self.run, token)
 
     def batch(self) -> AsyncBatch:
-        """A block whose puts and deletes are sent together, not atomically: `async with store.batch() as batch: batch.put(...)`.
+        """A block whose puts and deletes are sent at its end, not atomically: `async with store.batch() as batch: batch.put(...)`.
 
-        Nothing is sent when the block raises.
+        Nothing is sent if the block raises.
         """
         return AsyncBatch(self.setup, self.run)
 
     def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> AsyncHeld:
-        """A block that holds a lock: `async with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while it has another holder.
+        """A block that holds a lock: `async with store.lock("nightly-export", seconds=60) as lock`. Raises `LockHeld`.
 
-        See `gateleg.store.locks`, whose table must be there.
+        The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table must exist.
         """
         return AsyncHeld(acquire(name, seconds=seconds, holder=holder), self.run)
 
     def edit(self, instance: E, /) -> AsyncEdit[E]:
-        """A block with a copy to change; what changed is saved when the block ends: `async with store.edit(job) as job: job.priority = 90`.
+        """A block with a copy of an instance, whose changes are saved at its end: `async with store.edit(job) as job: job.priority = 90`.
 
-        After the block the copy is the stored item, with its new version and stamps. Nothing is sent when the block raises or nothing
-        changed.
+        After the block, the copy has the stored values, including the new version and stamps. Nothing is sent if the block raises or if
+        nothing changed. Raises the errors of `patch`, such as `LostRace`.
         """
         return AsyncEdit(instance, self.run)

@@ -15,7 +15,7 @@ from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.monitor import latest_versions, shown_by_default
 from gateleg.net import BadToken
 from gateleg.store import CursorRejected, Page
-from gateleg.store.cursors import Position, question_of
+from gateleg.store.cursors import Position, request_digest
 from gateleg.store.operations.queries import Reading
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _cursor_at(host: Host, query: Query[Job], position: Any) -> str | None:
     """The store's cursor for a position in the list of one state."""
     if position is None or "cursor" in position:
         return None if position is None else str(position["cursor"])
-    question = question_of([query.pattern, Reading(query).question(host.store.setup)])
+    question = request_digest([query.pattern, Reading(query).cursor_requests(host.store.setup)])
     return host.store.setup.cursors.seal(Position((position["after"],)), question)
 
 

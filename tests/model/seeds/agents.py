@@ -37,7 +37,7 @@ wizard_group_filters = tenant_table("wizard_group_filters", "wizard_group_filter
 
 
 class TenantItem(Entity):
-    """What every item of a tenant has."""
+    """The attributes that all items of a tenant have."""
 
     partition: Attr[Partition] = required(name="partition_key")
     updated_at: Attr[datetime] = stamp(on="write")
@@ -87,7 +87,7 @@ class FlowSnippet(TenantItem, table=flow_snippets):
 
 
 class McpServer(TenantItem, table=mcp_servers):
-    """A server of tools."""
+    """An MCP server with tools."""
 
     mcp_server_uuid: Attr[str]
 

@@ -19,7 +19,7 @@ extremities = results_table("Delphi_CommentExtremity", "comment_id")
 
 
 class JobResult(Entity):
-    """What every result of a job has."""
+    """The attributes that all results of a job have."""
 
     job_id: Attr[UUID]
     conversation_id: Attr[str]
@@ -33,7 +33,7 @@ class JobResult(Entity):
 
 
 class Embedding(Record):
-    """A vector and where it comes from."""
+    """A vector and its origin."""
 
     vector: Attr[list[float]]
     dimensions: Attr[int]
@@ -77,7 +77,7 @@ class GraphEdge(JobResult, table=edges):
 
 
 class TopicName(JobResult, table=topic_names):
-    """What a model called a topic."""
+    """The name that a model gave a topic."""
 
     topic_key: Attr[str]
     name: Attr[str] = field("")

@@ -1,4 +1,4 @@
-"""Collections of documents: three tables, with documents from before there were collections."""
+"""Collections of documents: three tables, with documents that are older than collections."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -78,7 +78,7 @@ class Metadata(Record, case="camel"):
 
 
 class Pipeline(Record, case="camel"):
-    """Documents that come in by themselves."""
+    """A pipeline that ingests documents automatically."""
 
     auto_remove: Attr[bool]
     chunk_overlap: Attr[int]
@@ -158,7 +158,7 @@ def _vector_store_of(item: Item) -> Ref[VectorStore]:
 
 @upcaster(Document, to=2, asks=_vector_store_of)
 def into_default_collection(item: Item, vector_store: VectorStore | None) -> Item:
-    """Documents without a collection belong to the one that is named after the repository's embedding model."""
+    """Put a document without a collection into the collection named after the repository's embedding model."""
     if "collectionId" in item:
         return item
     if vector_store is None:

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from gateleg.model import spec_of
-from gateleg.model.codec.upcasters import bring_up_steps
+from gateleg.model.codec.upcasters import upcast_steps
 from gateleg.model.planning import plan_delete, plan_put, plan_update
 from tests.model.seeds.rag import (
     Collection,
@@ -162,9 +162,9 @@ def test_the_ttl_attribute_and_number_key() -> None:
     assert {"AttributeName": "upload_date", "AttributeType": "N"} in documents.definition()["AttributeDefinitions"]
 
 
-def test_a_document_from_before_collections_is_read() -> None:
+def test_a_document_that_is_older_than_collections_is_read() -> None:
     old = {"pk": {"S": "repo-123"}, "document_id": {"S": "doc-789"}, "repository_id": {"S": "repo-123"}, "upload_date": {"N": "7"}}
-    asked = bring_up_steps(old, spec_of(Document))
+    asked = upcast_steps(old, spec_of(Document))
     assert next(asked).key == {"repositoryId": {"S": "repo-123"}}
     config = VectorStoreConfig(repository_id="repo-123", embedding_model_id="titan", type="opensearch")
     with pytest.raises(StopIteration) as end:

@@ -1,4 +1,4 @@
-"""What must not type-check. Each line with an ignore is an error to both checkers; the test takes the ignores away and counts."""
+"""Code that must not type-check. Each line with an ignore is an error for both checkers; the test removes the ignores and counts."""
 
 from uuid import UUID
 
@@ -40,7 +40,7 @@ Partition(1)  # type: ignore
 
 
 class Wrong(Entity):
-    """Defaults that do not fit."""
+    """Defaults of the wrong type."""
 
     number: Attr[int] = field("three")  # type: ignore
     text: Attr[str] = field(None)  # type: ignore

@@ -1,4 +1,4 @@
-"""What must type-check, with the types that it must have."""
+"""Code that must type-check, with the expected types."""
 
 from datetime import UTC, datetime
 from typing import Any, assert_type

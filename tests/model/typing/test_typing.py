@@ -1,4 +1,4 @@
-"""Both type checkers accept what is right and refuse what is wrong, line by line."""
+"""Both type checkers accept correct code and report each wrong line."""
 
 import importlib
 import json
@@ -41,7 +41,7 @@ EACH = ["mypy", pytest.param("pyright", marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("checker", EACH)
-def test_the_checker_accepts_what_is_right(checker: str, tmp_path: Path) -> None:
+def test_the_checker_accepts_correct_code(checker: str, tmp_path: Path) -> None:
     right = tmp_path / "right.py"
     right.write_text((HERE / "good.py").read_text())
     assert CHECKERS[checker](right) == set()
@@ -56,5 +56,5 @@ def test_the_checker_refuses_every_wrong_line(checker: str, tmp_path: Path) -> N
     assert CHECKERS[checker](wrong) == expected
 
 
-def test_what_type_checks_also_runs() -> None:
+def test_code_that_type_checks_also_runs() -> None:
     importlib.import_module("tests.model.typing.good")

@@ -1,4 +1,4 @@
-"""A service that answers as it is told: one act for each request that it reads."""
+"""A scripted service: one act for each request that it reads."""
 
 import contextlib
 import socket
@@ -14,7 +14,7 @@ import orjson
 
 @dataclass(frozen=True)
 class Act:
-    """What to do with a request: send these bytes, in these pieces, then perhaps close or reset the connection, or fall silent."""
+    """The reaction to a request: send bytes in pieces, then keep, close or reset the connection, or stop responding."""
 
     pieces: tuple[bytes, ...] = ()
     end: str = "keep"
@@ -34,13 +34,13 @@ def answer(body: bytes = b"{}", status: int = 200, end: str = "keep", **headers:
 
 
 def refusal(code: str, status: int = 400, message: str = "why", **headers: str) -> Act:
-    """An answer that carries an error."""
+    """A response with an error."""
     return answer(orjson.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}), status, **headers)
 
 
 @dataclass
 class Service:
-    """Plays its script. Once that is over, every request is answered with an empty object."""
+    """Follows its script, and then answers every request with an empty object."""
 
     script: list[Act]
     requests: list[bytes] = field(default_factory=list)

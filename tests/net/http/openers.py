@@ -1,4 +1,4 @@
-"""Both clients behind one face, so that each test holds for both."""
+"""Both clients behind one interface, so that each test runs on both."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -59,7 +59,7 @@ class SyncStream:
 
 
 class AsyncOpener:
-    """The pool for asyncio, in an event loop of its own."""
+    """The pool for asyncio, in a separate event loop."""
 
     def __init__(self, url: str, **options: Any) -> None:
         self.runner = asyncio.Runner()

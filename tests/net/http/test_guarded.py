@@ -1,4 +1,4 @@
-"""The guarded client: connects to what was judged, judges every redirection, and ends in time and size."""
+"""The guarded client connects to checked addresses only, checks redirects, and enforces its limits."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from tests.net.http.faulty import service as playing
 
 
 class Names:
-    """A resolver whose answers change from one question to the next."""
+    """A resolver whose answers change from call to call."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
@@ -32,14 +32,14 @@ def get(url: str, **headers: str) -> HttpRequest:
     return HttpRequest(url, method="GET", headers=headers)
 
 
-async def test_an_allowed_server_is_asked_and_answers() -> None:
+async def test_an_allowed_server_answers() -> None:
     with playing(answer(b"hello")) as service:
         found = await GuardedClient(LOCAL).fetch(get(f"{service.url}/a?b=1"))
     assert (found.status, found.body, found.url) == (200, b"hello", f"{service.url}/a?b=1")
     assert service.requests[0].startswith(b"GET /a?b=1 HTTP/1.1\r\nhost: 127.0.0.1")
 
 
-async def test_a_name_that_leads_inside_is_refused_and_nothing_is_sent() -> None:
+async def test_a_name_that_resolves_to_an_internal_address_is_refused_before_sending() -> None:
     with playing(answer(b"secret")) as service:
         port = urlsplit(service.url).port
         client = GuardedClient(Guard(ports=frozenset({port or 0})), resolve=Names("127.0.0.1"))
@@ -58,7 +58,7 @@ async def test_a_name_is_resolved_once_for_a_request_so_that_it_cannot_change_in
     assert b"host: rebinding.example" in service.requests[0]
 
 
-async def test_one_inner_address_among_public_ones_refuses_the_name() -> None:
+async def test_one_internal_address_among_public_ones_refuses_the_name() -> None:
     async def both(host: str, port: int) -> Sequence[ipaddress.IPv4Address]:
         return [ipaddress.IPv4Address("93.184.216.34"), ipaddress.IPv4Address("169.254.169.254")]
 
@@ -67,7 +67,7 @@ async def test_one_inner_address_among_public_ones_refuses_the_name() -> None:
 
 
 @pytest.mark.parametrize("target", ["http://169.254.169.254/latest/meta-data/", "http://[::1]/", "file:///etc/passwd", "//10.0.0.1/"])
-async def test_a_redirection_is_judged_like_the_first_address(target: str) -> None:
+async def test_a_redirect_is_checked_like_the_first_address(target: str) -> None:
     with playing(answer(status=302, location=target)) as service, pytest.raises(AddressRefused):
         await GuardedClient(LOCAL).fetch(get(service.url))
 
@@ -111,12 +111,12 @@ async def test_an_answer_that_is_too_large_is_cut_off() -> None:
         await GuardedClient(LOCAL, limit=1000).fetch(get(service.url))
 
 
-async def test_a_silent_server_is_left_in_time() -> None:
+async def test_a_silent_server_times_out() -> None:
     with playing(SILENCE) as service, pytest.raises(OutgoingTimedOut):
         await GuardedClient(LOCAL, seconds=0.05).fetch(get(service.url))
 
 
-async def test_a_broken_answer_and_a_closed_port_are_told_without_details() -> None:
+async def test_errors_for_invalid_answers_and_closed_ports_reveal_no_details() -> None:
     with playing(Act((b"SSH-2.0\r\n\r\n",), "close")) as service, pytest.raises(NotReached) as broken:
         await GuardedClient(LOCAL).fetch(get(service.url))
     assert "SSH" not in str(broken.value)

@@ -1,4 +1,4 @@
-"""Connections: kept, found closed, broken, and never left with half a response."""
+"""Connections: kept alive, found closed, lost, and never reused in the middle of a response."""
 
 import asyncio
 import gc
@@ -82,7 +82,7 @@ def test_stream_that_breaks_is_lost(make: Make) -> None:
         response.close()
 
 
-def test_stream_that_falls_silent_is_given_up(make: Make) -> None:
+def test_stream_that_stops_times_out(make: Make) -> None:
     with service(Act(CHUNKS[:1], "silence")) as play:
         response = make(play.url).open(ASK)
         response.receive()
@@ -134,7 +134,7 @@ def test_deadline_bounds_each_step(make: Make) -> None:
 
 def test_nothing_is_sent_after_the_deadline(make: Make) -> None:
     with service() as play:
-        with pytest.raises(ResponseTimedOut, match="was over") as caught:
+        with pytest.raises(ResponseTimedOut, match="timed out") as caught:
             make(play.url).exchange(ASK, PATIENT, Deadline.after(0))
         assert not caught.value.sent
         assert play.requests == []
@@ -149,7 +149,7 @@ def test_service_that_is_not_there(make: Make) -> None:
     assert not caught.value.permanent
 
 
-def test_response_larger_than_allowed_is_given_up(make: Make) -> None:
+def test_response_larger_than_the_limit_is_an_error(make: Make) -> None:
     with service(answer(b"x" * 1000)) as play, pytest.raises(BadResponse, match="larger"):
         make(play.url, limit=500).exchange(ASK)
 
@@ -173,8 +173,8 @@ def test_more_connections_than_are_kept_are_closed(make: Make) -> None:
         assert play.connections == 3
 
 
-def test_service_waits_while_nobody_takes_what_it_sends() -> None:
-    """A stream that is not read must not fill the memory: the service is blocked as soon as all buffers are full."""
+def test_receiving_stops_while_a_stream_is_not_read() -> None:
+    """A stream that is not read must not fill the memory: the connection stops receiving when the buffers are full."""
     total, sent, blocked = 64 * 1024 * 1024, 0, threading.Event()
 
     def serve(listener: socket.socket) -> None:
@@ -210,7 +210,7 @@ def test_service_waits_while_nobody_takes_what_it_sends() -> None:
     assert ahead < total / 2
 
 
-def test_pool_that_nobody_closed_leaves_no_connection_behind() -> None:
+def test_pool_that_is_not_closed_leaves_no_connection_open() -> None:
     with service() as play:
         pool = Pool(Address.parse(play.url))
         pool.exchange(ASK, PATIENT)

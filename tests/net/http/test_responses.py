@@ -74,11 +74,11 @@ def test_a_response_that_is_cut_short_is_lost(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [b"SSH-2.0-OpenSSH_9\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", SIMPLE + SIMPLE])
-def test_what_is_not_one_response_is_refused(data: bytes) -> None:
+def test_several_responses_at_once_are_refused(data: bytes) -> None:
     with pytest.raises(BadResponse):
         ResponseReader().feed(data)
 
 
-def test_a_response_without_end_is_given_up() -> None:
+def test_an_endless_response_is_an_error() -> None:
     with pytest.raises(BadResponse, match="larger"):
         ResponseReader(limit=100).feed(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + b"x" * 100)

@@ -50,7 +50,7 @@ def test_encrypted_connection_is_kept(kind: type[SyncOpener | AsyncOpener], cert
 
 
 @pytest.mark.parametrize("kind", [SyncOpener, AsyncOpener])
-def test_certificate_that_nobody_vouches_for_is_refused_for_good(kind: type[SyncOpener | AsyncOpener], server: ssl.SSLContext) -> None:
+def test_untrusted_certificate_is_a_permanent_error(kind: type[SyncOpener | AsyncOpener], server: ssl.SSLContext) -> None:
     with service(tls=server) as play:
         opener = kind(play.url)
         with pytest.raises(NotConnected, match="certificate verify failed") as caught:

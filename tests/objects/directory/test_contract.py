@@ -15,7 +15,7 @@ class TestDirectory(ObjectsContract):
 
 
 class TestDirectoryByPaths(ObjectsContract):
-    """As on systems that cannot look up names in an open folder."""
+    """As on systems that cannot resolve names in an open folder."""
 
     @pytest.fixture
     def objects(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DirectoryObjects]:

@@ -1,4 +1,4 @@
-"""Writers that are killed at a random moment: only whole objects are there, and all that were acknowledged."""
+"""Writers that are killed at a random moment: all acknowledged objects exist, and no incomplete ones."""
 
 import hashlib
 import os
@@ -57,7 +57,7 @@ def _start(root: Path, name: str, version: int) -> "subprocess.Popen[str]":
 
 
 def _killed(writers: "list[subprocess.Popen[str]]", patience: int) -> list[str]:
-    """What the writers said until they were killed, which is after some lines of the first one."""
+    """The output of the writers until they were killed, after some lines of the first one."""
     lines = []
     for number, process in enumerate(writers):
         with process:

@@ -1,4 +1,4 @@
-"""How objects lie on the disk, and what happens to those that were damaged there."""
+"""The files of objects, and damaged files."""
 
 import os
 import threading
@@ -37,7 +37,7 @@ def test_the_content_is_at_the_beginning_of_the_file(objects: DirectoryObjects, 
         lambda raw: raw[-12:],
     ],
 )
-def test_a_damaged_file_is_told_and_still_listed(objects: DirectoryObjects, tmp_path: Path, harm: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_file_is_reported_and_still_listed(objects: DirectoryObjects, tmp_path: Path, harm: Callable[[bytes], bytes]) -> None:
     objects.put("a", b"content")
     file = tmp_path / "keys" / "=a"
     file.write_bytes(harm(file.read_bytes()))
@@ -64,7 +64,7 @@ def test_a_description_of_the_largest_size_is_read(objects: DirectoryObjects) ->
     assert objects.head("a").metadata == metadata
 
 
-def test_a_download_goes_on_when_its_object_is_replaced_and_deleted(objects: DirectoryObjects) -> None:
+def test_a_download_continues_when_its_object_is_replaced_or_deleted(objects: DirectoryObjects) -> None:
     before = os.urandom(1_000_000)
     objects.put("a", before)
     with objects.stream("a") as download:
@@ -84,7 +84,7 @@ def test_a_closed_download_reads_nothing(objects: DirectoryObjects) -> None:
         next(chunks)
 
 
-def test_what_dead_writers_left_is_swept_after_a_day(tmp_path: Path) -> None:
+def test_unfinished_uploads_are_swept_after_a_day(tmp_path: Path) -> None:
     now = [datetime.now(UTC).timestamp()]
     objects = DirectoryObjects(tmp_path, clock=lambda: now[0])
     upload = objects.upload("a")
@@ -106,7 +106,7 @@ def test_opening_a_folder_sweeps_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", ["write", "fsync"])
-def test_every_call_may_be_the_one_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_any_call_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     objects = DirectoryObjects(tmp_path)
     objects.put("a/b", b"before")
     real = getattr(os, call)
@@ -137,7 +137,7 @@ def test_every_call_may_be_the_one_that_fails(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
-def test_an_upload_that_has_failed_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_a_failed_upload_cannot_continue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     objects = DirectoryObjects(tmp_path / "objects")
     objects.put("a", b"before")
     upload = objects.upload("a")
@@ -169,7 +169,7 @@ def test_a_view_of_numbers_is_written_as_its_bytes(objects: DirectoryObjects) ->
     assert objects.get("a") == numbers.tobytes()
 
 
-def test_writers_and_deleters_side_by_side_see_whole_objects_only(tmp_path: Path) -> None:
+def test_concurrent_writers_and_deleters_see_complete_objects_only(tmp_path: Path) -> None:
     faults: list[BaseException] = []
 
     def work(number: int) -> None:
@@ -202,7 +202,7 @@ def names_of(folder: Folder) -> list[str]:
         return again.names()
 
 
-def test_threads_that_read_a_folder_at_once_miss_no_name(tmp_path: Path) -> None:
+def test_concurrent_listings_of_a_folder_are_complete(tmp_path: Path) -> None:
     for number in range(5000):
         (tmp_path / f"{number:08d}").touch()
     with Folder(str(tmp_path)) as folder, ThreadPoolExecutor(4) as threads:

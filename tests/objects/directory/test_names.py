@@ -7,7 +7,7 @@ from tests.objects.keys import KEYS
 
 
 def key_of(path: tuple[str, ...]) -> str:
-    """The key that a path stands for."""
+    """The key of a path."""
     pieces = [parse_name(name) for name in path]
     assert None not in pieces
     return b"".join(piece[1] + (b"/" if piece[0] == "+" else b"") for piece in pieces if piece is not None).decode()
@@ -48,5 +48,5 @@ def test_a_name_that_is_read_is_the_one_that_is_written(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "", "secret", "=A", "=%41a%", "=%61", "=a.", "=%2f", "=é", "+a/b", "=" + "a" * 81, "=\n", "=a\n"])
-def test_names_of_others_are_not_read(name: str) -> None:
+def test_foreign_file_names_are_ignored(name: str) -> None:
     assert parse_name(name) is None

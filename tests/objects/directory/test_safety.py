@@ -1,4 +1,4 @@
-"""Nothing outside the root is reached, whatever the key and whatever lies in the folder."""
+"""Nothing outside the root is accessed, whatever the key and the content of the folder."""
 
 import os
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def test_any_keys_can_be_stored_read_and_listed_in_order(objects: DirectoryObjec
 
 @given(keys=st.sets(KEYS, max_size=10), delimiter=st.sampled_from(["/", "a", "x0", "é"]), limit=st.integers(1, 4))
 @_SETTINGS
-def test_prefixes_are_what_the_keys_share(objects: DirectoryObjects, keys: set[str], delimiter: str, limit: int) -> None:
+def test_prefixes_are_common_to_their_keys(objects: DirectoryObjects, keys: set[str], delimiter: str, limit: int) -> None:
     for key in keys:
         objects.put(key, b"")
     rolled = {head + delimiter for key in keys for head, found, _ in [key.partition(delimiter)] if found}
@@ -71,7 +71,7 @@ def test_prefixes_are_what_the_keys_share(objects: DirectoryObjects, keys: set[s
 
 @given(text=NO_KEYS)
 @_SETTINGS
-def test_what_is_no_key_touches_nothing(objects: DirectoryObjects, tmp_path: Path, text: str) -> None:
+def test_invalid_keys_access_nothing(objects: DirectoryObjects, tmp_path: Path, text: str) -> None:
     before = snapshot(tmp_path)
     for attempt in (objects.get, objects.head, objects.delete, objects.presign, lambda key: objects.put(key, b"x")):
         with pytest.raises(S3KeyRefused):
@@ -99,7 +99,7 @@ def test_a_linked_file_is_not_read_and_a_put_replaces_the_link_itself(objects: D
     assert (tmp_path / "outside" / "=target").read_bytes() == b"not yours"
 
 
-def test_a_pipe_in_the_folder_keeps_nobody_waiting(objects: DirectoryObjects, root: Path) -> None:
+def test_a_pipe_in_the_folder_does_not_block(objects: DirectoryObjects, root: Path) -> None:
     os.mkfifo(root / "keys" / "=a")
     with pytest.raises(OutsideRoot):
         objects.get("a")
@@ -128,7 +128,7 @@ def test_a_root_may_be_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "real" / "keys" / "=a").exists()
 
 
-def test_files_of_others_are_left_alone_and_not_listed(objects: DirectoryObjects, root: Path) -> None:
+def test_foreign_files_are_kept_and_not_listed(objects: DirectoryObjects, root: Path) -> None:
     (root / "keys" / "README").write_text("hello")
     for name in ("=UPPER", "=%ff", "=.%2e", "=%00", "="):
         (root / "keys" / name).write_text("hello")

@@ -32,7 +32,7 @@ class Parts:
 
 
 class Breaking(io.BytesIO):
-    """A body whose connection breaks after so many bytes."""
+    """A body whose connection is lost after a number of bytes."""
 
     def __init__(self, content: bytes, after: int) -> None:
         super().__init__(content[:after])

@@ -19,7 +19,7 @@ _LONGEST = 600
 
 
 def program(name: str, package: str, folder: Path) -> str:
-    """A command: that of this environment or of the system, or one from the registry in an environment of its own."""
+    """A command of this environment or the system, or else installed from the registry into a separate environment."""
     beside = Path(sys.executable).with_name(name)
     found = str(beside) if beside.exists() else shutil.which(name)
     if found is not None:

@@ -127,7 +127,7 @@ def test_an_expired_url_does_not_read(rclone: str, objects: S3Objects) -> None:
     refused.value.close()
 
 
-def test_a_signed_url_writes_what_it_was_signed_for(objects: S3Objects) -> None:
+def test_a_signed_url_writes_its_object(objects: S3Objects) -> None:
     url = objects.presign("a", method="PUT", content_type="text/plain", length=len(TEXT))
     assert sent(url, TEXT + b"!", "text/plain") == 403
     assert sent(url, TEXT, "text/html") == 403
@@ -137,7 +137,7 @@ def test_a_signed_url_writes_what_it_was_signed_for(objects: S3Objects) -> None:
     assert objects.head("a").content_type == "text/plain"
 
 
-def test_an_upload_that_is_left_leaves_no_parts(objects: S3Objects) -> None:
+def test_an_unfinished_upload_leaves_no_parts(objects: S3Objects) -> None:
     with objects.upload("a") as upload:
         upload.write(LARGE)
     answer = objects._account.client.list_multipart_uploads(Bucket=objects.bucket.name)
@@ -155,7 +155,7 @@ def test_parts_of_a_dead_writer_are_swept(rclone: str, objects: S3Objects) -> No
     upload.abort()
 
 
-def test_wrong_credentials_are_told(rclone: str, objects: S3Objects) -> None:
+def test_wrong_credentials_are_an_error(rclone: str, objects: S3Objects) -> None:
     with (
         S3Objects(objects.bucket.name, endpoint=rclone, credentials=Credentials(CREDENTIALS.key_id, "wrong")) as other,
         pytest.raises(AccessRefused),
@@ -163,12 +163,12 @@ def test_wrong_credentials_are_told(rclone: str, objects: S3Objects) -> None:
         other.get("a")
 
 
-def test_a_missing_bucket_is_told(rclone: str) -> None:
+def test_a_missing_bucket_is_an_error(rclone: str) -> None:
     with S3Objects("no-such-bucket", endpoint=rclone, credentials=CREDENTIALS) as other, pytest.raises(BucketMissing):
         other.put("a", TEXT)
 
 
-def test_a_signed_form_is_taken_by_a_server_that_knows_forms(moto: str) -> None:
+def test_a_server_with_form_support_accepts_a_signed_form(moto: str) -> None:
     # moto reads the form, and writes the object; it does not check the policy, whose bytes are compared with botocore's elsewhere.
     objects = opened(moto)
     form = objects.presign_upload("a/b.txt", max_bytes=1000, content_type="text/plain")

@@ -1,4 +1,4 @@
-"""Our presigned URLs beside those of botocore, for the same moment."""
+"""Presigned URLs compared with those of botocore for the same time."""
 
 import hmac
 import json
@@ -87,7 +87,7 @@ def conditions(policy: str) -> list[str]:
 
 @cache
 def session() -> botocore.session.Session:
-    """One for all: it has read botocore's description of S3, which takes longer than all that is signed here."""
+    """One session for all tests, because loading botocore's description of S3 is slow."""
     return botocore.session.Session()
 
 
@@ -116,7 +116,7 @@ def theirs(bucket: Bucket, credentials: Credentials, grant: Grant, ours: str) ->
 
 
 def comparable(url: str) -> tuple[str, str, set[tuple[str, str]]]:
-    """A URL without the order of its query; and without the signature, where that follows from it."""
+    """A URL without the order of its query, and without the signature if that depends on the order."""
     split = urlsplit(url)
     # The signature is over the sorted query, so its order in the URL does not matter.
     return split.netloc, split.path, set(parse_qsl(split.query))

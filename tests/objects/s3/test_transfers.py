@@ -1,4 +1,4 @@
-"""What goes wrong between us and a bucket, and what is left of it."""
+"""Failed transfers to and from a bucket, and what they leave behind."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -39,12 +39,12 @@ def failing(operation: str, error: Exception, times: int = 1) -> Callable[[str, 
     return before
 
 
-def test_what_fits_into_a_part_is_one_request(objects: S3Objects, client: MemoryClient) -> None:
+def test_content_that_fits_into_a_part_is_one_request(objects: S3Objects, client: MemoryClient) -> None:
     objects.put("a", bytes(5 * MIB))
     assert client.calls == ["put_object"]
 
 
-def test_what_is_larger_goes_in_parts(objects: S3Objects, client: MemoryClient) -> None:
+def test_larger_content_is_sent_in_parts(objects: S3Objects, client: MemoryClient) -> None:
     objects.put("a", LARGE)
     assert client.calls.count("upload_part") == 4
     assert client.objects["a"].content == LARGE
@@ -59,7 +59,7 @@ def test_an_upload_that_fails_leaves_no_parts(objects: S3Objects, client: Memory
     assert client.objects == {}
 
 
-def test_the_first_failure_is_told_even_if_giving_up_fails_too(objects: S3Objects, client: MemoryClient) -> None:
+def test_the_first_error_is_raised_even_if_aborting_fails_too(objects: S3Objects, client: MemoryClient) -> None:
     def before(operation: str, request: Any) -> None:
         if operation == "upload_part":
             raise refusal("AccessDenied", 403)
@@ -71,7 +71,7 @@ def test_the_first_failure_is_told_even_if_giving_up_fails_too(objects: S3Object
         objects.put("a", LARGE)
 
 
-def test_an_upload_that_has_lost_a_part_is_not_gone_on_with(objects: S3Objects, client: MemoryClient) -> None:
+def test_an_upload_that_lost_a_part_cannot_continue(objects: S3Objects, client: MemoryClient) -> None:
     client.before = failing("upload_part", refusal("InternalError", 500))
     upload = objects.upload("a")
     with pytest.raises(StorageFailed):
@@ -96,7 +96,7 @@ def test_uploads_that_never_ended_are_swept(client: MemoryClient) -> None:
 
 
 @pytest.mark.parametrize("breaks", [1000, 100_000, 300_000])
-def test_a_broken_download_goes_on_where_it_was(objects: S3Objects, client: MemoryClient, breaks: int) -> None:
+def test_a_broken_download_is_resumed(objects: S3Objects, client: MemoryClient, breaks: int) -> None:
     content = LARGE[: breaks * 3 + 1]
     objects.put("a", content)
     client.breaks = breaks
@@ -111,7 +111,7 @@ def test_a_download_that_makes_no_progress_ends(objects: S3Objects, client: Memo
         objects.get("a")
 
 
-def test_a_broken_download_does_not_go_on_with_another_object(objects: S3Objects, client: MemoryClient) -> None:
+def test_a_broken_download_is_not_resumed_with_another_object(objects: S3Objects, client: MemoryClient) -> None:
     objects.put("a", b"x" * 100)
     client.breaks = 50
     with objects.stream("a") as download:
@@ -122,7 +122,7 @@ def test_a_broken_download_does_not_go_on_with_another_object(objects: S3Objects
             next(chunks)
 
 
-def test_what_is_too_large_for_one_copy_is_copied_in_parts(objects: S3Objects, client: MemoryClient) -> None:
+def test_large_objects_are_copied_in_parts(objects: S3Objects, client: MemoryClient) -> None:
     info = objects.put("a", LARGE, metadata={"n": "1"})
     places = ({"Bucket": "bucket", "Key": "a"}, {"Bucket": "bucket", "Key": "b"})
     copied = copy_object(client, *places, info, objects._executor(), max_copy_bytes=MIB, smallest=5 * MIB)
@@ -161,7 +161,7 @@ def test_each_refusal_has_its_error(objects: S3Objects, client: MemoryClient, er
     assert ".." not in str(caught.value)
 
 
-def test_what_could_not_be_deleted_is_told(objects: S3Objects, client: MemoryClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_deletions_are_reported(objects: S3Objects, client: MemoryClient, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"Errors": [{"Key": "a", "Code": "AccessDenied", "Message": "no"}]}
     monkeypatch.setattr(client, "delete_objects", lambda **request: answer)
     with pytest.raises(StorageFailed, match="'a': no"):

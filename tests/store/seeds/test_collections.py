@@ -1,4 +1,4 @@
-"""Collections of documents: seven access patterns, expiry, names that are unique, and documents from before there were collections."""
+"""Collections of documents: seven access patterns, expiry, unique names, and documents that are older than collections."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -63,7 +63,7 @@ def test_pattern_four_updates_a_collection(store: Store) -> None:
     assert changed.updated_at >= made.updated_at
 
 
-def test_pattern_five_deletes_softly_with_an_end_and_restores(store: Store) -> None:
+def test_pattern_five_deletes_softly_with_an_expiry_and_restores(store: Store) -> None:
     made = store.create(collection(name="Legal"))
     end = store.setup.now().replace(microsecond=0) + timedelta(days=90)
     gone = store.patch(made, Collection.status.to(CollectionStatus.DELETED), Collection.deleted_at.set(end))
@@ -153,7 +153,7 @@ def legacy_document(store: Store, number: int) -> Item:
     return item
 
 
-def test_document_from_before_collections_is_found_in_the_default_one(store: Store) -> None:
+def test_document_older_than_collections_is_found_in_the_default_one(store: Store) -> None:
     legacy_document(store, 1)
     found = store.get(Document, repository_id="repo-1", collection_id="titan", document_id="old1")
     assert found.collection_id == "titan"
@@ -161,7 +161,7 @@ def test_document_from_before_collections_is_found_in_the_default_one(store: Sto
     assert store.batch_get(refs) == [found, None]
 
 
-def test_documents_from_before_collections_are_listed_and_counted_in_the_default_one(store: Store) -> None:
+def test_documents_older_than_collections_are_listed_and_counted_in_the_default_one(store: Store) -> None:
     place = {"repository_id": "repo-1", "collection_id": "titan"}
     legacy_document(store, 1)
     legacy_document(store, 2)
@@ -173,12 +173,12 @@ def test_documents_from_before_collections_are_listed_and_counted_in_the_default
     assert list(store.scan(documents)) == []
 
 
-def test_document_from_before_collections_is_in_no_other_collection(store: Store) -> None:
+def test_document_older_than_collections_is_in_no_other_collection(store: Store) -> None:
     legacy_document(store, 1)
     assert store.find(Document, repository_id="repo-1", collection_id="another", document_id="old1") is None
 
 
-def test_old_document_keeps_what_the_entity_does_not_know(store: Store) -> None:
+def test_old_document_keeps_unknown_attributes(store: Store) -> None:
     legacy_document(store, 1)
     found = store.get(Document, repository_id="repo-1", collection_id="titan", document_id="old1")
     store.put(found)

@@ -113,12 +113,12 @@ def test_finished_job_cannot_be_claimed_by_reference(store: Store) -> None:
         store.patch(done, Job.status.to(JobStatus.PENDING))
 
 
-def test_claim_by_reference_without_what_the_indexes_need_is_refused_before_the_wire(store: Store) -> None:
+def test_claim_by_reference_without_values_for_the_indexes_is_refused_before_sending(store: Store) -> None:
     with pytest.raises(ModelError, match=r"LeaseIndex|ReadyIndex"):
         store.patch(store.create(job()).key, Job.status.to(JobStatus.PROCESSING))
 
 
-def test_priority_is_raised_by_all_who_try(store: Store) -> None:
+def test_concurrent_priority_increments_all_count(store: Store) -> None:
     pending = store.create(job(priority=10))
     stale = pending
     for _ in range(3):

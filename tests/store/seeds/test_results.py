@@ -1,4 +1,4 @@
-"""Six tables of results by job: every question that the document asks."""
+"""Six tables of results by job: all access patterns of the document."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -33,7 +33,7 @@ def test_result_is_found_by_job_and_sort_key(store: Store, entity: type[JobResul
 
 
 @pytest.mark.parametrize(("entity", "sort", "value"), RESULTS)
-def test_results_of_a_job_are_those_of_no_other(store: Store, entity: type[JobResult], sort: str, value: int | str) -> None:
+def test_results_of_a_job_do_not_include_those_of_others(store: Store, entity: type[JobResult], sort: str, value: int | str) -> None:
     mine, other = uuid4(), uuid4()
     store.batch_write([result(entity, sort, value, mine), result(entity, sort, value, other)])
     assert [found.job_id for found in store.query(entity.of_job, job_id=mine)] == [mine]

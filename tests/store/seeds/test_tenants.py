@@ -75,7 +75,7 @@ def test_missing_part_falls_back_to_the_endpoint(store: Store) -> None:
     assert store.get(Agent, endpoint_id="aws-prod", agent_version_uuid="v1") == stored
 
 
-def test_agent_from_before_parts_belongs_to_the_endpoint_itself_and_to_no_tenant(store: Store) -> None:
+def test_agent_older_than_parts_belongs_to_the_endpoint_and_to_no_tenant(store: Store) -> None:
     item = {
         "partition_key": {"S": "aws-prod"},
         "endpoint_id": {"S": "aws-prod"},

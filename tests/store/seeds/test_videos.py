@@ -1,4 +1,4 @@
-"""Music videos in a single table: the four access patterns, and what keeps the counters and indexes right."""
+"""Music videos in a single table: four access patterns, and consistent counters and indexes."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -53,7 +53,7 @@ def test_patterns_three_and_four_list_projects_by_status_in_both_orders(store: S
     assert [found.project_id for found in store.query(Project.recent, status="queued")] == [made[1].project_id]
 
 
-def test_project_and_scenes_are_one_question(store: Store) -> None:
+def test_project_and_scenes_are_one_query(store: Store) -> None:
     one = store.create(project())
     store.create(scene(one.project_id, 1))
     both = store.collect(project_with_scenes, project_id=one.project_id)
@@ -73,7 +73,7 @@ def test_counters_follow_the_scenes(store: Store) -> None:
     assert (counted.scene_count, counted.completed_scenes, counted.failed_scenes) == (2, 1, 1)
 
 
-def test_project_and_its_scenes_are_created_together_with_the_counter_right(store: Store) -> None:
+def test_project_and_scenes_are_created_together_with_a_correct_counter(store: Store) -> None:
     one = project()
     with store.transaction() as tx:
         tx.create(one)
@@ -83,19 +83,19 @@ def test_project_and_its_scenes_are_created_together_with_the_counter_right(stor
     assert store.get(one).scene_count == 3
 
 
-def test_parent_can_be_patched_in_the_transaction_that_counts_in_it(store: Store) -> None:
+def test_parent_can_be_patched_in_the_transaction_that_changes_its_counter(store: Store) -> None:
     one = store.create(project())
     store.transact([patch(one, Project.status.to(ProjectStatus.GENERATING_SCENES)), create(scene(one.project_id, 1))])
     found = store.get(one)
     assert (found.status, found.scene_count) == (ProjectStatus.GENERATING_SCENES, 1)
 
 
-def test_scene_of_no_project_is_refused(store: Store) -> None:
-    with pytest.raises(NotFound, match=r"count Project\.scene_count"):
+def test_scene_without_a_project_is_refused(store: Store) -> None:
+    with pytest.raises(NotFound, match=r"Project\.scene_count cannot count"):
         store.create(scene(uuid4(), 1))
 
 
-def test_deleting_all_scenes_brings_the_counters_back(store: Store) -> None:
+def test_deleting_all_scenes_resets_the_counters(store: Store) -> None:
     one = store.create(project())
     for sequence in range(1, 4):
         store.create(scene(one.project_id, sequence))
@@ -115,9 +115,9 @@ def test_stale_scene_is_not_deleted_with_counters_it_no_longer_has(store: Store)
     assert (counted.scene_count, counted.failed_scenes) == (0, 0)
 
 
-def test_illegal_transition_says_what_is_allowed(store: Store) -> None:
+def test_illegal_transition_names_the_allowed_states(store: Store) -> None:
     one = store.create(project())
-    with pytest.raises(IllegalTransition, match=r"cannot go from pending to completed\. Only composing may") as caught:
+    with pytest.raises(IllegalTransition, match=r"cannot go from pending to completed\. Only composing can move to completed") as caught:
         store.patch(one, Project.status.to(ProjectStatus.COMPLETED))
     assert caught.value.current == one
     assert caught.value.failed == {"status"}

@@ -1,4 +1,4 @@
-"""Both wire transports behind one face, so that each test holds for both."""
+"""Both HTTP transports behind one interface, so that each test runs on both."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ KEY = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG")
 
 
 class Caller(Protocol):
-    """A transport that is called without `await`, and remembers how long it would have waited between attempts."""
+    """A transport that is called without `await`, and records the waits between attempts."""
 
     waits: list[float]
 
@@ -27,7 +27,7 @@ Make = Callable[..., Caller]
 
 
 def options_for(url: str, options: Options | None) -> Options:
-    """Options for tests: credentials that are known, and waits without chance."""
+    """Options for tests: fixed credentials, and waits without randomness."""
     given = options or Options()
     retries = replace(given.retries, random=lambda: 1.0) if isinstance(given.retries, Retries) else given.retries
     return replace(given, endpoint=url, region="us-east-1", credentials=given.credentials or KEY, retries=retries)
@@ -44,7 +44,7 @@ class SyncCaller:
 
 
 class AsyncCaller:
-    """The transport for asyncio, in an event loop of its own."""
+    """The transport for asyncio, in a separate event loop."""
 
     def __init__(self, url: str, options: Options | None = None, clock: ServiceClock | None = None) -> None:
         self.waits: list[float] = []

@@ -8,7 +8,7 @@ from tests.store.transports.callers import AsyncCaller, Caller, Make, SyncCaller
 
 @pytest.fixture(params=[SyncCaller, AsyncCaller], ids=["sync", "async"])
 def make(request: pytest.FixtureRequest) -> Iterator[Make]:
-    """Makes callers of each kind, and closes them."""
+    """A function that creates callers of each kind, which are closed after the test."""
     made: list[Caller] = []
 
     def new(url: str, *arguments: Any, **named: Any) -> Caller:

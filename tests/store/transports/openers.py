@@ -1,4 +1,4 @@
-"""Stores on our endpoint, which checks every signature, through each transport that goes over a network."""
+"""Stores on an endpoint that verifies signatures, through each network transport."""
 
 import threading
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def _async_wire(stack: ExitStack, folder: Path) -> AsyncStore:
 
 
 def _session() -> Any:
-    """One session for all tests of a thread: to read botocore's description of the service takes longer than most tests."""
+    """One session for all tests of a thread, because loading botocore's service description takes longer than most tests."""
     if not hasattr(_local, "session"):
         _local.session = botocore.session.Session()
     return _local.session

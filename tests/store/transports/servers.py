@@ -37,7 +37,7 @@ def _known(name: str, operation: str) -> None:
 
 
 def _lacks_item(name: str, request: dict[str, Any], error: ServiceError) -> bool:
-    """Whether the server left out the item that was asked for; of a put it is not known here which one that is."""
+    """Whether the server omitted the requested item; for a put, its key is not known here."""
     asked = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD" and error.code == "ConditionalCheckFailedException"
     lacking = asked and name in _SILENT and "Item" not in error.extra
     if lacking and "Key" not in request:
@@ -50,7 +50,7 @@ def _get_of(request: dict[str, Any]) -> dict[str, Any]:
 
 
 class PeerTransport(WireTransport):
-    """The wire transport to a server whose gaps are known."""
+    """The HTTP transport to a server with known gaps."""
 
     def __init__(self, name: str, url: str) -> None:
         super().__init__(options_for(url, None))
@@ -67,7 +67,7 @@ class PeerTransport(WireTransport):
 
 
 class AsyncPeerTransport(AsyncWireTransport):
-    """The same, awaited."""
+    """The same for asyncio."""
 
     def __init__(self, name: str, url: str) -> None:
         super().__init__(options_for(url, None))
@@ -85,7 +85,7 @@ class AsyncPeerTransport(AsyncWireTransport):
 
 @cache
 def _bench() -> Any:
-    """The benchmarks know how to get and start the servers."""
+    """The module of the benchmarks that installs and starts the servers."""
     spec = importlib.util.spec_from_file_location("bench_peers", _BENCH)
     assert spec is not None
     assert spec.loader is not None

@@ -17,7 +17,7 @@ def test_a_compressed_answer_is_checked_as_sent_and_unpacked() -> None:
     assert result(answer(packed, content_encoding="gzip", x_amz_crc32=str(zlib.crc32(packed)))) == {"a": 1}
 
 
-def test_a_small_answer_that_unpacks_to_a_huge_one_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decompression_bomb_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateleg.store.transports.answers.LIMIT", 1000)
     with pytest.raises(BadResponse, match="too large"):
         result(answer(gzip.compress(b" " * 100_000), content_encoding="gzip"))
@@ -34,7 +34,7 @@ def test_a_small_answer_that_unpacks_to_a_huge_one_is_given_up(monkeypatch: pyte
         answer(b"[]"),
     ],
 )
-def test_what_cannot_be_right_is_unreadable(found: Response) -> None:
+def test_an_invalid_answer_is_an_error(found: Response) -> None:
     with pytest.raises(BadResponse):
         result(found)
 
@@ -57,10 +57,10 @@ def test_a_refusal_has_its_code_its_message_and_the_rest() -> None:
     [
         (400, b'{"__type":"x#TransactionCanceledException","Message":"why"}', "", "TransactionCanceledException", "why"),
         (400, b"", "ThrottlingException:http://internal.amazon.com/", "ThrottlingException", ""),
-        (500, b"", "", "InternalServerError", "The answer has the status 500 and is not one of DynamoDB's."),
-        (503, b"<html>", "", "ServiceUnavailable", "The answer has the status 503 and is not one of DynamoDB's."),
-        (413, b"", "", "RequestEntityTooLarge", "The answer has the status 413 and is not one of DynamoDB's."),
-        (302, b"[]", "", "Http302", "The answer has the status 302 and is not one of DynamoDB's."),
+        (500, b"", "", "InternalServerError", "The answer has the status 500 and is not DynamoDB's."),
+        (503, b"<html>", "", "ServiceUnavailable", "The answer has the status 503 and is not DynamoDB's."),
+        (413, b"", "", "RequestEntityTooLarge", "The answer has the status 413 and is not DynamoDB's."),
+        (302, b"[]", "", "Http302", "The answer has the status 302 and is not DynamoDB's."),
     ],
 )
 def test_every_refusal_has_a_code(status: int, body: bytes, kind: str, code: str, message: str) -> None:

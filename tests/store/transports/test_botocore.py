@@ -38,11 +38,11 @@ def client(url: str) -> Iterator[Any]:
     client.close()
 
 
-def test_it_has_the_shape_of_a_transport(client: Any) -> None:
+def test_botocore_transport_implements_the_protocol(client: Any) -> None:
     assert isinstance(BotocoreTransport(client), Transport)
 
 
-def test_values_pass_as_they_are_on_the_wire(client: Any) -> None:
+def test_wire_values_are_passed_unchanged(client: Any) -> None:
     transport = BotocoreTransport(client)
     assert transport.call("PutItem", put(1)) == {}
     assert transport.call("GetItem", get(1)) == {"Item": put(1)["Item"]}
@@ -51,7 +51,7 @@ def test_values_pass_as_they_are_on_the_wire(client: Any) -> None:
     assert transport.call("GetItem", get(2)) == {"Item": put(2)["Item"]}
 
 
-def test_the_application_goes_on_to_use_its_client(client: Any) -> None:
+def test_the_application_can_still_use_its_client(client: Any) -> None:
     transport = BotocoreTransport(client)
     transport.call("PutItem", put(1))
     assert client.get_item(TableName="Songs", Key={"id": {"S": "1"}})["Item"]["b"] == {"B": b"\x00\x01\x02"}
@@ -59,7 +59,7 @@ def test_the_application_goes_on_to_use_its_client(client: Any) -> None:
     assert client.get_item(TableName="Songs", Key={"id": {"S": "1"}})["Item"]["n"] == {"N": "1"}
 
 
-def test_a_failed_condition_brings_the_item_as_it_is_on_the_wire(client: Any) -> None:
+def test_a_failed_condition_returns_the_wire_item(client: Any) -> None:
     transport = BotocoreTransport(client)
     transport.call("PutItem", put(1))
     condition = {"ConditionExpression": "attribute_not_exists(id)", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
@@ -70,8 +70,8 @@ def test_a_failed_condition_brings_the_item_as_it_is_on_the_wire(client: Any) ->
     assert error.extra == {"Item": put(1)["Item"]}
 
 
-def test_streams_have_a_client_of_their_own(client: Any, url: str) -> None:
-    with pytest.raises(ServiceError, match="streams need a client of their own"):
+def test_streams_have_a_separate_client(client: Any, url: str) -> None:
+    with pytest.raises(ServiceError, match="pass streams="):
         BotocoreTransport(client).call("ListStreams", {})
     streams = client_of(url, "dynamodbstreams")
     assert len(BotocoreTransport(client, streams).call("ListStreams", {})["Streams"]) == 1
@@ -93,14 +93,14 @@ def test_attempts_of_botocore_are_counted() -> None:
     assert caught.value.attempts == 2
 
 
-def test_an_answer_with_a_wrong_checksum_is_asked_for_again() -> None:
+def test_an_answer_with_a_wrong_checksum_is_requested_again() -> None:
     with service(answer(x_amz_crc32="1"), answer(b'{"Item":{}}')) as play:
         client = client_of(play.url)
         assert BotocoreTransport(client).call("GetItem", get(1)) == {"Item": {}}
         client.close()
 
 
-def test_no_answer_is_told_apart_from_a_refusal() -> None:
+def test_no_answer_is_distinguished_from_an_error() -> None:
     with service() as play:
         url = play.url
     client = client_of(url)

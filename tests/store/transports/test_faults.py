@@ -1,4 +1,4 @@
-"""Services that fail in every way, and what the wire transports make of it."""
+"""The HTTP transports with services that fail in every way."""
 
 import gzip
 from dataclasses import replace
@@ -28,7 +28,7 @@ def test_one_connection_carries_many_requests(make: Make) -> None:
 
 
 @pytest.mark.parametrize("lost", [RESET, CLOSE, Act((b"HTTP/1.1 200 OK\r\nContent-Le",), "close"), answer(b"{}", x_amz_crc32="1")])
-def test_a_lost_answer_to_a_read_is_asked_for_again(make: Make, lost: Act) -> None:
+def test_a_read_is_retried_after_a_lost_answer(make: Make, lost: Act) -> None:
     with service(lost, answer(b'{"Item":{}}')) as play:
         caller = make(play.url)
         assert caller.call("GetItem", GET) == {"Item": {}}
@@ -37,7 +37,7 @@ def test_a_lost_answer_to_a_read_is_asked_for_again(make: Make, lost: Act) -> No
 
 
 @pytest.mark.parametrize("lost", [RESET, CLOSE, answer(b"{}", content_length="10", end="close"), refusal("InternalServerError", 500)])
-def test_a_counter_is_not_counted_twice(make: Make, lost: Act) -> None:
+def test_a_counter_update_is_not_retried_after_a_lost_answer(make: Make, lost: Act) -> None:
     with service(lost) as play:
         with pytest.raises((Unreachable, ServiceError)) as caught:
             make(play.url).call("UpdateItem", COUNT)
@@ -70,7 +70,7 @@ def test_a_kept_connection_that_is_reset_under_a_counter_leaves_it_unknown(make:
         assert len(play.requests) == 2
 
 
-def test_throttling_is_waited_out(make: Make) -> None:
+def test_throttling_is_retried_after_a_wait(make: Make) -> None:
     throttled = refusal("ProvisionedThroughputExceededException")
     with service(throttled, throttled, answer()) as play:
         caller = make(play.url)
@@ -79,14 +79,14 @@ def test_throttling_is_waited_out(make: Make) -> None:
         assert play.connections == 1
 
 
-def test_errors_of_the_service_are_waited_out_by_reads(make: Make) -> None:
+def test_reads_are_retried_after_service_errors(make: Make) -> None:
     with service(refusal("InternalServerError", 500), answer(b"<html>", 503)) as play:
         caller = make(play.url)
         assert caller.call("GetItem", GET) == {}
         assert caller.waits == [0.05, 0.1]
 
 
-def test_a_service_that_stays_down_is_given_up(make: Make) -> None:
+def test_a_service_that_stays_down_is_an_error(make: Make) -> None:
     with service(*[refusal("InternalServerError", 500)] * 9) as play:
         caller = make(play.url, Options(retries=Retries(attempts=3)))
         with pytest.raises(ServiceError) as caught:
@@ -150,13 +150,13 @@ def test_an_answer_in_pieces(make: Make) -> None:
         assert len(make(play.url).call("GetItem", GET)["Item"]["a"]["S"]) == 300_000
 
 
-def test_compressed_answers_are_asked_for_and_read(make: Make) -> None:
+def test_compressed_answers_are_requested_and_read(make: Make) -> None:
     with service(answer(gzip.compress(b'{"Item":{}}'), content_encoding="gzip")) as play:
         assert make(play.url, Options(gzip=True)).call("GetItem", GET) == {"Item": {}}
         assert b"\r\nAccept-Encoding: gzip\r\n" in play.requests[0]
 
 
-def test_more_than_was_asked_for_is_not_taken_for_the_next_answer(make: Make) -> None:
+def test_extra_data_is_not_used_as_the_next_answer(make: Make) -> None:
     with service(answer(), answer(b'{"Item":{}}')) as play:
         caller = make(play.url)
         play.script[0] = Act((play.script[0].pieces[0] * 2,))
@@ -180,7 +180,7 @@ def test_a_connection_is_not_kept_for_ever(make: Make) -> None:
         assert play.connections == 2
 
 
-def test_a_wrong_clock_is_put_right_by_the_answer(make: Make) -> None:
+def test_a_wrong_clock_is_corrected_by_the_answer(make: Make) -> None:
     skewed = refusal("InvalidSignatureException", message="Signature expired", date="Sun, 06 Nov 1994 08:49:37 GMT")
     with service(skewed) as play:
         caller = make(play.url, clock=ServiceClock(lambda: 1_700_000_000.0))
@@ -191,7 +191,7 @@ def test_a_wrong_clock_is_put_right_by_the_answer(make: Make) -> None:
 
 
 class Turncoat:
-    """Credentials that are replaced when they have expired."""
+    """A source whose credentials change when they expire."""
 
     def __init__(self) -> None:
         self.expired = False

@@ -13,7 +13,7 @@ pots = Table("Pots", hash="pk", range="sk")
 
 
 class Pot(Entity, table=pots):
-    """Something to write."""
+    """An entity to write."""
 
     name: Attr[str]
     plants: Attr[int] = field(0)
@@ -28,13 +28,13 @@ async def opened(path: Path) -> AsyncStore:
     return store
 
 
-async def test_refusals_come_as_those_of_the_store(tmp_path: Path) -> None:
+async def test_errors_are_those_of_the_store(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store:
         with pytest.raises(NotFound):
             await store.patch(Pot.key(name="a"), Pot.plants.add(1))
 
 
-async def test_writes_in_one_commit_are_there_together(tmp_path: Path) -> None:
+async def test_writes_in_one_commit_become_visible_together(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store, await opened(tmp_path) as other:
         assert isinstance(store.transport, GroupCommitTransport)
         with store.transport.one_commit():
@@ -45,7 +45,7 @@ async def test_writes_in_one_commit_are_there_together(tmp_path: Path) -> None:
         assert await other.find(Pot, name="b") is not None
 
 
-async def test_a_refused_write_leaves_the_others_of_its_commit_alone(tmp_path: Path) -> None:
+async def test_a_refused_write_does_not_affect_the_others_of_its_commit(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store:
         assert isinstance(store.transport, GroupCommitTransport)
         with store.transport.one_commit():
@@ -96,7 +96,7 @@ async def test_a_commit_that_fails_is_an_error_of_the_service(tmp_path: Path) ->
         assert await store.find(Pot, name="a") is None
 
 
-async def test_changes_tell_that_another_process_has_written(tmp_path: Path) -> None:
+async def test_changes_shows_writes_of_other_processes(tmp_path: Path) -> None:
     async with await opened(tmp_path) as store, await opened(tmp_path) as other:
         assert isinstance(store.transport, GroupCommitTransport)
         before = store.transport.changes()

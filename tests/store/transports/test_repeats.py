@@ -24,7 +24,7 @@ def test_reads_may_be_repeated(operation: str) -> None:
         ("ExecuteStatement", {"Statement": " select * from t"}),
     ],
 )
-def test_what_comes_to_the_same_may_be_repeated(operation: str, request_: dict[str, Any]) -> None:
+def test_idempotent_requests_may_be_repeated(operation: str, request_: dict[str, Any]) -> None:
     assert repeatable(operation, request_)
 
 
@@ -41,7 +41,7 @@ def test_what_comes_to_the_same_may_be_repeated(operation: str, request_: dict[s
         ("UpdateItem", {"AttributeUpdates": {}}),
     ],
 )
-def test_what_shows_that_it_was_done_before_may_not(operation: str, request_: dict[str, Any]) -> None:
+def test_requests_that_reveal_a_repetition_may_not_be_repeated(operation: str, request_: dict[str, Any]) -> None:
     assert not repeatable(operation, request_)
 
 
@@ -78,10 +78,10 @@ def test_an_update_to_given_values_may_be_repeated(expression: str) -> None:
         "SET",
     ],
 )
-def test_an_update_that_builds_on_what_is_there_may_not(expression: str) -> None:
+def test_an_update_that_depends_on_stored_values_may_not(expression: str) -> None:
     assert not repeatable("UpdateItem", {"UpdateExpression": expression})
 
 
-def test_an_update_that_returns_what_was_there_may_not() -> None:
+def test_an_update_that_returns_old_values_may_not() -> None:
     assert repeatable("UpdateItem", {"UpdateExpression": "SET a = :a", "ReturnValues": "ALL_NEW"})
     assert not repeatable("UpdateItem", {"UpdateExpression": "SET a = :a", "ReturnValues": "UPDATED_OLD"})

@@ -16,7 +16,7 @@ UNSENT = ConnectionLost("unsent", sent=False)
 
 @dataclass
 class Desk:
-    """Calls on a clock that is moved by hand, without chance."""
+    """Calls with a manual clock and without randomness."""
 
     now: float = 0.0
     policy: Retries = field(init=False)
@@ -59,7 +59,7 @@ def test_attempts_come_to_an_end(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("code", ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"])
-def test_throttling_is_tried_again_whatever_it_was(desk: Desk, code: str) -> None:
+def test_throttled_requests_are_always_retried(desk: Desk, code: str) -> None:
     assert desk.call("UpdateItem", COUNT).after(refusal(code)) == 0.1
 
 
@@ -67,19 +67,19 @@ def test_too_many_requests_are_throttling_by_whatever_name(desk: Desk) -> None:
     assert desk.call("UpdateItem", COUNT).after(refusal("Http429", 429)) == 0.1
 
 
-def test_an_error_of_the_service_is_tried_again_if_that_does_no_harm(desk: Desk) -> None:
+def test_service_errors_are_retried_if_that_is_safe(desk: Desk) -> None:
     assert desk.call("PutItem", PUT).after(refusal("InternalServerError", 500)) == 0.1
     with pytest.raises(ServiceError, match="InternalServerError"):
         desk.call("UpdateItem", COUNT).after(refusal("InternalServerError", 500))
 
 
-def test_a_lost_answer_to_a_counter_is_not_asked_for_again(desk: Desk) -> None:
+def test_a_counter_update_with_a_lost_answer_is_not_retried(desk: Desk) -> None:
     with pytest.raises(Unreachable) as caught:
         desk.call("UpdateItem", COUNT).after(LOST)
     assert caught.value.attempts == 1
 
 
-def test_what_was_not_sent_is_sent_again_whatever_it_was(desk: Desk) -> None:
+def test_requests_that_were_not_sent_are_always_retried(desk: Desk) -> None:
     assert desk.call("UpdateItem", COUNT).after(UNSENT) == 0.1
 
 
@@ -89,19 +89,19 @@ def test_a_refusal_is_final(desk: Desk) -> None:
     assert caught.value.attempts == 1
 
 
-def test_a_condition_that_fails_at_once_is_a_refusal(desk: Desk) -> None:
+def test_a_condition_that_fails_at_once_is_an_error(desk: Desk) -> None:
     with pytest.raises(ServiceError, match="ConditionalCheckFailedException"):
         desk.call().after(refusal("ConditionalCheckFailedException"))
 
 
-def test_a_condition_that_fails_after_a_lost_answer_is_not_believed(desk: Desk) -> None:
+def test_a_condition_that_fails_after_a_lost_answer_is_inconclusive(desk: Desk) -> None:
     call = desk.call()
     call.after(LOST)
-    with pytest.raises(Unreachable, match="perhaps because the first"):
+    with pytest.raises(Unreachable, match="possibly because the first"):
         call.after(refusal("ConditionalCheckFailedException"))
 
 
-def test_a_condition_that_fails_after_throttling_is_believed(desk: Desk) -> None:
+def test_a_condition_that_fails_after_throttling_is_conclusive(desk: Desk) -> None:
     call = desk.call()
     call.after(refusal("ThrottlingException"))
     with pytest.raises(ServiceError, match="ConditionalCheckFailedException") as caught:
@@ -115,12 +115,12 @@ def test_a_closed_connection_is_replaced_at_once_and_once(desk: Desk) -> None:
     assert [call.after(stale), call.after(stale)] == [0.0, 0.1]
 
 
-def test_a_certificate_that_is_not_trusted_is_not_tried_again(desk: Desk) -> None:
+def test_an_untrusted_certificate_is_not_retried(desk: Desk) -> None:
     with pytest.raises(Unreachable, match="certificate"):
         desk.call().after(NotConnected("certificate", sent=False, permanent=True))
 
 
-def test_a_wait_beyond_the_deadline_is_not_begun(desk: Desk) -> None:
+def test_a_wait_beyond_the_deadline_is_not_started(desk: Desk) -> None:
     call = desk.call(deadline=0.25)
     assert call.after(LOST) == 0.1
     desk.now = 0.1
@@ -140,20 +140,20 @@ def test_all_calls_share_a_budget_that_grows_with_time(desk: Desk) -> None:
         desk.call().after(LOST)
 
 
-def test_a_clock_that_is_wrong_is_put_right_and_costs_nothing(desk: Desk) -> None:
+def test_a_wrong_clock_is_corrected_without_using_the_retry_budget(desk: Desk) -> None:
     desk.use(Retries(burst=0))
     call = desk.call("UpdateItem", COUNT)
     assert call.after(refusal("InvalidSignatureException", date="Sat, 17 Jan 1970 13:46:40 GMT")) == 0.0
     assert call.clock.now() == 1_432_000.0
 
 
-def test_a_signature_that_is_wrong_for_another_reason_is_a_refusal(desk: Desk) -> None:
+def test_a_signature_that_is_wrong_for_another_reason_is_an_error(desk: Desk) -> None:
     call = desk.call()
     with pytest.raises(ServiceError, match="InvalidSignatureException"):
         call.after(refusal("InvalidSignatureException", date="Mon, 12 Jan 1970 13:46:40 GMT"))
 
 
-def test_a_clock_is_put_right_once_in_a_call(desk: Desk) -> None:
+def test_a_clock_is_corrected_once_in_a_call(desk: Desk) -> None:
     call = desk.call()
     skewed = refusal("InvalidSignatureException", date="Sat, 17 Jan 1970 13:46:40 GMT")
     call.after(skewed)
@@ -161,6 +161,6 @@ def test_a_clock_is_put_right_once_in_a_call(desk: Desk) -> None:
         call.after(skewed)
 
 
-def test_fixed_credentials_that_expire_are_a_refusal(desk: Desk) -> None:
+def test_fixed_credentials_that_expire_are_an_error(desk: Desk) -> None:
     with pytest.raises(ServiceError, match="ExpiredTokenException"):
         desk.call().after(refusal("ExpiredTokenException"))

@@ -1,4 +1,4 @@
-"""Texts that no JSON can carry."""
+"""Text with lone surrogates, which JSON cannot represent."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,25 +27,25 @@ REF = Note.key(book="b", number=1)
         lambda store: list(store.query(Note.on_topic, topic=BROKEN)),
     ],
 )
-def test_a_broken_text_is_the_models_own_error(store: Store, call: Callable[[Store], Any]) -> None:
+def test_invalid_text_is_an_error_of_the_model(store: Store, call: Callable[[Store], Any]) -> None:
     store.create_tables(shelf, titles)
     store.put(Note(book="b", number=1))
     with pytest.raises(EncodeError, match="Unicode"):
         call(store)
 
 
-def test_the_error_says_where_the_text_is() -> None:
+def test_the_error_contains_the_location_of_the_text() -> None:
     error = unwritable("UpdateItem", {"ExpressionAttributeValues": {":0": {"L": [{"S": "fine"}, {"S": BROKEN}]}}})
     assert error is not None
     assert "ExpressionAttributeValues.:0.L.1.S" in error.message
 
 
-def test_a_broken_name_is_found_and_not_repeated() -> None:
+def test_an_invalid_name_is_found_but_not_shown() -> None:
     error = unwritable("PutItem", {"Item": {BROKEN: {"S": "x"}}})
     assert error is not None
     assert error.message.encode()
 
 
-def test_what_is_no_text_at_all_is_a_mistake_of_the_program() -> None:
+def test_values_that_are_not_json_are_a_type_error() -> None:
     with pytest.raises(TypeError):
         encode("PutItem", {"Item": object()})

@@ -1,4 +1,4 @@
-"""Both wire transports against our endpoint, which checks every signature."""
+"""Both HTTP transports with an endpoint that verifies signatures."""
 
 import asyncio
 import contextlib
@@ -56,18 +56,18 @@ def url() -> Iterator[str]:
         yield url
 
 
-def test_transports_have_the_shape_of_their_protocols() -> None:
+def test_transports_implement_their_protocols() -> None:
     assert isinstance(WireTransport(options_for("http://localhost", None)), Transport)
     assert isinstance(AsyncWireTransport(options_for("http://localhost", None)), AsyncTransport)
 
 
-def test_what_is_written_is_read(make: Make, url: str) -> None:
+def test_written_items_can_be_read(make: Make, url: str) -> None:
     caller = make(url)
     assert caller.call("PutItem", put(1)) == {}
     assert caller.call("GetItem", get(1)) == {"Item": put(1)["Item"]}
 
 
-def test_streams_are_asked_by_their_own_name(make: Make, url: str) -> None:
+def test_streams_use_their_own_target(make: Make, url: str) -> None:
     (stream,) = make(url).call("ListStreams", {"TableName": "Songs"})["Streams"]
     assert stream["TableName"] == "Songs"
 
@@ -79,7 +79,7 @@ def test_text_of_any_script_is_signed_as_it_is_sent(make: Make, url: str) -> Non
     assert caller.call("Scan", {"TableName": "Songs"})["Items"] == [item]
 
 
-def test_a_failed_condition_brings_the_item(make: Make, url: str) -> None:
+def test_a_failed_condition_returns_the_item(make: Make, url: str) -> None:
     caller = make(url)
     caller.call("PutItem", put(1))
     condition = {"ConditionExpression": "attribute_not_exists(id)", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
@@ -138,7 +138,7 @@ def test_an_encrypted_connection_is_kept(secure_url: str, make: Make, certificat
     assert caller.call("Scan", {"TableName": "Songs"})["Count"] == 5
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(secure_url: str, make: Make) -> None:
+def test_an_untrusted_certificate_is_refused_at_once(secure_url: str, make: Make) -> None:
     caller = make(secure_url)
     with pytest.raises(Unreachable, match="certificate verify failed") as caught:
         caller.call("GetItem", get(1))
@@ -196,7 +196,7 @@ def test_a_transport_may_go_from_one_event_loop_to_another(url: str) -> None:
     caller.close()
 
 
-async def test_credentials_are_fetched_in_a_thread_and_once_for_all_tasks() -> None:
+async def test_credentials_are_loaded_in_a_thread_once_for_all_tasks() -> None:
     class Slow:
         loaded = 0
         known: Credentials | None = None
@@ -238,7 +238,7 @@ def test_a_child_does_not_share_the_connections_of_its_parent() -> None:
         assert (len(play.requests), play.connections) == (3, 2)
 
 
-def test_amazon_is_the_service_unless_another_is_named() -> None:
+def test_amazon_is_the_default_service() -> None:
     client = ProtocolClient(Options(region="eu-west-1", credentials=KEY))
     assert client.address.url == "https://dynamodb.eu-west-1.amazonaws.com/"
     assert client.streams.url == "https://streams.dynamodb.eu-west-1.amazonaws.com/"
@@ -248,5 +248,5 @@ def test_amazon_is_the_service_unless_another_is_named() -> None:
 
 def test_a_service_without_a_region_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateleg.store.transports.http_protocol.region_of_chain", lambda profile: None)
-    with pytest.raises(ValueError, match="No region was given"):
+    with pytest.raises(ValueError, match="No region was passed"):
         ProtocolClient(Options())

@@ -1,4 +1,4 @@
-"""What must not type-check. Each line with an ignore is an error to both checkers; the test takes the ignores away and counts."""
+"""Code that must not type-check. Each line with an ignore is an error for both checkers; the test removes the ignores and counts."""
 
 from gateleg.model import PatchModel
 from gateleg.store import AsyncStore, Store, check, patch
@@ -7,7 +7,7 @@ from tests.model.seeds.mv import Scene
 
 
 class SceneChanges(PatchModel[Scene]):
-    """What may be changed of a scene."""
+    """The body that changes a scene."""
 
 
 def called(store: Store, job: Job) -> None:

@@ -1,4 +1,4 @@
-"""What must type-check, with the types that it must have. Never called."""
+"""Code that must type-check, with the expected types. It is never called."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, TypeVar, assert_type
@@ -68,7 +68,7 @@ async def awaited(store: AsyncStore, job: Job) -> None:
 
 
 class Named(Entity):
-    """What several entities have in common."""
+    """A base class of several entities."""
 
     name: Attr[str]
     seen: Attr[int] = field(0)
@@ -79,7 +79,7 @@ class Cat(Named, table=Table("Cats", hash="name")):
 
 
 class CatChanges(PatchModel[Cat]):
-    """What may be changed of a cat."""
+    """The body that changes a cat."""
 
 
 N = TypeVar("N", bound=Named)

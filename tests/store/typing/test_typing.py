@@ -1,4 +1,4 @@
-"""Both type checkers know what the verbs take and give, line by line."""
+"""Both type checkers know the types of the store's methods, line by line."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize("checker", EACH)
-def test_the_checker_accepts_what_is_right(checker: str, tmp_path: Path) -> None:
+def test_the_checker_accepts_correct_code(checker: str, tmp_path: Path) -> None:
     right = tmp_path / "right.py"
     right.write_text((HERE / "good.py").read_text())
     assert CHECKERS[checker](right) == set()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.jobs.table_streams.tables import FailedChange
 from gateleg.model import ModelError, read_change, spec_of
 from gateleg.store.operations.entity_reads import brought_up_item
-from gateleg.store.operations.legacy_forms import is_legacy, with_present_key
+from gateleg.store.operations.legacy_forms import is_legacy, with_current_key
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -105,7 +105,7 @@ class Delivery:
     async def _current(self, table: Table, item: Item) -> Item:
         for spec in _owners(table, item):
             current = await self._store.drive(brought_up_item(spec, item, self._store.setup))
-            return with_present_key(current, spec) if table.spec_for(item) is None else current
+            return with_current_key(current, spec) if table.spec_for(item) is None else current
         return item
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.migrate.errors import Inconvertible
 from gateleg.migrate.moves.items import in_present_schema, key_of, read_item
-from gateleg.store.backoff import settled
+from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
 
 if TYPE_CHECKING:
@@ -84,6 +84,6 @@ def _both(direction: Direction, key: Item, other: Item, setup: Setup) -> Flow[tu
         {"Get": {"TableName": setup.name_of(direction.source.table), "Key": key}},
         {"Get": {"TableName": setup.name_of(direction.target.table), "Key": other}},
     ]
-    reply = yield from settled(Request("TransactGetItems", {"TransactItems": gets}, "verify"), setup)
+    reply = yield from retry_conflicts(Request("TransactGetItems", {"TransactItems": gets}, "verify"), setup)
     one, two = (answer.get("Item") or None for answer in reply["Responses"])
     return one, two

@@ -20,7 +20,7 @@ from gateleg.migrate.moves.update_results import updated
 from gateleg.model import spec_of
 from gateleg.model.expressions import all_of
 from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
-from gateleg.store.error_translation import explained
+from gateleg.store.error_translation import explain_refusal
 from gateleg.store.flow import Pause
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.write_kinds import Check, Delete, Patch, Put, reread
@@ -283,5 +283,5 @@ def _error(canceled: TransactionCanceled, planned: list[_Planned], owners: list[
 def _own_reason(planned: _Planned, reason: StoreError) -> StoreError:
     """The reason without the condition that dual writes add, which held."""
     if type(reason) is ConditionFailed and getattr(planned.operation, "condition", None) is None:
-        return explained(planned.operation.expectation(), planned.before)
+        return explain_refusal(planned.operation.expectation(), planned.before)
     return reason

@@ -10,7 +10,7 @@ from gateleg.store import TransactionCanceled
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item
 from gateleg.store.operations.legacy_keys import unchanged
-from gateleg.store.operations.transaction_entries import combined, identity
+from gateleg.store.operations.transaction_entries import combine_entries, identity
 from gateleg.store.operations.transactions import transaction_flow
 from gateleg.store.operations.write_kinds import Check, Delete, Put
 from gateleg.store.transports import ServiceError
@@ -106,7 +106,7 @@ def write_together(
         canceled, cause = error, error.__cause__
     if not isinstance(cause, ServiceError):
         raise canceled
-    entries = combined(operations, writes, setup, now)
+    entries = combine_entries(operations, writes, setup, now)
     stale: set[Identity] = set()
     for entry, reason in zip(entries, cause.extra.get("CancellationReasons", ()), strict=False):
         code = reason.get("Code", "None")

@@ -1,4 +1,4 @@
-"""Reading type annotations: what is inside `Annotated`, `Optional`, `NewType` and type aliases."""
+"""Unwrap type annotations: `Annotated`, `Optional`, `NewType` and type aliases."""
 
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -9,7 +9,7 @@ __all__ = ["Declared", "read_annotation", "union_members"]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An annotation without its wrapping: the type itself, what was annotated to it, and whether it may be None."""
+    """An unwrapped annotation: the type itself, its `Annotated` metadata, and whether it may be None."""
 
     type: Any
     metadata: tuple[Any, ...] = ()
@@ -37,5 +37,5 @@ def read_annotation(annotation: Any) -> Declared:
 
 
 def union_members(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union; nothing for any other type."""
+    """The members of a union; an empty tuple for any other type."""
     return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()

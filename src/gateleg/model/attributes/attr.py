@@ -48,8 +48,9 @@ WireType = Literal["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"]
 class Attr(Comparable[T, Of], Generic[T, Of]):
     """An attribute of an entity or record.
 
-    Declared as `status: Attr[JobStatus]`. On an instance it is the value; on the class it is an expression: compare it, combine it,
-    or make update actions with it. `attr[...]` goes into lists (`[0]`), maps (`["key"]`) and records (`[Logs.entries]`).
+    Declare it as `status: Attr[JobStatus]`. On an instance, `job.status` is the value. On the class, `Job.status` is an expression: compare
+    it to get a condition, or call a method such as `set` or `add` to get an update action. `attr[...]` addresses an element of a list
+    (`[0]`), a value of a map (`["key"]`) or an attribute of a record (`[Logs.entries]`).
     """
 
     __is_attr__ = True
@@ -70,9 +71,9 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         self.path = path
         self.annotation = annotation
         self.info = info
-        #: the attribute of a record that the path ends at, with the rules of its field
+        #: the record's attribute at the end of the path, which validates values
         self.leaf: Any = leaf
-        #: the list or map that this is an element of
+        #: the list or map that contains this element
         self.parent: Any = parent
 
     if TYPE_CHECKING:
@@ -86,15 +87,15 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """The schema of the inner type, with times made aware and UTC."""
+        """The schema of the inner type, with all times converted to UTC."""
         arguments = get_args(source)
         kind = arguments[0] if arguments else Any
         try:
             return cast("CoreSchema", times_in_utc(handler.generate_schema(kind)))
         except PydanticSchemaGenerationError as error:
             raise UnsupportedType(
-                f"{getattr(kind, '__name__', kind)} has no place on the wire: pydantic cannot validate it.",
-                fix="Make it a Record, a dataclass or another type that pydantic knows.",
+                f"{getattr(kind, '__name__', kind)} cannot be stored: pydantic cannot validate it.",
+                fix="Make it a Record, a dataclass or another type that pydantic supports.",
             ) from error
 
     def __repr__(self) -> str:
@@ -102,7 +103,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     @cached_property
     def shape(self) -> Shape:
-        """How the attribute looks on the wire."""
+        """How the attribute is stored: its wire type, and how values are packed and unpacked."""
         return shape_of(self.annotation)
 
     @cached_property
@@ -111,36 +112,36 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     @cached_property
     def _comparer(self) -> Callable[[Any], Any]:
-        """Validates the type alone: what is compared or added need not lie within the bounds of what is stored."""
+        """Validates the type but not the bounds, which do not apply to values that are compared or added."""
         return validator_of(without_bounds(self._adapter.core_schema)).validate_python
 
     @cached_property
     def _reader(self) -> Callable[[Any], Any]:
-        """Validates a value that was read, whatever its bounds."""
+        """Validates a value that was read, ignoring bounds."""
         checker = None if self.info is None else field_validator(self.owner, self.name, bounded=False)
         return checker or self._comparer
 
     @cached_property
     def bounds(self) -> Bounds | None:
-        """The bounds that an update may break; None when there are none."""
+        """The bounds that an update could break, or None."""
         return self.leaf.bounds if self.leaf is not None else bounds_of(self.annotation, self.info)
 
     @cached_property
     def _checker(self) -> Callable[[Any], Any] | None:
-        """Validates as the field does, where that depends on the value alone; a frozen field is the planner's to refuse."""
+        """The field's validator, if it depends on nothing but the value. Frozen fields are left out: the planner refuses to update them."""
         if self.info is None or self.info.frozen or self.owner.__pydantic_decorators__.model_validators:
             return None
         return field_validator(self.owner, self.name)
 
     @cached_property
     def _guarded(self) -> Attr[Any] | None:
-        """This, where an update must keep bounds."""
+        """This attribute if updates must keep bounds (its own or its container's), else None."""
         outer = self.parent.bounds if self.parent is not None else None
         return self if self.bounds is not None or outer is not None else None
 
     @cached_property
     def _predecessors(self) -> dict[States, tuple[Operand[Any], ...]]:
-        """The states that may move to a state, for those that were asked for."""
+        """Cache: the allowed predecessors of each target state that was used."""
         return {}
 
     @cached_property
@@ -148,7 +149,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return _compiled_packer(self.shape)
 
     def validate(self, value: Any) -> T:
-        """The value as the attribute's field accepts it, with its constraints and validators."""
+        """Validate a value with the field's constraints and validators; return it converted, or raise `ExpressionValue`."""
         if self.leaf is not None:
             return cast("T", self.leaf.validate(value))
         try:
@@ -165,7 +166,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
             raise self._refusal(value, error) from None
 
     def read(self, value: Any) -> T:
-        """The value of a projected item, which may break the attribute's bounds."""
+        """Validate a value of a projected item; unlike `validate`, accepts values outside the attribute's bounds."""
         try:
             return cast("T", self._reader(value))
         except ValidationError as error:
@@ -176,7 +177,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return ExpressionValue(f"{self!r} cannot be {value!r}: {reasons}.")
 
     def constant(self, value: Any) -> Operand[Any]:
-        """A compared value, of the attribute's type but not bound by its constraints."""
+        """An operand to compare with: validated as the attribute's type, without its constraints."""
         try:
             checked = self._comparer(value)
         except ValidationError as error:
@@ -184,44 +185,44 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return Constant(checked, self._packer(checked))
 
     def written(self, value: Any) -> Constant[Any]:
-        """A value to be stored, which must satisfy the attribute's constraints."""
+        """An operand to store: validated with the attribute's constraints."""
         checked = self.validate(value)
         return Constant(checked, self._packer(checked))
 
     def packed(self, value: T) -> Value:
-        """A value as it is stored. It must be right already: what was read, or made of what was checked."""
+        """The wire value of a value that is already valid, such as one that was read."""
         return cast("Value", self._packer(value))
 
     def render(self, out: Placeholders) -> str:
-        """The path."""
+        """The expression text of the path."""
         return out.path(self.path)
 
-    def outline(self, given: list[Value]) -> Hashable:
+    def cache_key(self, values: list[Value]) -> Hashable:
         """The path."""
         return self.path
 
     def paths(self) -> Iterator[Path]:
-        """Its own."""
+        """The attribute's own path."""
         yield self.path
 
     def exists(self) -> Condition[Of]:
-        """That the attribute is there."""
+        """A condition: the item has the attribute (`attribute_exists`)."""
         return Check("attribute_exists", (self,))
 
     def missing(self) -> Condition[Of]:
-        """That the attribute is not there."""
+        """A condition: the item does not have the attribute (`attribute_not_exists`)."""
         return Check("attribute_not_exists", (self,))
 
     def is_type(self, kind: WireType) -> Condition[Of]:
-        """That the attribute has a wire type."""
+        """A condition: the attribute is stored with this DynamoDB type, such as "S" or "N" (`attribute_type`)."""
         return Check("attribute_type", (self, Constant(kind, {"S": kind})))
 
     def begins_with(self, prefix: str) -> Condition[Of]:
-        """That the stored text begins with a prefix."""
+        """A condition: the stored text begins with a prefix."""
         return Check("begins_with", (self, Constant(prefix, wire(prefix))))
 
     def contains(self, element: Any) -> Condition[Of]:
-        """That a text holds another, or a set or list an element."""
+        """A condition: a text contains a substring, or a set or list contains an element."""
         if isinstance(element, Operand):
             return Check("contains", (self, element))
         if isinstance(self.shape, SetShape | ListShape):
@@ -229,11 +230,11 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return Check("contains", (self, Constant(element, wire(element))))
 
     def size(self) -> Size[Of]:
-        """The length of a text or binary, or the number of elements."""
+        """The size of the attribute, to compare: the length of a text or binary, or the number of elements."""
         return Size(self)
 
     def set(self, value: T | Operand[T]) -> Action[Of]:
-        """Write a value, a copy of another attribute, or a sum. None removes the attribute."""
+        """Set the attribute to a value, to another attribute's value, or to a sum such as `Job.tries + 1`. None removes the attribute."""
         if isinstance(value, Operand):
             return SetAction(self.path, self.owner, self.name, self._guarded, operand=value)
         if value is None:
@@ -244,19 +245,19 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value))
 
     def force(self, value: T) -> Action[Of]:
-        """Write a state without regard to its transitions: for repairs by hand."""
+        """Set a state without checking transitions, for manual repairs."""
         return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value), forced=True)
 
     def remove(self) -> Action[Of]:
-        """Take the attribute away."""
+        """Remove the attribute from the item."""
         return RemoveAction(self.path, self.owner, self.name, self._guarded)
 
     def add(self, value: T) -> Action[Of]:
-        """Add to a number (an absent one counts as 0) or put elements into a set."""
+        """Add to a number (a missing one counts as 0), or add elements to a set."""
         return AddAction(self.path, self.owner, self.name, self._guarded, operand=self._added(value))
 
     def _added(self, value: Any) -> Operand[Any]:
-        """What is added: to a number, whatever its own bounds; to a set, only elements that it may have."""
+        """The operand of ADD. Elements of a set are validated; the bounds of a number apply to the sum, not to the addend."""
         added = self.constant(value)
         if isinstance(self.shape, SetShape) and isinstance(added, Constant):
             for element in added.value:
@@ -264,7 +265,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return added
 
     def delete(self, elements: T) -> Action[Of]:
-        """Take elements out of a set."""
+        """Delete elements from a set."""
         return DeleteAction(self.path, self.owner, self.name, self._guarded, operand=self.constant(elements))
 
     @overload
@@ -272,7 +273,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
     @overload
     def append(self: Attr[list[E] | None, Of], *values: E) -> Action[Of]: ...
     def append(self: Attr[Any, Of], *values: Any) -> Action[Of]:
-        """Put elements at the end of a list; an absent list counts as empty."""
+        """Append elements to a list; a missing list counts as empty."""
         return self._extend(values, at_end=True)
 
     @overload
@@ -280,7 +281,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
     @overload
     def prepend(self: Attr[list[E] | None, Of], *values: E) -> Action[Of]: ...
     def prepend(self: Attr[Any, Of], *values: Any) -> Action[Of]:
-        """Put elements at the beginning of a list; an absent list counts as empty."""
+        """Insert elements at the beginning of a list; a missing list counts as empty."""
         return self._extend(values, at_end=False)
 
     def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> Action[Of]:
@@ -289,7 +290,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return SetAction(self.path, self.owner, self.name, self._guarded, operand=Call("list_append", (old, new) if at_end else (new, old)))
 
     def if_not_exists(self, default: T) -> Term[T]:
-        """The attribute's value, or a default where it is absent: an operand for `set`."""
+        """The attribute's value, or a default if the item lacks it: an operand for `set`."""
         return Term(Call("if_not_exists", (self, self.constant(default))), self)
 
     def __add__(self, other: T | Operand[T]) -> Operand[T]:
@@ -303,7 +304,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
     @overload
     def to(self: Attr[S | None, Of], target: S) -> Action[Of]: ...
     def to(self: Attr[Any, Of], target: Any) -> Action[Of]:
-        """Move to a state; the database refuses the write unless the present state may move there."""
+        """Move to a state; the write fails with `IllegalTransition` unless the stored state allows the transition."""
         operand = self.written(target)
         state = operand.value
         if not isinstance(state, States):
@@ -312,7 +313,9 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         if sources is None:
             sources = self._predecessors[state] = tuple(self.constant(source) for source in sorted(state.predecessors))
         if not sources:
-            raise ExpressionError(f"No state may move to {state!r}: it is where {type(state).__name__} begins.", fix="Create a new item.")
+            raise ExpressionError(
+                f"{state!r} has no predecessor: it is the initial state of {type(state).__name__}.", fix="Create a new item."
+            )
         return Transition(self.path, self.owner, self.name, self._guarded, operand=operand, target=state, sources=sources)
 
     @overload
@@ -324,7 +327,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
     @overload
     def __getitem__(self: Attr[Any, Of], step: str | int) -> Attr[Any, Of]: ...
     def __getitem__(self: Attr[Any, Of], step: Any) -> Attr[Any, Of]:
-        """The element at an index, the value at a map's key, or an attribute of a record."""
+        """The element at a list index, the value at a map key, or an attribute of a record."""
         if isinstance(step, Attr):
             return Attr(self.owner, f"{self.name}.{step.name}", (*self.path, *step.path), step.annotation, leaf=step)
         if isinstance(step, int):
@@ -351,7 +354,7 @@ def attribute_of(model: type[Any], name: str) -> Attr[Any]:
 
 
 def _part_field(model: type[Any], name: str) -> Attr[Any]:
-    """A field of one of the model's key parts, where it is stored beside the part: `Loan.tenant` of `place: Attr[Place]`."""
+    """A field of one of the model's denormalised key parts, such as `Loan.tenant` for `place: Attr[Place]`."""
     for whole, info in model.__pydantic_fields__.items():
         part = read_annotation(attr_type(info.annotation)).type
         if not (isinstance(part, type) and issubclass(part, KeyPart) and name in part.__members__()):

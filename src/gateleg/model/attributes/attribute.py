@@ -36,30 +36,30 @@ class Attribute:
 
     @cached_property
     def optional(self) -> bool:
-        """Whether it may be None, which is absent on the wire."""
+        """Whether it may be None, which is stored as a missing attribute."""
         return self.declared.optional
 
     @cached_property
     def needed(self) -> bool:
-        """Whether an item without it cannot be read."""
+        """Whether decoding fails for an item without it."""
         return self.info.is_required() or self.traits.create_only
 
     @cached_property
     def read_only(self) -> bool:
-        """Whether it is set at creation and never by an update: by our `read_only` or by pydantic's `frozen`."""
+        """Whether it is set at creation and never updated: declared `read_only`, `stamp(on="create")` or pydantic's `frozen`."""
         return self.traits.read_only or self.traits.stamp == "create" or bool(self.info.frozen)
 
     @cached_property
     def state(self) -> bool:
-        """Whether it changes by transition only."""
+        """Whether it is a state attribute, which changes only by declared transitions."""
         return isinstance(self.declared.type, type) and issubclass(self.declared.type, States)
 
     @cached_property
     def part(self) -> type[KeyPart] | None:
-        """The key part that it holds, if any."""
+        """The `KeyPart` class of its value, if it is one."""
         kind = self.declared.type
         return kind if isinstance(kind, type) and issubclass(kind, KeyPart) else None
 
     def marked(self, kind: str) -> bool:
-        """Whether its type has a mark: version, ttl, s3-key, ..."""
+        """Whether its type has a mark, such as "version", "ttl" or "s3-key"."""
         return find_mark(self.declared.metadata, kind)

@@ -1,8 +1,8 @@
-"""Bounds of attributes: enforced when something is written, not when it is read.
+"""Bounds of attributes: enforced on writes, not on reads.
 
-What is stored is the truth, also where it breaks a bound: another program may have written it, or the bound may be newer than the item. So
-items are read by pydantic's schema without its bounds. Values that are written are validated against them, and where only the database
-knows the new value (a sum, a longer list), the bound becomes a condition of the write: see `guards`.
+A stored value may break a bound: another program may have written it, or the bound may be newer than the item. So items are read with
+pydantic's schema without the bounds. Written values are validated against them. Where only the database knows the new value (a sum, a
+longer list), the bound becomes a condition of the write: see `planning/bounds.py`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, TypeAdapter
 
 Schema = dict[str, Any]
-#: The members of pydantic's schemas that bound a value without changing what it is.
+#: The members of pydantic's schemas that restrict a value without changing its type.
 _BOUNDS = frozenset({"ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern", "max_digits", "decimal_places"})
 _NUMBERS = ("ge", "gt", "le", "lt")
 _LENGTHS = ("min_length", "max_length")
-#: Members that hold values, and members that hold schemas by name.
+#: Members of a schema that contain values, and members that map names to schemas.
 _VALUES = frozenset({"metadata", "default", "expected", "members", "config"})
 _NAMED = frozenset({"fields", "choices"})
 _BOUNDED = frozenset(
@@ -34,7 +34,7 @@ _BOUNDED = frozenset(
 
 
 def without_bounds(schema: Any) -> Any:
-    """A pydantic schema that takes every value of the right type, whatever bounds are declared."""
+    """Copy a pydantic schema without its bounds, so that it accepts every value of the right type."""
     if isinstance(schema, list):
         return [without_bounds(entry) for entry in schema]
     if isinstance(schema, tuple):
@@ -46,7 +46,7 @@ def without_bounds(schema: Any) -> Any:
 
 
 def _inner(member: str, entry: Any) -> Any:
-    """A member of a schema without the bounds in it. What belongs to the names of fields or tags is a schema, whatever the names are."""
+    """A member of a schema without bounds. Under `fields` and `choices`, keys are user-defined names, so a field called `ge` is kept."""
     if member in _VALUES:
         return entry
     if member in _NAMED and isinstance(entry, dict):
@@ -55,28 +55,28 @@ def _inner(member: str, entry: Any) -> Any:
 
 
 def reading_validator(model: type[BaseModel]) -> Callable[[Any], Any]:
-    """Validates values as the model does, but for their bounds."""
+    """A function that validates values as the model does, ignoring bounds."""
     return validator_of(without_bounds(model.__pydantic_core_schema__)).validate_python
 
 
 def json_reader(adapter: TypeAdapter[Any]) -> Callable[[str | bytes], Any]:
-    """Reads JSON as a type adapter does, but for bounds."""
+    """A function that reads JSON as a type adapter does, ignoring bounds."""
     return validator_of(without_bounds(adapter.core_schema)).validate_json
 
 
 def validator_of(schema: Any, config: Any = None) -> SchemaValidator:
-    """A validator by this schema alone. For models inside it, pydantic would otherwise use the validators of their classes."""
+    """A validator for exactly this schema. By default, pydantic would use the prebuilt validators of model classes inside it."""
     build: Any = SchemaValidator
     try:
         return cast("SchemaValidator", build(schema, config, _use_prebuilt=False))
     except TypeError:
-        # Older versions never look at the classes.
+        # Older versions have no prebuilt validators.
         return SchemaValidator(schema, config)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of one attribute that an update may break."""
+    """The bounds of one attribute that an update could break."""
 
     ge: Any = None
     gt: Any = None
@@ -87,12 +87,12 @@ class Bounds:
 
     @property
     def numeric(self) -> bool:
-        """Whether a number is bounded."""
+        """Whether a number (rather than a length) is bounded."""
         return any(getattr(self, name) is not None for name in _NUMBERS)
 
 
 def bounds_of(annotation: Any, info: FieldInfo | None) -> Bounds | None:
-    """The bounds that an attribute has by its annotation and its field; None when it has none."""
+    """The bounds declared in an attribute's annotation and field, or None."""
     found: dict[str, Any] = {}
     for entry in (*_entries(read_annotation(annotation).metadata), *_entries(info.metadata if info is not None else ())):
         for name in (*_NUMBERS, *_LENGTHS):

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def field_validator(model: type[BaseModel], name: str, *, bounded: bool = True) -> Callable[[Any], Any] | None:
-    """Validates a value as the model does for one of its fields; None for a field whose validators look at others.
+    """A function that validates a value as the model does for one of its fields; None if the validation depends on other fields.
 
-    A value that was read is not `bounded`: what is stored may break the bounds of its field.
+    `bounded=False` ignores the field's bounds, for values that were read.
     """
     whole: Any = model.__pydantic_core_schema__
     schema, definitions = unwrap_schema(whole if bounded else without_bounds(whole))
@@ -30,7 +30,7 @@ def field_validator(model: type[BaseModel], name: str, *, bounded: bool = True) 
 
 
 def unwrap_schema(schema: Schema) -> tuple[Schema, Mapping[str, Schema]]:
-    """The schema of a model and the definitions that it refers to."""
+    """The schema of a model, and the definitions that it references."""
     if schema["type"] != "definitions":
         return schema, {}
     definitions = {definition["ref"]: definition for definition in schema["definitions"]}
@@ -38,12 +38,12 @@ def unwrap_schema(schema: Schema) -> tuple[Schema, Mapping[str, Schema]]:
 
 
 def resolve_reference(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """The schema itself, or the definition that it refers to."""
+    """The schema itself, or the definition that it references."""
     return definitions[schema["schema_ref"]] if schema["type"] == "definition-ref" else schema
 
 
 def sees_other_fields(schema: Any) -> bool:
-    """Whether a validator or a default somewhere in a schema looks at other fields."""
+    """Whether a validator or a default in a schema depends on other fields."""
     if isinstance(schema, list | tuple):
         return any(sees_other_fields(entry) for entry in schema)
     if not isinstance(schema, dict):
@@ -56,5 +56,5 @@ def sees_other_fields(schema: Any) -> bool:
 
 
 def with_definitions(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """A part of a schema, with the definitions that it may refer to."""
+    """A part of a schema, together with the definitions that it may reference."""
     return core_schema.definitions_schema(schema, list(definitions.values())) if definitions else schema

@@ -1,7 +1,7 @@
 """Defaults, constraints and wire names of attributes.
 
-`field(default)` and the `new_...` functions give an attribute a default; `required(...)` gives constraints to one that has none.
-Type checkers then know which constructor arguments may be left out.
+`field(default)`, `new_uuid()` and `stamp(...)` give an attribute a default; `required(...)` adds constraints to one without a default.
+Type checkers then know which constructor arguments may be omitted.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ def field(
 
 
 def field(default: Any = _UNSET, *, factory: Any = None, **options: Any) -> Any:
-    """An attribute with a default, or with a `factory` for values that must not be shared (for a record: `factory=lambda: Logs()`).
+    """Declare an attribute with a default, or with a `factory` that makes one for each instance (`factory=lambda: Logs()`).
 
-    `name` is the wire name. `create_only` means that the default is for new instances, not for items that lack the attribute.
-    `read_only` attributes are refused in updates and assignments. `hidden` ones stay out of dumps and representations.
-    The rest are pydantic's constraints.
+    `name` is the attribute name in DynamoDB. With `create_only`, the default applies to new instances only, and an item without the
+    attribute cannot be read. A `read_only` attribute cannot be assigned or updated. A `hidden` one is left out of dumps and `repr`.
+    The other options are pydantic's constraints. Raises `BadOption` for an unknown option.
     """
     for name in options:
         if name not in _OPTIONS:
@@ -101,19 +101,22 @@ def required(
     pattern: str | None = None,
     discriminator: str | None = None,
 ) -> Any:
-    """An attribute without a default, with a wire name or constraints."""
+    """Declare an attribute without a default, with options as in `field`."""
     return _field_info(dict(locals()))
 
 
 def new_uuid(*, name: str | None = None) -> Attr[UUID]:
-    """A random UUID for each new instance."""
+    """Declare an attribute that gets a random UUID in each new instance. `name` is the attribute name in DynamoDB."""
     return cast("Attr[UUID]", _field_info({"name": name, "create_only": True}, default_factory=uuid4))
 
 
 def stamp(*, on: Stamp, name: str | None = None) -> Attr[datetime]:
-    """A time that the model sets: `on="create"` once, `on="write"` at every write."""
+    """Declare a time that is set automatically: once with `on="create"`, at every write with `on="write"`.
+
+    `name` is the attribute name in DynamoDB.
+    """
     if on not in get_args(Stamp):
-        raise BadOption(f"stamp(on={on!r}) is not a time that the model can set.", fix='Use on="create" or on="write".')
+        raise BadOption(f"stamp() has no on={on!r}.", fix='Use on="create" or on="write".')
     info = _field_info({"name": name, "stamp": on, "create_only": True}, default_factory=lambda: datetime.now(UTC))
     return cast("Attr[datetime]", info)
 
@@ -134,5 +137,5 @@ def _field_info(options: dict[str, Any], **defaults: Any) -> FieldInfo:
     return info
 
 
-#: What `field` takes: the parameters of `required`, and what only an attribute with a default has.
+#: The options of `field`: those of `required`, and those for attributes with a default.
 _OPTIONS = ("default", "factory", "create_only", *inspect.signature(required).parameters)

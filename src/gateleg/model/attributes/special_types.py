@@ -1,7 +1,7 @@
-"""Special attribute types and what they mean on the wire.
+"""Special attribute types, such as versions and expiry times.
 
-Each is an ordinary type for Python and for type checkers (`Version` is an `int`, `TTL` a `datetime`, `S3Key` a `str`) with a mark
-that the model reads: `version: Attr[Version] = field(0)`.
+Each is an ordinary type for Python and for type checkers (`Version` is an `int`, `TTL` a `datetime`, `S3Key` a `str`), with a mark that
+the model recognises: `version: Attr[Version] = field(0)`.
 """
 
 import re
@@ -24,7 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A mark in an attribute's annotation; `kind` says which."""
+    """Metadata in an annotation that gives the attribute a special meaning, named by `kind`."""
 
     kind: str
 
@@ -37,9 +37,9 @@ COMPRESSED = Mark("compressed")
 
 
 def check_s3_key(value: str) -> str:
-    """Return the object key, or refuse what is a URL, a presigned URL or no usable key."""
+    """Return the object key; raise `S3KeyRefused` for a URL, a presigned URL or a key that S3 or a file system cannot hold safely."""
     if not value:
-        raise S3KeyRefused("An object key is not empty.")
+        raise S3KeyRefused("An object key must not be empty.")
     if _SCHEME.match(value):
         raise S3KeyRefused(f"{_shown(value)} is a URL, not an object key.")
     if _SIGNED.search(value):
@@ -47,9 +47,9 @@ def check_s3_key(value: str) -> str:
     if value.startswith("/"):
         raise S3KeyRefused(f"{_shown(value)} begins with a slash.")
     if any(part in (".", "..") for part in value.split("/")):
-        raise S3KeyRefused(f"{_shown(value)} walks with '.' or '..'.")
+        raise S3KeyRefused(f"{_shown(value)} contains a '.' or '..' path segment.")
     if _CONTROL.search(value):
-        raise S3KeyRefused(f"{_shown(value)} holds control characters.")
+        raise S3KeyRefused(f"{_shown(value)} contains control characters.")
     if any("\ud800" <= character <= "\udfff" for character in value):
         raise S3KeyRefused(f"{_shown(value)} contains half of a surrogate pair, which is not valid UTF-8.")
     if len(value.encode()) > 1024:
@@ -58,23 +58,23 @@ def check_s3_key(value: str) -> str:
 
 
 def _shown(value: str) -> str:
-    """The beginning of the value without its query string: a presigned URL is a secret."""
+    """The value shortened for a message, without its query string: a presigned URL is a secret."""
     plain = value.split("?", 1)[0]
     return repr(plain if len(plain) <= 60 else plain[:57] + "...")
 
 
-#: A number that every write raises by one and checks: optimistic locking. 0 means never written.
+#: A version number for optimistic locking: every write checks it and increments it. 0 means never written.
 Version = Annotated[int, Field(ge=0), VERSION]
-#: The time after which DynamoDB may delete the item: a datetime here, epoch seconds on the wire.
+#: The time after which DynamoDB may delete the item: a datetime in Python, stored as epoch seconds.
 TTL = Annotated[datetime, TTL_SECONDS]
 #: An object key, never a URL.
 S3Key = Annotated[str, AfterValidator(check_s3_key), OBJECT_KEY]
-#: A value kept as JSON text in one S attribute.
+#: A value stored as JSON text in one S attribute.
 JsonText = Annotated[T, JSON_TEXT]
-#: A value kept as compressed JSON in one B attribute, for large texts and nested data that no expression looks into.
+#: A value stored as compressed JSON in one B attribute, for large texts and nested data that expressions do not need.
 Compressed = Annotated[T, COMPRESSED]
 
 
 def find_mark(metadata: Any, kind: str) -> bool:
-    """Whether a sequence of annotation metadata has the mark."""
+    """Whether annotation metadata contains the mark."""
     return any(isinstance(entry, Mark) and entry.kind == kind for entry in metadata)

@@ -6,12 +6,12 @@ from typing import Self
 
 from gateleg.model.errors import BadStates
 
-#: As `from_`: every other state may lead here.
+#: As `from_` of a state: every other state may move to it.
 ANY = "*"
 
 
 class _StateText(str):
-    """The value of a state together with its declared neighbours, until the class is complete."""
+    """The value of a state with its declared transitions, used until the class is complete."""
 
     __slots__ = ("after", "before")
 
@@ -20,9 +20,9 @@ class _StateText(str):
 
 
 def state(value: str, *, to: Iterable[str] = (), from_: str | Iterable[str] = ()) -> str:
-    """Declare a state by its stored value, the states it may move `to`, and those that may move here (`from_`; `ANY` for all).
+    """Declare a state: its stored value, the states that it may move `to`, and those that may move to it (`from_`; `ANY` for all).
 
-    States are named by their values, so that one may name another that follows it.
+    Other states are named by their stored values, so a state can refer to one that is declared after it.
     """
     text = _StateText(value)
     text.after = (to,) if isinstance(to, str) else tuple(to)
@@ -31,13 +31,16 @@ def state(value: str, *, to: Iterable[str] = (), from_: str | Iterable[str] = ()
 
 
 class States(StrEnum):
-    """A text enumeration with transitions: the first member is the initial state, and every state is reachable from it."""
+    """Base class of state machines: a text enumeration whose members declare transitions.
+
+    The first member is the initial state, and every other state must be reachable from it; otherwise the class raises `BadStates`.
+    """
 
     _after: frozenset[str]
     _before: frozenset[str]
 
     def __new__(cls, value: str) -> Self:
-        """Keep the declared neighbours on the member; `__init_subclass__` resolves them."""
+        """Keep the declared transitions on the member; `__init_subclass__` resolves them."""
         if not isinstance(value, _StateText):
             raise BadStates(f"{cls.__name__} has a member {value!r} without transitions.", fix=f"Declare it as state({value!r}, to=[...]).")
         member = str.__new__(cls, value)
@@ -47,14 +50,14 @@ class States(StrEnum):
         return member
 
     def __init_subclass__(cls) -> None:
-        """Resolve both directions of every transition and check that the whole is connected."""
+        """Resolve both directions of every transition, and check that every state is reachable."""
         super().__init_subclass__()
         members = {member.value: member for member in cls}
         for member in cls:
             unknown = (member._after | member._before) - members.keys() - {ANY}
             if unknown:
                 raise BadStates(
-                    f"{cls.__name__}.{member.name} names {', '.join(sorted(unknown))}, which {cls.__name__} does not have.",
+                    f"{cls.__name__}.{member.name} refers to {', '.join(sorted(unknown))}, but {cls.__name__} has no such state.",
                     fix="Name states by their stored values, and declare each of them.",
                 )
         before = {member.value: _expand(member._before, members, member.value) for member in cls}
@@ -81,7 +84,7 @@ class States(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether nothing follows."""
+        """Whether no transition leads out of this state."""
         return not self._after
 
     def may_become(self, target: Self) -> bool:

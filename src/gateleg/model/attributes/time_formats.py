@@ -1,7 +1,7 @@
-"""Time formats: how an attribute writes datetimes, and how every known format is read.
+"""Time formats: how an attribute stores datetimes.
 
 `created: Attr[Annotated[datetime, TimeFormat.PYNAMODB]]` writes the time as PynamoDB does, so that old and new programs can share a table.
-Whatever an attribute writes, it reads all forms that are known here.
+Whichever format an attribute writes, it reads all the formats that are known here.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-#: Numbers from here on are milliseconds: as seconds they would lie beyond the year 5000.
+#: Numbers this large are milliseconds: as seconds, they would be beyond the year 5000.
 _MILLISECONDS_FROM = 10**11
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _DIRECTIVE = re.compile(r"%(.)")
-#: The directives of patterns: a regular expression for each, and its width.
+#: The supported strftime directives: a regular expression for each, and its width.
 _DIRECTIVES = {
     "Y": (r"\d{4}", 4),
     "m": (r"\d\d", 2),
@@ -41,21 +41,21 @@ _DIRECTIVES = {
     "%": ("%", 1),
 }
 _FALLING = "YmdHMSf"
-#: ISO 8601 with a time zone, as programs write it.
+#: ISO 8601 with a time zone, in the variants that programs write.
 ISO_FORMS = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)"
 
 
 @dataclass(frozen=True)
 class TimeFormat:
-    """The form in which an attribute's times are written: `Annotated[datetime, TimeFormat.EPOCH_SECONDS]`.
+    """The format in which an attribute's times are stored: `Annotated[datetime, TimeFormat.EPOCH_SECONDS]`.
 
-    Formats without a fraction of a second write whole seconds: what is finer is cut off.
+    Formats without fractions of a second truncate to whole seconds.
     """
 
     name: str
     #: the type on the wire
     kind: Literal["S", "N"] = "S"
-    #: a pattern of strftime
+    #: a strftime pattern
     directives: str = ""
 
     #: 2024-01-01T00:00:00.000000Z, the default
@@ -71,18 +71,20 @@ class TimeFormat:
 
     @classmethod
     def pattern(cls, directives: str) -> TimeFormat:
-        """A pattern of strftime in UTC, such as "%Y-%m-%d %H:%M"."""
+        """A format from a strftime pattern in UTC, such as "%Y-%m-%d %H:%M". Raises `DeclarationError` for an unsupported directive."""
         unknown = [match[1] for match in _DIRECTIVE.finditer(directives) if match[1] not in _DIRECTIVES]
         if unknown or not _DIRECTIVE.search(directives):
             raise DeclarationError(
-                f"The time format {directives!r} has %{unknown[0]}." if unknown else f"The time format {directives!r} has no directive.",
+                f"The time format {directives!r} uses the unsupported directive %{unknown[0]}."
+                if unknown
+                else f"The time format {directives!r} has no directive.",
                 fix=f"Use {', '.join('%' + letter for letter in _DIRECTIVES)}.",
             )
         return cls("pattern", directives=directives)
 
     @property
     def ordered(self) -> bool:
-        """Whether texts sort as times do: from the year down, each of a fixed width. Numbers sort, but not inside a text."""
+        """Whether the texts sort chronologically: from the year down, each part of a fixed width. False for numbers."""
         if self.kind == "N":
             return False
         found = "".join(match[1] for match in _DIRECTIVE.finditer(self.directives)).replace("%", "").removesuffix("z")
@@ -90,7 +92,7 @@ class TimeFormat:
 
     @property
     def width(self) -> int | None:
-        """The length of every text, when they all have the same."""
+        """The length of the texts, if it is the same for all."""
         if self.kind == "N":
             return None
         widths = {"iso": 27, "iso-seconds": 20, "pynamodb": 31}
@@ -101,19 +103,19 @@ class TimeFormat:
 
     @property
     def forms(self) -> str:
-        """A regular expression for the texts that stand for a time inside a key."""
+        """A regular expression for the texts of a time inside a key."""
         if self.kind == "N":
             return rf"(?:-?\d+|{ISO_FORMS})"
         if not self.directives:
             return ISO_FORMS
-        own, position = "", 0
+        pattern, position = "", 0
         for match in _DIRECTIVE.finditer(self.directives):
-            own += re.escape(self.directives[position : match.start()]) + _DIRECTIVES[match[1]][0]
+            pattern += re.escape(self.directives[position : match.start()]) + _DIRECTIVES[match[1]][0]
             position = match.end()
-        return f"(?:{own + re.escape(self.directives[position:])}|{ISO_FORMS})"
+        return f"(?:{pattern + re.escape(self.directives[position:])}|{ISO_FORMS})"
 
     def text(self, value: datetime) -> str:
-        """The text of an aware time."""
+        """The text of an aware datetime in this format."""
         if self.name == "iso":
             return iso(value)
         if self.name == "iso-seconds":
@@ -125,11 +127,11 @@ class TimeFormat:
         if self.name == "epoch-milliseconds":
             return str((to_utc(value) - _EPOCH) // _MILLISECOND)
         utc = to_utc(value)
-        # The C library leaves out leading zeros of early years.
+        # The C library omits leading zeros of years before 1000.
         return utc.strftime(self.directives.replace("%Y", f"{utc.year:04d}"))
 
     def read(self, text: str) -> datetime:
-        """The time of a text in this form or in any other that is known."""
+        """Parse a text in this format or in any other known format."""
         if self.directives:
             try:
                 found = datetime.strptime(text, self.directives)
@@ -142,11 +144,11 @@ class TimeFormat:
         return datetime.fromisoformat(text)
 
     def pack(self, value: datetime) -> Value:
-        """A time on the wire."""
+        """The wire value of a time."""
         return {self.kind: self.text(value)}
 
     def unpack(self, value: Value) -> datetime:
-        """A time from the wire."""
+        """The time of a wire value."""
         return from_number(value["N"]) if "N" in value else self.read(value["S"])
 
 
@@ -158,7 +160,7 @@ TimeFormat.EPOCH_MILLISECONDS = TimeFormat("epoch-milliseconds", "N")
 
 
 def from_number(text: str) -> datetime:
-    """The time of a number of seconds or, if it is large, of milliseconds since 1970."""
+    """The time of a number of seconds since 1970, or of milliseconds if the number is large."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -168,5 +170,5 @@ def from_number(text: str) -> datetime:
 
 
 def time_format(metadata: Iterable[Any]) -> TimeFormat:
-    """The format among the metadata of an annotation; ISO when there is none."""
+    """The time format in the metadata of an annotation; ISO by default."""
     return next((entry for entry in metadata if isinstance(entry, TimeFormat)), TimeFormat.ISO)

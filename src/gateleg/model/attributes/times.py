@@ -1,4 +1,4 @@
-"""Making every time in a pydantic schema aware and UTC."""
+"""Make a pydantic schema require aware datetimes and convert them to UTC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gateleg.model.codec.wire import to_utc
 
 
 def times_in_utc(schema: Any) -> Any:
-    """The schema with every datetime in it aware and turned to UTC; models inside have schemas of their own."""
+    """Copy the schema so that every datetime must be aware and is converted to UTC; nested models are left to their own schemas."""
     kind = schema.get("type")
     if kind == "datetime":
         aware: Any = {**schema, "tz_constraint": "aware"}

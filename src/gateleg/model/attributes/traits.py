@@ -1,4 +1,4 @@
-"""What the model, rather than pydantic, reads from the declaration of an attribute."""
+"""Options of an attribute's declaration that pydantic does not know."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Stamp = Literal["create", "write"]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What the model, rather than pydantic, needs to know about an attribute."""
+    """Options of an attribute that pydantic does not know."""
 
-    #: the name on the wire, when it is not the Python name in the entity's case
+    #: the name on the wire, if it is not the Python name in the entity's case
     name: str | None = None
-    #: when the model sets the attribute to the present time
+    #: when the attribute is set to the current time
     stamp: Stamp | None = None
-    #: the default is for new instances only; an item without the attribute is refused
+    #: the default is for new instances only; decoding fails for an item without the attribute
     create_only: bool = False
-    #: set at creation and never by an update
+    #: set at creation and never updated
     read_only: bool = False
 
 
@@ -31,10 +31,10 @@ _PLAIN = Traits()
 
 
 def traits_of(info: FieldInfo) -> Traits:
-    """The traits of a pydantic field; those of a plain one are all unset."""
+    """The traits of a pydantic field; all unset for a field that declares none."""
     return next((entry for entry in reversed(info.metadata) if isinstance(entry, Traits)), _PLAIN)
 
 
 def empty_is_absent(info: FieldInfo) -> bool:
-    """Whether a set is by default empty: then an empty one, which DynamoDB does not store, is absent on the wire."""
+    """Whether a set attribute defaults to an empty set: then an empty one, which DynamoDB cannot store, is stored as missing."""
     return info.default_factory in (set, frozenset) or (not info.is_required() and info.default in (set(), frozenset()))

@@ -1,7 +1,7 @@
 """The generated codec of an entity: straight-line source for each direction, compiled once.
 
-The fast path assumes a well-formed item. When anything is missing or of another type, the item is read again attribute by attribute, which
-either succeeds (a NULL for an optional attribute, a component that only the key holds) or says precisely what is wrong.
+The fast path assumes a well-formed item. If anything is missing or has another type, the item is decoded again attribute by attribute,
+which either succeeds (a NULL for an optional attribute, a component that only the key contains) or reports exactly what is wrong.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gateleg.model.codec.nested import UNKNOWN
 from gateleg.model.codec.read_forms import checked_sources, remember
 from gateleg.model.codec.shapes import BINARY, INSTANT, TEXT, UUID_TEXT, Scope, SetShape
 from gateleg.model.codec.stored_keys import STORED, may_differ, stored_key
-from gateleg.model.codec.upcasters import bring_up
+from gateleg.model.codec.upcasters import upcast
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
 from gateleg.model.keys.components import render_source
 from gateleg.model.keys.plans import empty_key, shard_of, sharded
@@ -38,7 +38,7 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Codec(Generic[E]):
-    """Both directions, and the source they were compiled from."""
+    """The compiled functions of an entity, and the source that they were compiled from."""
 
     encode: Callable[[E], Item]
     decode: Callable[[Item], E]
@@ -70,25 +70,25 @@ def build_codec(spec: EntityLayout[E]) -> Codec[E]:
     return Codec(scope.names["encode"], scope.names["decode"], reader.partial, source)
 
 
-#: The value of an attribute in the values of an instance, `d`.
+#: Source for the value of an attribute in `d`, the `__dict__` of an instance.
 _VALUE = "d[{!r}]"
-#: The variable that holds the text of a UUID, once it is known: an item has it as an attribute, and again in its keys.
+#: The variable that keeps the text of a UUID, because an item often contains it as an attribute and again in its keys.
 _UUID = "uuid_{}"
 
 
 def _access(spec: EntityLayout[Any], name: str, value: str = _VALUE) -> str:
-    """Source for a component's value, where `value` is that of an attribute's."""
+    """Source for the value of a key component; `value` is the source pattern for an attribute's value."""
     source = spec.sources[name]
     return value.format(source.attribute) + (f".{source.member}" if source.member else "")
 
 
 def _is_uuid(attribute: Attribute) -> bool:
-    """Whether the text of a UUID is in every item of the entity."""
+    """Whether the attribute is a UUID that every item of the entity has."""
     return attribute.shape is UUID_TEXT and _always(attribute)
 
 
 def _always(attribute: Attribute) -> bool:
-    """Whether the attribute is in every item: not None, and not a set that may be empty."""
+    """Whether every item has the attribute: it is never None, nor a set, which may be empty."""
     return not attribute.optional and not isinstance(attribute.shape, SetShape) and attribute.declared.type is not Any
 
 
@@ -123,7 +123,7 @@ def _encoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
 
 
 def _packed(attribute: Attribute, scope: Scope) -> str:
-    """Source for the wire value of an attribute of `d`; the text of a UUID is kept for the keys."""
+    """Source for the wire value of an attribute; keeps the text of a UUID in a variable for the keys."""
     v = _VALUE.format(attribute.name)
     if not _is_uuid(attribute):
         return attribute.shape.pack(v, scope)
@@ -131,7 +131,7 @@ def _packed(attribute: Attribute, scope: Scope) -> str:
 
 
 def _empty_checks(spec: EntityLayout[Any]) -> list[str]:
-    """Lines that refuse empty text or binary in attributes that are keys as they are."""
+    """Lines that refuse empty text or binary in attributes that are used as keys directly."""
     sources = {entry.source.name: entry.source for plan in (spec.key, *spec.indexes.values()) for entry in plan.fields if entry.source}
     checked = [source for source in sources.values() if source.shape in (TEXT, BINARY)]
     return [
@@ -142,7 +142,7 @@ def _empty_checks(spec: EntityLayout[Any]) -> list[str]:
 
 
 def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: Scope, value: str = _VALUE) -> str:
-    """Source for the wire value of a derived key attribute whose components are all there."""
+    """Source for the wire value of a derived key attribute, given all its components."""
     if entry.text is None:
         assert entry.source is not None
         return entry.source.shape.pack(_access(spec, entry.source.name, value), scope)
@@ -150,7 +150,7 @@ def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: Scope, value: s
 
 
 def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope: Scope, value: str = _VALUE) -> str:
-    """Source for the text of a key attribute that a template makes."""
+    """Source for the text of a key attribute with a template."""
     pieces = [repr(text.template.literals[0])] if text.template.literals[0] else []
     for name, component, literal in zip(entry.names, text.components, text.template.literals[1:], strict=True):
         if name in spec.attributes and _is_uuid(spec.attributes[name]):
@@ -163,7 +163,7 @@ def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope:
 
 
 def _index_source(spec: EntityLayout[Any], plan: KeyPlan, scope: Scope) -> list[str]:
-    """Lines that write the derived attributes of one index, unless the item is not in it."""
+    """Lines that write the derived key attributes of one index, if the item belongs in the index."""
     known = {entry.attribute for entry in spec.key.derived}
     derived = [entry for entry in plan.derived if entry.attribute not in known]
     if not derived:
@@ -202,7 +202,7 @@ def _decoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     kept = _kept_attributes(spec)
     direct = direct_source(spec, scope, kept.values())
     if direct is not None:
-        # The check reads the texts of the key, or finds something odd.
+        # `_form_check` fails for an item without one of these attributes, so the source after it can rely on them.
         texts = frozenset(entry.attribute for entry in spec.key.fields if entry.text is not None)
         read = [*direct, *_form_check(spec, scope, VARIABLE, "remember(item, m); keep(item, m)", kept), *remainder_source(spec, texts)]
     else:
@@ -211,7 +211,7 @@ def _decoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
 
 
 def _kept_attributes(spec: EntityLayout[Any]) -> dict[str, str]:
-    """The attributes whose wire values the check of forms needs, by wire name: UUIDs in the key, and times that conditions compare."""
+    """The attributes whose wire values `_form_check` needs, by wire name: UUIDs in the key, and times that conditions compare."""
     uuids = {a.wire: a.name for a in spec.attributes.values() if a.name in spec.key.names and _is_uuid(a)}
     times = {source.wire: source.name for source in checked_sources(spec) if source.shape is INSTANT}
     return {wire: name for wire, name in (uuids | times).items() if name in spec.attributes}
@@ -220,11 +220,11 @@ def _kept_attributes(spec: EntityLayout[Any]) -> dict[str, str]:
 def _form_check(
     spec: EntityLayout[Any], scope: Scope, value: str, remember: str, kept: Mapping[str, str] = MappingProxyType({})
 ) -> list[str]:
-    """Lines that let the instance `m` remember, by the statement given, a form that the model would not write: see `stored_keys`.
+    """Lines that run the statement `remember` if the item is stored in a form that the model would not write: see `stored_keys`.
 
-    They run for every item that is read. So texts are compared, not wire values, and the text of a UUID is taken from the item: what was
-    read as a UUID and has 36 characters is, in lower case, what the model writes. `kept` has the attributes, by wire name, whose wire
-    values are in variables.
+    They run for every item that is read, so they compare texts rather than wire values, and take the text of a UUID from the item: a valid
+    UUID of 36 characters is, in lower case, what the model writes. `kept` are the attributes, by wire name, whose wire values are in
+    variables.
     """
 
     def stored(wire: str) -> str:
@@ -247,7 +247,7 @@ def _form_check(
 
 
 def _validated_source(spec: EntityLayout[Any], scope: Scope) -> list[str]:
-    """Lines that read `item` into the instance `m` by the model's own validator."""
+    """Lines that decode `item` into the instance `m` with the model's validator."""
     needed = [attribute for attribute in spec.attributes.values() if attribute.needed and not attribute.optional]
     lines = ["d = {", *(f"  {a.name!r}: {a.shape.unpack(f'item[{a.wire!r}]', scope)}," for a in needed), "}"]
     for attribute in spec.attributes.values():
@@ -260,12 +260,12 @@ def _validated_source(spec: EntityLayout[Any], scope: Scope) -> list[str]:
 
 
 def _odd_time(stored: str) -> str:
-    """Source for whether a time is stored in another form than the model's, which has Z after six places of seconds."""
+    """Source for whether a time is stored in another form than the model's (six decimal places, then Z)."""
     return f'((w := {stored}) is not None and (len(t := w["S"]) != 27 or t[10] != "T" or t[26] != "Z"))'
 
 
 class Reader(Generic[E]):
-    """The careful way to read an item, and the keeping of what it does not know."""
+    """Decodes an item attribute by attribute, for items that the generated source cannot decode; keeps unknown attributes."""
 
     def __init__(self, spec: EntityLayout[E]) -> None:
         self.spec = spec
@@ -273,22 +273,22 @@ class Reader(Generic[E]):
         self.validate = reading_validator(spec.entity)
 
     def keep(self, item: Item, instance: E) -> None:
-        """Hold on to the attributes that the entity does not know, so that writing it back loses nothing."""
+        """Keep the attributes that the entity does not declare, so that writing the item back does not lose them."""
         unknown = {name: value for name, value in item.items() if name not in self.known}
         if unknown:
             vars(instance)[UNKNOWN] = unknown
 
     def wrong(self, item: Item) -> None:
-        """Refuse an item of another entity."""
+        """Raise `WrongEntity` for an item with another tag."""
         tag = item[self.spec.table.tag or ""].get("S")
-        raise WrongEntity(f"The item {self._key_text(item)} is a {tag!r}, not a {self.spec.tag!r}.", ref=self.spec.ref_of(item))
+        raise WrongEntity(f"Item {self._key_text(item)} is a {tag!r}, not a {self.spec.tag!r}.", ref=self.spec.ref_of(item))
 
     def aged(self, item: Item) -> Item:
-        """Bring an item of an older schema up."""
-        return bring_up(item, self.spec)
+        """Upcast an item of an older schema."""
+        return upcast(item, self.spec)
 
     def read(self, item: Item) -> E:
-        """Read attribute by attribute."""
+        """Decode an item attribute by attribute; raise `DecodeError` with all problems."""
         values, problems = self._values(item)
         missing = [a for a in self.spec.attributes.values() if a.needed and a.name not in values and not a.optional]
         absent = [a for a in self.spec.attributes.values() if a.needed and a.name not in values and a.optional]
@@ -309,11 +309,11 @@ class Reader(Generic[E]):
         raise self._refused(item, problems)
 
     def _refused(self, item: Item, problems: list[str]) -> DecodeError:
-        what = f"The item {self._key_text(item)} is not a valid {self.spec.name}: {'; '.join(problems)}."
-        return DecodeError(what, problems=problems, ref=self.spec.ref_of(item))
+        message = f"Item {self._key_text(item)} is not a valid {self.spec.name}: {'; '.join(problems)}."
+        return DecodeError(message, problems=problems, ref=self.spec.ref_of(item))
 
     def partial(self, item: Item) -> dict[str, Any]:
-        """The attributes that a projected item has; components of its keys count."""
+        """The attributes of a projected item, by Python name, including those that only its keys contain."""
         values, problems = self._values(item)
         values = {**{name: value for name, value in self._from_key(item).items() if name in self.spec.attributes}, **values}
         checked: dict[str, Any] = {}
@@ -360,5 +360,5 @@ def problems_name(problems: list[str], attribute: Attribute) -> bool:
 def _mismatch(attribute: Attribute, value: Value, error: Exception) -> str:
     found = next(iter(value), "nothing")
     if attribute.shape.tag and found != attribute.shape.tag:
-        return f"{attribute.name} ({attribute.wire}) holds {found}, not {attribute.shape.tag}"
+        return f"{attribute.name} ({attribute.wire}) has type {found}, expected {attribute.shape.tag}"
     return f"{attribute.name} ({attribute.wire}): {error}"

@@ -1,13 +1,13 @@
 """Decoding skips pydantic validation where the wire type already guarantees the result.
 
-A validator looks at every value from outside, and for an item of thirty attributes that takes longer than all the rest of reading it. But
-what stands behind a wire type is known: a declared `str` under an `S` is what it is to become, an `N` that `int` reads is an `int`. Which
-attributes are of that kind is decided once for each field, from the schema that pydantic compiled. Models inside the entity are read in the
-same way. The values of all other fields (UUIDs, custom validators, ...) go through a validator of that field's own schema, and a model that
-looks at the whole of itself (validators of the model, private attributes, validators that see other fields) is left to pydantic altogether.
+For an item of thirty attributes, pydantic's validation takes longer than the rest of decoding. But often the wire type already proves the
+result: the text of an `S` is a valid `str`, and an `N` that `int` can parse is a valid `int`. Which fields are that simple is decided once,
+from the schema that pydantic compiled; nested models are decoded in the same way. All other fields (UUIDs, custom validators, ...) go
+through a validator for that field alone. A model that validates across fields (model validators, private attributes, validators that use
+other fields) is left to pydantic entirely.
 
-The generated source never decides that an item is wrong. Whatever does not fit makes it turn to the slow way, which validates everything
-by the model itself and says what is amiss; so the two ways can differ only in what both accept.
+The generated source never rejects an item. If anything does not fit, it calls the slow decoder, which validates with the model and reports
+what is wrong. So the two can differ only on items that both accept.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ if TYPE_CHECKING:
 
     from gateleg.model.layout import EntityLayout
 
-#: The variable that the value of a field is read into.
+#: The variable for the value of a field.
 VARIABLE = "v_{}"
 #: The variable with the wire value of a field that later lines need.
 KEPT = "w_{}"
 _SLOW = "return slowly(item)"
-#: The same inside of a record, which leaves it to the entity.
+#: The same inside a record: the entity's decoder catches it and calls the slow decoder.
 _ODD = "raise Odd"
-#: Members of a schema that say nothing about which values are valid.
+#: Members of a schema that do not restrict which values are valid.
 _SILENT = {"type", "ref", "metadata", "serialization"}
-#: Options of a model that do not change how its fields are read.
+#: Config options of a model that do not change how its fields are decoded.
 _HARMLESS = {"title", "extra_fields_behavior"}
-#: Members of the schema of a list or a dictionary that have no bearing on an empty one.
+#: Members of the schema of a list or dictionary that do not matter for an empty one.
 _CONTENTS = {"items_schema", "keys_schema", "values_schema"}
 #: Up to this number of derived attributes, counting them is faster than looking up each attribute of the item.
 _FEW = 6
@@ -66,7 +66,7 @@ _SETTERS = {"set_values": set_values, "set_fields": set_fields, "set_extra": set
 
 
 class Odd(ValueError):
-    """A record that the fast path does not understand."""
+    """A record that the fast path cannot decode."""
 
 
 _PLAIN = is_plain("decoder")
@@ -74,30 +74,30 @@ _PLAIN = is_plain("decoder")
 
 @dataclass(frozen=True)
 class _Field:
-    """What pydantic would do with one field: the schema of a value that is there, and source for one that is not."""
+    """How pydantic treats one field: the schema of its value, and source for its default."""
 
     schema: Schema
-    #: None when a field that is absent is an error
+    #: None if the field is required
     default: str | None
 
 
 @dataclass(frozen=True)
 class _Slot:
-    """Where the value of a field is found."""
+    """Where the value of a field is stored."""
 
     name: str
     wire: str
     shape: Shape
-    #: whether an item without it cannot be read
+    #: whether decoding fails for an item without it
     needed: bool
     #: whether it has no default, and is None in an item without it
     absent_is_none: bool = False
 
 
 def direct_source(spec: EntityLayout[Any], scope: Scope, kept: Collection[str] = ()) -> list[str] | None:
-    """Lines that read `item` into the instance `m`, or None when the entity is better left to pydantic.
+    """Lines that decode `item` into the instance `m`, or None if the entity is better left to pydantic.
 
-    The wire values of `kept` attributes remain in variables (`KEPT`) for the lines that follow; None for an absent attribute.
+    The wire values of `kept` attributes remain in variables (`KEPT`) for the lines that follow; None for a missing attribute.
     """
     if _PLAIN:
         return None
@@ -115,7 +115,7 @@ def direct_source(spec: EntityLayout[Any], scope: Scope, kept: Collection[str] =
 def _fields_source(
     model: Schema, slots: Mapping[str, _Slot], definitions: Mapping[str, Schema], scope: Scope, slow: str, kept: Collection[str] = ()
 ) -> list[str] | None:
-    """Lines that read each field into a variable, and leave in `fields` the names of those that are there; None if that gains little."""
+    """Lines that decode each field into a variable and leave the names of the present ones in `fields`; None if that gains little."""
     fields = {name: _field(entry["schema"], definitions, scope) for name, entry in model["schema"]["fields"].items()}
     if fields.keys() != slots.keys() or any(entry is None for entry in fields.values()):
         return None
@@ -129,14 +129,14 @@ def _fields_source(
             validator = validator_of(with_definitions(entry.schema, definitions), model.get("config"))
             read = _validated(slot, entry.schema, v, scope, scope.bind(validator.validate_python, f"check_{name}"))
         if slow == _ODD:
-            # To a record a NULL is an absent attribute, which is left to the long way.
+            # In a record, NULL means that the attribute is missing: left to the slow decoder.
             read = [f'if "NULL" in w: {slow}', *read]
         lines += _statement(slot, entry, v, read, slow, KEPT.format(name) if name in kept else "w")
     return None if validated * 2 > len(fields) else lines
 
 
 def _validated(slot: _Slot, schema: Schema, v: str, scope: Scope, check: str) -> list[str]:
-    """Statements that read the wire value `w` through a validator, but for what is empty and may be."""
+    """Statements that decode the wire value `w` with a validator, except for a valid empty list or map."""
     checked = f"{v} = {check}({slot.shape.unpack('w', scope)})"
     empty = {"list": ('{"L": []}', "[]"), "dict": ('{"M": {}}', "{}")}.get(schema["type"])
     if empty is None or not schema.keys() - _SILENT <= _CONTENTS or isinstance(slot.shape, JsonShape):
@@ -145,7 +145,7 @@ def _validated(slot: _Slot, schema: Schema, v: str, scope: Scope, check: str) ->
 
 
 def _record(schema: Schema, shape: ModelShape, scope: Scope) -> str | None:
-    """The name of a function from the content of an M to the record, which raises for any other that is not plainly right."""
+    """Compile a function that decodes the content of an M as a record, or raises `Odd`; return its name, or None if pydantic must do it."""
     model = shape.model
     if not _is_plain(schema, model) or _refers(schema):
         return None
@@ -167,7 +167,7 @@ def _record(schema: Schema, shape: ModelShape, scope: Scope) -> str | None:
 
 
 def _is_plain(schema: Schema, model: type[BaseModel]) -> bool:
-    """Whether a model is nothing but its fields."""
+    """Whether a model consists of its fields only, without validation or behaviour across fields."""
     config = schema.get("config", {})
     return (
         schema["type"] == "model"
@@ -183,7 +183,7 @@ def _is_plain(schema: Schema, model: type[BaseModel]) -> bool:
 
 
 def _refers(schema: Any) -> bool:
-    """Whether a schema refers to definitions elsewhere, as that of a model does which contains itself."""
+    """Whether a schema references definitions elsewhere, as the schema of a recursive model does."""
     if isinstance(schema, list | tuple):
         return any(_refers(entry) for entry in schema)
     if not isinstance(schema, dict):
@@ -192,14 +192,14 @@ def _refers(schema: Any) -> bool:
 
 
 def _field(schema: Schema, definitions: Mapping[str, Schema], scope: Scope) -> _Field | None:
-    """The inner schema and the default of a field; None when a default is to be validated or stands in for errors."""
+    """The inner schema and the default of a field; None if the default is validated or replaces invalid values."""
     default = None
     if schema["type"] == "default":
         if schema.get("validate_default") or schema.get("on_error", "raise") != "raise":
             return None
         default = _default(schema, scope)
         schema = schema["schema"]
-    # A value that is there is not None: None is absent on the wire.
+    # A stored value is never None: None is stored as a missing attribute.
     if schema["type"] == "nullable":
         schema = schema["schema"]
     return _Field(resolve_reference(schema, definitions), default)
@@ -220,7 +220,7 @@ def _default(schema: Schema, scope: Scope) -> str:
 
 
 def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> list[str] | None:
-    """Statements that read the wire value `w` into `v`, if what is declared is provable from what is read."""
+    """Statements that decode the wire value `w` into `v`, or None if the wire type does not prove that the value is valid."""
     kind = schema["type"]
     rules = {name: value for name, value in schema.items() if name not in _SILENT}
     if isinstance(shape, ModelShape | ListShape) and kind in ("model", "list"):
@@ -232,10 +232,10 @@ def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> l
     if kind == "str" and shape is TEXT and not rules:
         return [f'{v} = w["S"]', f"if type({v}) is not str: {slow}"]
     if kind == "int" and shape is INTEGER and not rules:
-        # With a base, int() takes nothing but text.
+        # With a base, int() accepts only text.
         return [f'{v} = int(w["N"], 10)']
     if kind == "list" and shape == ListShape(TEXT) and rules == {"items_schema": {"type": "str"}}:
-        # A comprehension would be a call of its own, and most lists are short.
+        # Faster than a comprehension, which is a function call in Python 3.11, as most lists are short.
         return [f"{v} = []", 'for x in w["L"]:', '  x = x["S"]', f"  if type(x) is not str: {slow}", f"  {v}.append(x)"]
     if kind == "dict" and shape == MapShape(TEXT) and rules == {"keys_schema": {"type": "str"}, "values_schema": {"type": "str"}}:
         read = ['for k, x in w["M"].items():', '  x = x["S"]', f"  if type(x) is not str or type(k) is not str: {slow}", f"  {v}[k] = x"]
@@ -260,7 +260,7 @@ def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> l
 
 
 def _reading_records(shape: Shape, schema: Schema, rules: Schema, v: str, scope: Scope, slow: str) -> list[str] | None:
-    """The same for a record, or a list of records."""
+    """As `_reading`, for a record or a list of records."""
     if isinstance(shape, ModelShape) and schema["type"] == "model":
         reader = _record(schema, shape, scope)
         return None if reader is None else [f'{v} = {reader}(w["M"])']
@@ -272,7 +272,7 @@ def _reading_records(shape: Shape, schema: Schema, rules: Schema, v: str, scope:
 
 
 def _is_instant(schema: Schema) -> bool:
-    """Whether a schema is that of an aware time in UTC and nothing more."""
+    """Whether a schema accepts aware times, converts them to UTC, and does nothing else."""
     if schema["type"] != "function-after" or schema["function"].get("function") is not to_utc:
         return False
     inner = {name: value for name, value in schema["schema"].items() if name not in _SILENT}
@@ -294,14 +294,14 @@ def _instance(fields: Iterable[str], kind: str) -> list[str]:
 
 
 def _set_to_none(name: str) -> str:
-    """A line that counts a field without a default as set, though its None is absent on the wire."""
+    """A line that counts a field without a default as set, although its None is stored as a missing attribute."""
     return f"if {VARIABLE.format(name)} is None: fields.add({name!r})"
 
 
 def remainder_source(spec: EntityLayout[Any], present: frozenset[str]) -> list[str]:
-    """Lines that keep the attributes that the entity does not know. `present` are derived attributes that the item is known to have.
+    """Lines that keep attributes that the entity does not declare. `present` are derived attributes that the item certainly has.
 
-    The known attributes were counted, so that the number of attributes alone usually shows that there are no others.
+    It compares the number of attributes with the number of known ones, which is faster than looking up each name.
     """
     return [_unknown_source(spec, present), *map(_set_to_none, sorted(spec.none_if_absent))]
 

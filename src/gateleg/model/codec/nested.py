@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["UNKNOWN", "attr_type", "case_of", "field_names"]
 
-#: Where an instance keeps the attributes that its class does not know. Not a field: pydantic leaves it alone, also in copies.
+#: The name under which an instance keeps attributes that its class does not declare. Not a field: pydantic preserves it, also in copies.
 UNKNOWN = "_unknown"
 
 
 def attr_type(annotation: Any) -> Any:
-    """What is inside `Attr[...]`; any other annotation as it is."""
+    """The type inside `Attr[...]`; any other annotation unchanged."""
     return get_args(annotation)[0] if getattr(get_origin(annotation), "__is_attr__", False) else annotation
 
 
 def field_names(name: str, info: FieldInfo, case: Callable[[str], str] | None) -> tuple[str, str]:
-    """The name on the wire, and the name that pydantic validates by."""
+    """The name on the wire, and the name that pydantic expects in validation."""
     named = traits_of(info).name
     alias = info.validation_alias if isinstance(info.validation_alias, str) else info.alias
     if case is not None or named is not None:
@@ -43,24 +43,24 @@ def field_names(name: str, info: FieldInfo, case: Callable[[str], str] | None) -
 
 @dataclass(frozen=True)
 class ModelShape(Shape):
-    """M with the fields of a pydantic model."""
+    """An M that holds the fields of a pydantic model."""
 
     model: type[BaseModel]
     shape_of: ShapeOf
     tag: ClassVar[str] = "M"
 
     def pack(self, v: str, scope: Scope) -> str:
-        """A call of the model's own packer, compiled at first use: models may contain themselves."""
+        """A call of the model's packer, which is compiled at first use because models may be recursive."""
         return f'{{"M": {scope.bind(codec_for(self.model, self.shape_of).pack, self.model.__name__)}({v})}}'
 
     def unpack(self, w: str, scope: Scope) -> str:
-        """A call of the model's own unpacker."""
+        """A call of the model's unpacker."""
         return f'{scope.bind(codec_for(self.model, self.shape_of).unpack, self.model.__name__)}({w}["M"])'
 
 
 @dataclass(frozen=True)
 class UnionShape(Shape):
-    """One of several types: models by their class and discriminator, anything else by its value."""
+    """One of several types: models are told apart by class and discriminator, everything else is stored by its value."""
 
     members: tuple[tuple[type[BaseModel], Shape], ...]
     shape_of: ShapeOf
@@ -70,7 +70,7 @@ class UnionShape(Shape):
         return f"{scope.bind(self._pack, 'union')}({v})"
 
     def unpack(self, w: str, scope: Scope) -> str:
-        """By the discriminator when there is one."""
+        """By the discriminator, if the models have one."""
         return f"{scope.bind(self._unpack, 'union')}({w})"
 
     def _pack(self, value: Any) -> Any:
@@ -88,7 +88,7 @@ class UnionShape(Shape):
 
 
 def _discriminated(model: type[BaseModel], content: dict[str, Any]) -> bool:
-    """Whether every literal field of the model has one of its values in the map, and there is such a field."""
+    """Whether the model has `Literal` fields, and each has one of its values in the map."""
     seen = False
     for name, info in model.model_fields.items():
         declared = read_annotation(attr_type(info.annotation))
@@ -101,7 +101,7 @@ def _discriminated(model: type[BaseModel], content: dict[str, Any]) -> bool:
 
 
 def case_of(model: type[Any]) -> Callable[[str], str] | None:
-    """The naming convention of a model of ours; pydantic's own aliases rule for other models."""
+    """The wire naming convention of an entity or record; None for other models, which use pydantic's aliases."""
     return getattr(model, "__wire_case__", None)
 
 
@@ -122,7 +122,7 @@ class ModelCodec:
         return self._packer(value)
 
     def unpack(self, content: dict[str, Any]) -> Any:
-        """What pydantic is given: a dictionary, or an instance when unknown attributes must be kept."""
+        """The input for pydantic: a dictionary, or an instance if unknown attributes must be kept."""
         if self._unpacker is None:
             self._compile()
         assert self._unpacker is not None
@@ -183,7 +183,7 @@ _codecs: dict[type[BaseModel], ModelCodec] = {}
 
 
 def codec_for(model: type[BaseModel], shape_of: ShapeOf) -> ModelCodec:
-    """The one codec of a nested model."""
+    """The codec of a nested model, made once."""
     if model not in _codecs:
         _codecs[model] = ModelCodec(model, shape_of)
     return _codecs[model]

@@ -1,4 +1,4 @@
-"""Noting the form in which an item was read, where the model would write another: see `stored_keys`."""
+"""Remember how an item is stored where the model would write it differently: see `stored_keys`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def checked_sources(spec: EntityLayout[Any]) -> tuple[Source, ...]:
-    """The values besides the primary key that conditions compare and that may have several forms."""
+    """The attributes outside the primary key that conditions compare and that may be stored in several forms."""
     names = {name for plan in spec.rewritable for name in plan.inputs}
     names |= {name for unique in spec.uniques.values() for name in unique.by}
     names |= {name for counter in spec.counters.values() for name in counter.when}
@@ -27,7 +27,7 @@ def checked_sources(spec: EntityLayout[Any]) -> tuple[Source, ...]:
 
 
 def remember(spec: EntityLayout[Any], item: Item, instance: BaseModel) -> None:
-    """Let an instance remember the form in which it was read, where it differs from what the model writes."""
+    """Attach the stored form to an instance, where it differs from what the model writes."""
     values = spec.values(instance)
     key, components = _foreign_key(spec, item, values)
     others = {}
@@ -41,7 +41,7 @@ def remember(spec: EntityLayout[Any], item: Item, instance: BaseModel) -> None:
 
 def _foreign_key(spec: EntityLayout[Any], item: Item, values: Mapping[str, Any]) -> tuple[Item, dict[str, Any]]:
     key = {name: item[name] for name in spec.table.attributes if name in item}
-    # Items under an older form of their key are moved to the present one by the first write.
+    # The first write moves an item from a legacy key to the current key.
     if len(key) < len(spec.table.attributes) or any(plan.fits(item) for plan in spec.key.legacy):
         return {}, {}
     try:

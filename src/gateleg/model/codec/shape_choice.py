@@ -1,4 +1,4 @@
-"""Which shape a declared type has."""
+"""Choose the shape (the stored form) of a declared type."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCALARS: dict[Any, ScalarShape] = {
     UUID: shapes.UUID_TEXT,
 }
 _REFUSED: dict[Any, str] = {
-    object: "Use Any for whatever DynamoDB can hold, or the type that is meant.",
+    object: "Declare the type of the values, or Any for everything that DynamoDB can store.",
     complex: "Use two attributes, or a list of two numbers.",
 }
 _LISTS = {"list", "List", "Sequence", "deque", "Iterable", "Collection"}
@@ -41,12 +41,12 @@ _MAPS = {"dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Dic
 
 
 def shape_of(annotation: Any) -> Shape:
-    """The shape of an attribute; that the attribute may be None is not part of it."""
+    """The shape of an attribute, without regard to None, which is stored as a missing attribute."""
     return _choose(read_annotation(annotation), annotation)
 
 
 def element_shape(annotation: Any) -> Shape:
-    """The shape inside a list or map, where None is NULL."""
+    """The shape of an element of a list or map, where None is stored as NULL."""
     shape = shape_of(annotation)
     return NullableShape(shape) if read_annotation(annotation).optional else shape
 
@@ -57,12 +57,12 @@ def _choose(declared: Declared, annotation: Any) -> Shape:
         return JsonShape(_adapter(annotation), compressed=find_mark(declared.metadata, "compressed"))
     if find_mark(declared.metadata, "ttl"):
         if time_format(declared.metadata) not in (TimeFormat.ISO, TimeFormat.EPOCH_SECONDS):
-            raise UnsupportedType("A TTL attribute has a time format.", fix="Leave it out: DynamoDB takes seconds since 1970 only.")
+            raise UnsupportedType("A TTL attribute cannot have a time format.", fix="Omit it: DynamoDB requires seconds since 1970.")
         return shapes.EPOCH
     if kind is datetime:
         return shapes.time_shape(time_format(declared.metadata))
     if kind in _REFUSED:
-        raise UnsupportedType(f"{kind.__name__} has no place on the wire.", fix=_REFUSED[kind])
+        raise UnsupportedType(f"{kind.__name__} cannot be stored.", fix=_REFUSED[kind])
     if kind in (Any, dict, list, tuple):
         return shapes.ANYTHING
     if origin is Literal:
@@ -78,7 +78,7 @@ def _of_class(kind: Any, annotation: Any) -> Shape:
     if kind in _SCALARS:
         return _SCALARS[kind]
     if not isinstance(kind, type):
-        raise UnsupportedType(f"{kind!r} has no place on the wire.", fix="Use a type that pydantic can validate.")
+        raise UnsupportedType(f"{kind!r} cannot be stored.", fix="Use a type that pydantic can validate.")
     if issubclass(kind, Enum):
         return _of_enum(kind)
     if issubclass(kind, BaseModel):
@@ -86,7 +86,7 @@ def _of_class(kind: Any, annotation: Any) -> Shape:
     if issubclass(kind, KeyPart):
         return shapes.PLAIN_TEXT
     if issubclass(kind, set | frozenset):
-        raise UnsupportedType("A set needs the type of its elements.", fix="Write set[str], set[int], ...")
+        raise UnsupportedType("A set needs the type of its elements.", fix="Write set[str] or set[int], for example.")
     for scalar in (datetime, str, int, float, Decimal, bytes):
         if issubclass(kind, scalar):
             return _SCALARS[scalar]
@@ -122,7 +122,9 @@ def _of_generic(origin: Any, arguments: tuple[Any, ...], annotation: Any) -> Sha
     if name in _SETS:
         element = shape_of(arguments[0])
         if not isinstance(element, ScalarShape) or element.kind not in ("S", "N", "B") or not element.source:
-            raise UnsupportedType(f"{annotation} cannot be a set on the wire.", fix="Sets hold text, numbers or binary; use a list.")
+            raise UnsupportedType(
+                f"{annotation} cannot be stored as a set.", fix="Use a list: sets in DynamoDB contain text, numbers or binary."
+            )
         return SetShape(element)
     if name in _MAPS:
         text = read_annotation(arguments[0]).type is str
@@ -139,4 +141,4 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
     try:
         return TypeAdapter(annotation)
     except PydanticSchemaGenerationError as error:
-        raise UnsupportedType(f"pydantic cannot validate {annotation}.", fix="Use a type that pydantic knows.") from error
+        raise UnsupportedType(f"pydantic cannot validate {annotation}.", fix="Use a type that pydantic supports.") from error

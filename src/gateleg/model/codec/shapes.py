@@ -1,7 +1,7 @@
-"""How a declared type looks on the wire. Shapes write the Python source that packs and unpacks a value; `codec` compiles it.
+"""Shapes: how the values of a declared type are stored. They generate Python source that packs and unpacks a value; `codec` compiles it.
 
-`pack(v, scope)` is source for the wire value of the Python expression `v`; `unpack(w, scope)` is source for what pydantic is given for
-the wire value `w`. Every decision about types is taken once, when the entity is declared.
+`pack(v, scope)` returns source for the wire value of the Python expression `v`; `unpack(w, scope)` returns source for the value that
+pydantic validates, from the wire value `w`. All decisions about types are made once, when the entity is declared.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Scope:
         }
 
     def bind(self, value: Any, hint: str) -> str:
-        """A name for a value; the same name for the same value."""
+        """Bind a value to a name and return the name; the same value always gets the same name."""
         for name, known in self.names.items():
             if known is value:
                 return name
@@ -78,16 +78,16 @@ class Scope:
 
 def _set_of(tag: str, texts: list[str]) -> dict[str, list[str]]:
     if not texts:
-        raise EmptySet("An empty set cannot be stored.")
+        raise EmptySet("DynamoDB cannot store an empty set.")
     texts.sort()
     return {tag: texts}
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape whose wire type is only known at run time: anything."""
+    """The base of all shapes, and the shape of Any, whose wire type depends on each value."""
 
-    #: the wire type of every value, or empty when it depends on the value
+    #: the wire type of every value; empty if it depends on the value
     tag: ClassVar[str] = ""
 
     def pack(self, v: str, scope: Scope) -> str:
@@ -95,13 +95,13 @@ class Shape:
         return f"wire({v})"
 
     def unpack(self, w: str, scope: Scope) -> str:
-        """Source for what pydantic is given for the wire value `w`."""
+        """Source for the value that pydantic validates, from the wire value `w`."""
         return f"unwire({w})"
 
 
 @dataclass(frozen=True)
 class ScalarShape(Shape):
-    """One S, N, B or BOOL. `source` and `reader` have a hole for the value."""
+    """An S, N, B or BOOL. `source` and `reader` are format strings for the code that writes and reads its content."""
 
     kind: str
     source: str
@@ -113,7 +113,7 @@ class ScalarShape(Shape):
         return self.kind
 
     def text(self, v: str) -> str:
-        """Source for what stands behind the tag."""
+        """Source for the content: the wire value without its tag."""
         return self.source.format(v)
 
     def pack(self, v: str, scope: Scope) -> str:
@@ -121,22 +121,22 @@ class ScalarShape(Shape):
         return f'{{"{self.kind}": {self.text(v)}}}'
 
     def unpack(self, w: str, scope: Scope) -> str:
-        """The text, mostly as it is: pydantic reads numbers and UUIDs from text faster than Python does."""
+        """The text, mostly unchanged: pydantic parses numbers and UUIDs faster than Python does."""
         return self.reader.format(f'{w}["{self.kind}"]')
 
 
 @dataclass(frozen=True)
 class TimeShape(ScalarShape):
-    """A time, written in one format and read in all that are known."""
+    """A time, written in one format and read from every known format."""
 
     format: TimeFormat = TimeFormat.ISO
 
     def pack(self, v: str, scope: Scope) -> str:
-        """The time in its format."""
+        """The time in the declared format."""
         return super().pack(v, scope) if self.format is TimeFormat.ISO else f"{scope.bind(self.format.pack, 'time')}({v})"
 
     def unpack(self, w: str, scope: Scope) -> str:
-        """The time of a text or a number."""
+        """The time, from a text or a number."""
         return f"{scope.bind(self.format.unpack, 'from_time')}({w})"
 
 
@@ -147,7 +147,7 @@ def time_shape(format: TimeFormat) -> TimeShape:
 
 TEXT = ScalarShape("S", "{0}")
 INTEGER = ScalarShape("N", "(t if len(t := str({0})) < 39 else int_text({0}))")
-# Frequent values are written without a call: positive floats, and times in UTC with a fraction of a second.
+# Frequent values are written without a function call: positive floats, and times in UTC with a fraction of a second.
 FLOAT = ScalarShape("N", "(dumps(t).decode() if 1e-130 <= (t := {0}) < 1e126 else float_text(t))")
 DECIMAL = ScalarShape("N", "decimal_text({0})")
 FLAG = ScalarShape("BOOL", "{0}")
@@ -168,7 +168,7 @@ ANYTHING = Shape()
 
 @dataclass(frozen=True)
 class NullableShape(Shape):
-    """An element of a list or map that may be None: there, and only there, NULL is written."""
+    """An element of a list or map that may be None, stored as NULL. (A None attribute is stored as missing instead.)"""
 
     inner: Shape
 
@@ -183,28 +183,28 @@ class NullableShape(Shape):
 
 @dataclass(frozen=True)
 class SetShape(Shape):
-    """SS, NS or BS."""
+    """An SS, NS or BS."""
 
     element: ScalarShape
 
     @property
     def tag(self) -> str:  # type: ignore[override]
-        """The element's tag with an S."""
+        """The element's tag plus "S"."""
         return self.element.kind + "S"
 
     def pack(self, v: str, scope: Scope) -> str:
-        """The sorted texts, so that equal sets have equal items."""
+        """The texts, sorted so that equal sets have equal wire values."""
         return f'_set("{self.tag}", [{self.element.text("x")} for x in {v}])'
 
     def unpack(self, w: str, scope: Scope) -> str:
-        """A list, of which pydantic makes a set."""
+        """A list, which pydantic converts to a set."""
         reader = self.element.reader
         return f'{w}["{self.tag}"]' if reader == "{}" else f'[{reader.format("x")} for x in {w}["{self.tag}"]]'
 
 
 @dataclass(frozen=True)
 class ListShape(Shape):
-    """L, all elements of one shape."""
+    """An L in which all elements have one shape."""
 
     element: Shape
     tag: ClassVar[str] = "L"
@@ -220,18 +220,18 @@ class ListShape(Shape):
 
 @dataclass(frozen=True)
 class TupleShape(Shape):
-    """L with a shape for each place."""
+    """An L of fixed length with a shape for each position."""
 
     elements: tuple[Shape, ...]
     tag: ClassVar[str] = "L"
 
     def pack(self, v: str, scope: Scope) -> str:
-        """Each place by its shape."""
+        """Each position by its shape."""
         places = ", ".join(shape.pack(f"{v}[{at}]", scope) for at, shape in enumerate(self.elements))
         return f'{{"L": [{places}]}}'
 
     def unpack(self, w: str, scope: Scope) -> str:
-        """Each place by its shape; pydantic checks the count."""
+        """Each position by its shape; pydantic checks the length."""
         readers = ", ".join(f"lambda x: {shape.unpack('x', scope)}" for shape in self.elements)
         name = scope.bind(_unpack_places, "places")
         return f'{name}(({readers},), {w}["L"])'
@@ -244,40 +244,40 @@ def _unpack_places(readers: tuple[Callable[[Any], Any], ...], elements: list[Any
 
 @dataclass(frozen=True)
 class MapShape(Shape):
-    """M with any keys, all values of one shape."""
+    """An M with arbitrary keys, in which all values have one shape."""
 
     element: Shape
     text_keys: bool = True
     tag: ClassVar[str] = "M"
 
     def pack(self, v: str, scope: Scope) -> str:
-        """The values by their keys' text."""
+        """The values by the text of their keys."""
         key = "k" if self.text_keys else "map_key(k)"
         return f'{{"M": {{{key}: {self.element.pack("x", scope)} for k, x in {v}.items()}}}}'
 
     def unpack(self, w: str, scope: Scope) -> str:
-        """The values by the keys' text, which pydantic reads."""
+        """The values by the text of their keys, which pydantic converts."""
         return f'{{k: {self.element.unpack("x", scope)} for k, x in {w}["M"].items()}}'
 
 
 @dataclass(frozen=True)
 class JsonShape(Shape):
-    """A value as JSON text, or as compressed JSON."""
+    """A value stored as JSON text, or as compressed JSON."""
 
     adapter: TypeAdapter[Any]
     compressed: bool = False
 
     @property
     def tag(self) -> str:  # type: ignore[override]
-        """B when compressed, else S."""
+        """B if compressed, else S."""
         return "B" if self.compressed else "S"
 
     def pack(self, v: str, scope: Scope) -> str:
-        """The JSON that pydantic makes."""
+        """The value as pydantic's JSON."""
         return f"{scope.bind(self._to_wire, 'to_json')}({v})"
 
     def unpack(self, w: str, scope: Scope) -> str:
-        """The value that pydantic reads from the JSON."""
+        """The value that pydantic parses from the JSON."""
         return f"{scope.bind(self._from_wire, 'from_json')}({w})"
 
     def _to_wire(self, value: Any) -> dict[str, str]:
@@ -294,7 +294,7 @@ class JsonShape(Shape):
 
 @dataclass(frozen=True)
 class RichShape(Shape):
-    """A type that pydantic knows and DynamoDB does not (IP addresses, URLs, durations, dataclasses, ...): pydantic's JSON form."""
+    """A type without a DynamoDB equivalent (IP addresses, URLs, durations, dataclasses, ...), stored in pydantic's JSON form."""
 
     adapter: TypeAdapter[Any]
 

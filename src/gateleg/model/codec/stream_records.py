@@ -1,4 +1,4 @@
-"""Reading the records of a table's stream as changes of entities."""
+"""Decode records of a table's stream as changes of entities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SERVICE = "dynamodb.amazonaws.com"
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to one item. Images that the stream does not carry are None."""
+    """A change of one item, decoded from a stream record. `before` and `after` are None if the stream does not carry that image."""
 
     kind: Literal["created", "changed", "deleted"]
     entity: type[BaseModel]
@@ -28,20 +28,21 @@ class Change:
     key: Item
     before: BaseModel | None
     after: BaseModel | None
-    #: whether the service deleted the item because its time was over
+    #: whether DynamoDB deleted the item because its TTL passed
     expired: bool
-    #: grows with every change of the same item
+    #: increases with every change of the same item
     sequence: str
-    #: when it happened, to the second; None when the record does not say
+    #: when it happened, to the second; None if the record does not say
     at: datetime | None
-    #: the same each time that the change is delivered, and of no other one
+    #: unique to the change, and the same each time that it is delivered
     event_id: str = ""
 
 
 def read_change(table: Table, record: Mapping[str, Any]) -> Change | None:
-    """Decode a stream record of the table, from GetRecords or a Lambda event, as a change; None for items of no entity.
+    """Decode a stream record of the table, from GetRecords or a Lambda event, as a change.
 
-    Markers of unique constraints are such items. A stream of keys only tells entities apart by the form of their keys.
+    Returns None for an item that does not belong to an entity, such as the marker of a unique constraint. Raises `DecodeError` for an
+    invalid item. If the stream carries keys only, the entity is recognised by the form of the key.
     """
     data: Mapping[str, Any] = record["dynamodb"]
     before, after = data.get("OldImage"), data.get("NewImage")

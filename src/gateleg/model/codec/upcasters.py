@@ -1,4 +1,4 @@
-"""Upcasters: convert items of older schemas while they are read."""
+"""Upcasters convert items of older schemas while they are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.model.keys.plans import Ref
     from gateleg.model.layout import EntityLayout
 
-__all__ = ["asks_store", "bring_up_steps", "schema_of"]
+__all__ = ["schema_of", "upcast_steps", "upcasting_needs_lookup"]
 
 F = TypeVar("F", bound=Upcaster)
 P = TypeVar("P", bound="BaseModel")
@@ -30,21 +30,26 @@ def upcaster(
     entity: type[BaseModel], *, to: int, asks: Callable[[Item], Ref[P] | None]
 ) -> Callable[[Callable[[Item, P | None], Item]], Callable[[Item, P | None], Item]]: ...
 def upcaster(entity: type[BaseModel], *, to: int, asks: Callable[[Item], Ref[Any] | None] | None = None) -> Callable[..., Any]:
-    """Register the step to schema number `to` of an entity declared with `schema=`. Items without a number have schema 1.
+    """Register a function that converts a wire item to schema number `to` of an entity declared with `schema=`.
 
-    A step that depends on another item names it with `asks`, a function from the old item to a reference. The store reads all that a
-    call asks for in batches, each once, and gives the step the entity, or None where there is none or the reference was None:
+    The function gets an item of schema `to - 1` and returns a new one. Items without a schema number have schema 1.
+
+    If the conversion needs another item, `asks` is a function from the old item to the other item's reference, or None. The store reads
+    the referenced items in batches, each once, and passes the entity to the conversion; it passes None if the item does not exist:
 
         @upcaster(Document, to=2, asks=lambda item: Repository.key(repository_id=item["repository_id"]["S"]))
         def into_default_collection(item: Item, repository: Repository | None) -> Item: ...
+
+    Raises `DeclarationError` if the entity has no schema `to`, or already has an upcaster to it.
     """
     spec = layout_of(entity)
     if not 2 <= to <= spec.schema:
         raise DeclarationError(
-            f"{spec.name} has schema {spec.schema}; there is no step to {to}.", fix=f"Declare {spec.name} with schema={max(to, 2)}."
+            f"{spec.name} has schema {spec.schema}, so it cannot have an upcaster to schema {to}.",
+            fix=f"Declare {spec.name} with schema={max(to, 2)}.",
         )
     if to in spec.upcasters:
-        raise DeclarationError(f"{spec.name} has two steps to schema {to}.", fix="Keep one.")
+        raise DeclarationError(f"{spec.name} has two upcasters to schema {to}.", fix="Keep one.")
 
     def register(step: F) -> F:
         spec.upcasters[to] = step
@@ -60,31 +65,32 @@ def schema_of(item: Item, spec: EntityLayout[Any]) -> int:
     return int(item.get(spec.table.schema, {"N": "1"})["N"])
 
 
-def asks_store(item: Item, spec: EntityLayout[Any]) -> bool:
-    """Whether other items are needed to bring an item up."""
+def upcasting_needs_lookup(item: Item, spec: EntityLayout[Any]) -> bool:
+    """Whether upcasting an item needs other items."""
     return bool(spec.lookups) and schema_of(item, spec) < max(spec.lookups)
 
 
-def bring_up(item: Item, spec: EntityLayout[Any]) -> Item:
-    """The item in the entity's present schema. An item from the future is left as it is: unknown attributes survive."""
-    steps = bring_up_steps(item, spec)
+def upcast(item: Item, spec: EntityLayout[Any]) -> Item:
+    """Upcast an item to the entity's current schema; raise `LookupNeeded` if that needs another item.
+
+    An item of a newer schema is returned unchanged; its unknown attributes are preserved.
+    """
+    steps = upcast_steps(item, spec)
     try:
         ref = next(steps)
     except StopIteration as end:
         found: Item = end.value
         return found
-    raise LookupNeeded(
-        f"An item of {spec.name} has schema {schema_of(item, spec)}, and bringing it up needs {ref.entity.__name__} {ref.key}."
-    )
+    raise LookupNeeded(f"An item of {spec.name} has schema {schema_of(item, spec)}; upcasting it needs {ref.entity.__name__} {ref.key}.")
 
 
-def bring_up_steps(item: Item, spec: EntityLayout[Any]) -> Generator[Ref[Any], Any, Item]:
-    """The way of an item to the present schema: yields what its upcasters ask for, is sent what there is, and returns the item."""
+def upcast_steps(item: Item, spec: EntityLayout[Any]) -> Generator[Ref[Any], Any, Item]:
+    """Upcast an item: yields references to items that its upcasters need, expects each entity (or None) sent back, and returns the item."""
     number = schema_of(item, spec)
     for step in range(number + 1, spec.schema + 1):
         if step not in spec.upcasters:
             raise MissingUpcaster(
-                f"An item of {spec.name} has schema {number} and nothing brings it to {step}.",
+                f"An item of {spec.name} has schema {number}, and no upcaster converts it to schema {step}.",
                 fix=f"Register one with @upcaster({spec.name}, to={step}).",
             )
         if step in spec.lookups:
@@ -100,5 +106,5 @@ def _attempt(spec: EntityLayout[Any], step: int, function: Callable[..., T], *ar
         return function(*arguments)
     except ModelError:
         raise
-    except Exception as error:  # whatever the step stumbles over in an item
-        raise DecodeError(f"The step of {spec.name} to schema {step} failed on an item: {type(error).__name__}: {error}.") from error
+    except Exception as error:  # an application's function may raise anything
+        raise DecodeError(f"The upcaster of {spec.name} to schema {step} failed: {type(error).__name__}: {error}.") from error

@@ -1,4 +1,4 @@
-"""Conditions and update actions, and how they become the texts of a request. Attributes make them: `Job.priority >= 5`."""
+"""Conditions and update actions, and their rendering as request expressions. Attributes create them: `Job.priority >= 5`."""
 
 from gateleg.model.expressions.actions import Action, Transition, render_actions
 from gateleg.model.expressions.nodes import Condition, Operand, Placeholders, all_of, equals, exists, missing

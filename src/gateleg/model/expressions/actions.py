@@ -1,4 +1,4 @@
-"""Update actions as values. `attr.set(...)`, `.add(...)`, `.remove()`, `.to(...)` make them."""
+"""Update actions as values, created by `attr.set(...)`, `.add(...)`, `.remove()`, `.to(...)` and others."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from gateleg.model.expressions.nodes import Operand, Path, Placeholders
 
 
-#: the entity whose items the action changes, which type checkers compare with that of a verb; Any where it is not known
+#: the entity whose items the action changes, for type checkers; Any if unknown
 E_contra = TypeVar("E_contra", contravariant=True, default=Any)
 
 
 @dataclass(frozen=True, eq=False)
 class Action(Generic[E_contra]):
-    """One clause of an update: what it writes, under which entity and attribute it was made."""
+    """One clause of an update, such as the result of `Job.priority.set(5)`. Pass it to `patch`, `upsert` and similar calls of a store."""
 
     path: Path
-    #: the class whose attribute made the action, and the attribute's Python name; None for what the model adds by itself
+    #: the class and Python name of the attribute that created the action; None and empty for actions that the model adds
     owner: type[Any] | None = None
     attribute: str = ""
-    #: the attribute itself, where its bounds or those of a list around it must be kept
+    #: the attribute itself, if its bounds or those of the list around it must be checked
     attr: Any = None
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """The clause without its values, which are added to `given`."""
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The action without its values, as part of the key of a cached plan; appends the values to `values`."""
         return type(self), self.path, self.owner
 
 
@@ -42,12 +42,12 @@ class SetAction(Action):
     """SET path = operand."""
 
     operand: Operand[Any] = None  # type: ignore[assignment]
-    #: a state that was set by `.force`, past its transitions
+    #: whether a state was set with `.force`, without checking transitions
     forced: bool = False
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """What is set, and to what kind of operand."""
-        return type(self), self.path, self.owner, self.forced, self.operand.outline(given)
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The path and the operand, without values."""
+        return type(self), self.path, self.owner, self.forced, self.operand.cache_key(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,40 +57,40 @@ class RemoveAction(Action):
 
 @dataclass(frozen=True, eq=False)
 class AddAction(Action):
-    """ADD path value: to a number, or into a set."""
+    """ADD path value: add to a number or set."""
 
     operand: Operand[Any] = None  # type: ignore[assignment]
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """What is added to."""
-        return type(self), self.path, self.owner, self.operand.outline(given)
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The path and the operand, without values."""
+        return type(self), self.path, self.owner, self.operand.cache_key(values)
 
 
 @dataclass(frozen=True, eq=False)
 class DeleteAction(Action):
-    """DELETE path value: out of a set."""
+    """DELETE path value: delete elements from a set."""
 
     operand: Operand[Any] = None  # type: ignore[assignment]
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """What is taken from."""
-        return type(self), self.path, self.owner, self.operand.outline(given)
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The path and the operand, without values."""
+        return type(self), self.path, self.owner, self.operand.cache_key(values)
 
 
 @dataclass(frozen=True, eq=False)
 class Transition(SetAction):
-    """A move to a state, from one of its predecessors."""
+    """SET path = state, allowed only from one of the state's predecessors."""
 
     target: States = None  # type: ignore[assignment]
     sources: tuple[Operand[Any], ...] = ()
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """What is moved, and from how many states it may be: the states themselves are values of a condition."""
-        return super().outline(given), len(self.sources)
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The path and the number of predecessors, which become values of a condition."""
+        return super().cache_key(values), len(self.sources)
 
 
 def render_actions(actions: Iterable[Action], out: Placeholders) -> str:
-    """The update expression: SET, REMOVE, ADD, DELETE, each once."""
+    """The update expression of the actions. Raises `EmptyUpdate` without actions, and `OverlappingPaths` if two write the same path."""
     sections: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
     seen: list[Path] = []
     for action in actions:

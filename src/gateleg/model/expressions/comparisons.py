@@ -1,4 +1,4 @@
-"""Operands that conditions compare, and that sums are made of."""
+"""Operands of comparisons and sums."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from gateleg.model.codec.wire import Value
 
 T = TypeVar("T")
-#: the entity whose items are compared; Any where it is not known
+#: the entity whose items are compared; Any if unknown
 Of = TypeVar("Of", default=Any)
 
 
 class Comparable(Operand[T], Generic[T, Of]):
-    """An operand that conditions compare."""
+    """An operand with comparison operators, which return conditions."""
 
     def constant(self, value: Any) -> Operand[Any]:
-        """The operand for a Python value that is compared with this one."""
+        """The operand for a Python value to compare with this one."""
         raise NotImplementedError
 
     def _compare(self, operator: Operator, other: Any) -> Condition[Of]:
@@ -65,18 +65,18 @@ class Comparable(Operand[T], Generic[T, Of]):
         return self._compare(">=", other)
 
     def between(self, low: T, high: T) -> Condition[Of]:
-        """Between two values, both included. The service refuses a range that ends before it begins, so it is refused here."""
+        """A condition: between two values, both included. Raises `ExpressionValue` if `low` is greater than `high`."""
         first, last = self.constant(low), self.constant(high)
-        if isinstance(first, Constant) and isinstance(last, Constant) and _after(first.value, last.value):
-            raise ExpressionValue(f"The range from {low!r} to {high!r} is empty.", fix="Give the lower value first.")
+        if isinstance(first, Constant) and isinstance(last, Constant) and _is_greater(first.value, last.value):
+            raise ExpressionValue(f"The range from {low!r} to {high!r} is empty.", fix="Pass the lower value first.")
         return Between(self, first, last)
 
     def is_in(self, choices: Iterable[T]) -> Condition[Of]:
-        """One of up to 100 values."""
+        """A condition: equal to one of 1 to 100 values."""
         operands = tuple(self.constant(choice) for choice in choices)
         if not 1 <= len(operands) <= 100:
             raise ExpressionError(
-                f"IN takes 1 to 100 values, not {len(operands)}.", fix="Split the question, or check for an empty choice."
+                f"is_in takes 1 to 100 values, not {len(operands)}.", fix="Split the values, or skip the call if there are none."
             )
         return Membership(self, operands)
 
@@ -90,24 +90,24 @@ class Size(Comparable[int, Of], Generic[Of]):
         self._of = of
 
     def constant(self, value: Any) -> Operand[Any]:
-        """Sizes are numbers."""
+        """A number to compare with."""
         return Constant(value, wire(value))
 
     def render(self, out: Placeholders) -> str:
-        """size(path)."""
+        """The text `size(path)`."""
         return f"size({self._of.render(out)})"
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """The size of something."""
-        return "size", (self._of.outline(given),)
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The function and its argument, without values."""
+        return "size", (self._of.cache_key(values),)
 
     def paths(self) -> Iterator[Path]:
-        """The same as of the attribute."""
+        """The paths of the attribute."""
         return self._of.paths()
 
 
 class Term(Operand[T], Generic[T]):
-    """An operand of SET that numbers can be added to, such as `Job.tries.if_not_exists(0)`."""
+    """An operand of SET that supports + and -, such as `Job.tries.if_not_exists(0)`."""
 
     def __init__(self, operand: Operand[T], of: Comparable[T, Any]) -> None:
         self.operand = operand
@@ -117,9 +117,9 @@ class Term(Operand[T], Generic[T]):
         """The operand's text."""
         return self.operand.render(out)
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """The operand's outline."""
-        return self.operand.outline(given)
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The operand's cache key."""
+        return self.operand.cache_key(values)
 
     def paths(self) -> Iterator[Path]:
         """The operand's paths."""
@@ -132,8 +132,8 @@ class Term(Operand[T], Generic[T]):
         return Arithmetic(self, "-", other if isinstance(other, Operand) else self._of.constant(other))
 
 
-def _after(one: Any, other: Any) -> bool:
-    """Whether one value follows another, where their type has an order."""
+def _is_greater(one: Any, other: Any) -> bool:
+    """Whether one value is greater than another; False if their type has no order."""
     try:
         return bool(one > other)
     except TypeError:

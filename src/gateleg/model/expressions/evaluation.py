@@ -1,4 +1,4 @@
-"""Conditions evaluated in Python, with DynamoDB's meaning: values of different types are unequal and have no order."""
+"""Evaluate conditions in Python with DynamoDB's semantics: values of different types are unequal and have no order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIZED = ("S", "SS", "NS", "BS", "L", "M")
 
 
 def is_satisfied(condition: Condition, item: Item) -> bool:
-    """Whether the database would find that a wire item satisfies a condition."""
+    """Whether a wire item satisfies a condition, as the database would decide."""
     if isinstance(condition, Both):
         return (all if condition.word == "AND" else any)(is_satisfied(term, item) for term in condition.terms)
     if isinstance(condition, Not):
@@ -40,12 +40,12 @@ def is_satisfied(condition: Condition, item: Item) -> bool:
         return found is not None and any(compares(found, "=", value_of(choice, item)) for choice in condition.choices)
     assert isinstance(condition, Comparison)
     found = value_of(condition.left, item)
-    # A missing value satisfies this comparison alone.
+    # A missing value satisfies <> and no other comparison.
     return condition.operator == "<>" if found is None else compares(found, condition.operator, value_of(condition.right, item))
 
 
 def compares(found: Value, operator: str, *operands: Value | None) -> bool:
-    """Whether a wire value stands in a relation to others: =, <>, <, <=, >, >=, BETWEEN or begins_with."""
+    """Compare a wire value with others by an operator: =, <>, <, <=, >, >=, BETWEEN or begins_with."""
     if any(operand is None for operand in operands):
         return operator == "<>"
     mine, others = comparable(found), [comparable(operand) for operand in operands if operand is not None]
@@ -61,7 +61,7 @@ def compares(found: Value, operator: str, *operands: Value | None) -> bool:
 
 
 def comparable(value: Value) -> tuple[str, Any]:
-    """The type of a wire value and its content: two of them are equal if and only if DynamoDB finds the values equal."""
+    """A wire value's type and content in a form that is equal for two values if and only if DynamoDB treats them as equal."""
     ((tag, content),) = value.items()
     if tag == "N":
         return tag, Decimal(content)
@@ -77,7 +77,7 @@ def comparable(value: Value) -> tuple[str, Any]:
 
 
 def orderable(value: Value) -> Any:
-    """What a key attribute is sorted by."""
+    """The sort value of a key attribute's wire value."""
     return comparable(value)[1]
 
 
@@ -87,7 +87,7 @@ def value_of(operand: Operand[Any], item: Item) -> Value | None:
         return operand.wire
     paths = list(operand.paths())
     if len(paths) != 1:
-        raise ExpressionError(f"{operand!r} cannot be compared here.", fix="Compare an attribute, its size, or a value.")
+        raise ExpressionError(f"{operand!r} cannot be compared here.", fix="Compare an attribute, the size of an attribute, or a value.")
     found = _at(item, paths[0])
     return _size(found) if isinstance(operand, Size) else found
 
@@ -107,12 +107,12 @@ def _checked(condition: Check, item: Item) -> bool:
         return found is not None
     if condition.function == "attribute_not_exists":
         return found is None
-    given = value_of(condition.arguments[1], item)
-    if found is None or given is None:
+    argument = value_of(condition.arguments[1], item)
+    if found is None or argument is None:
         return False
     if condition.function == "attribute_type":
-        return given.get("S") in found
-    return _contains(found, given) if condition.function == "contains" else compares(found, condition.function, given)
+        return argument.get("S") in found
+    return _contains(found, argument) if condition.function == "contains" else compares(found, condition.function, argument)
 
 
 def _contains(found: Value, sought: Value) -> bool:

@@ -1,8 +1,8 @@
-"""Conditions and operands as values, and the text they compile to.
+"""Conditions and operands as values, and their rendering as expression text.
 
-Every node is a frozen dataclass. `render` writes it with placeholders, numbered in the order of writing, so that equal expressions compile
-to equal requests. `outline` is the node without its values: nodes with equal outlines render to equal texts, and the values they leave
-open are given in the order in which `render` would have met them.
+Every node is a frozen dataclass. `render` writes it with placeholders, numbered in the order of writing, so that equal expressions render
+to equal requests. `cache_key` is the node without its values: nodes with equal cache keys render to equal texts. It appends the values to
+a list, in the order in which `render` writes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.model.codec.wire import Value
 
 T_co = TypeVar("T_co", covariant=True)
-#: the entity whose items a condition is about, which type checkers compare with that of a verb; Any where it is not known
+#: the entity whose items a condition is about, for type checkers; Any if unknown
 E_contra = TypeVar("E_contra", contravariant=True, default=Any)
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 Path = tuple[str | int, ...]
@@ -36,15 +36,15 @@ def _is_plain(attribute: str) -> bool:
 
 @dataclass
 class Placeholders:
-    """Collects the names and values of all expressions of one request."""
+    """Collects the names and values of all expressions in one request."""
 
     names: dict[str, str] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
-    #: for values that the model has worked out, how it did
+    #: for values that the model computed, the function that computes them
     recipes: dict[str, Callable[[Any], Value]] = field(default_factory=dict)
 
     def name(self, attribute: str) -> str:
-        """The placeholder of an attribute name: readable where the name allows it."""
+        """Add an attribute name and return its placeholder, which contains the name if its characters allow it."""
         placeholder = f"#{attribute}" if _is_plain(attribute) else f"#_{len(self.names)}"
         while self.names.get(placeholder, attribute) != attribute:
             placeholder += "_"
@@ -52,20 +52,20 @@ class Placeholders:
         return placeholder
 
     def value(self, value: Value) -> str:
-        """The placeholder of a value."""
+        """Add a value and return its placeholder."""
         placeholder = f":{len(self.values)}"
         self.values[placeholder] = value
         return placeholder
 
     def path(self, path: Path) -> str:
-        """A document path, such as `#logs.#entries[0]`."""
+        """The text of a document path, such as `#logs.#entries[0]`."""
         text = ""
         for step in path:
             text += f"[{step}]" if isinstance(step, int) else ("." if text else "") + self.name(step)
         return text
 
     def parameters(self) -> dict[str, Any]:
-        """The request members; those that are empty are left out, as DynamoDB demands."""
+        """The request parameters; empty ones are omitted, as DynamoDB requires."""
         parameters: dict[str, Any] = {}
         if self.names:
             parameters["ExpressionAttributeNames"] = self.names
@@ -75,14 +75,14 @@ class Placeholders:
 
 
 class Operand(Generic[T_co]):
-    """Something with a value in the database: a literal, a path, a size, an arithmetic expression. `T_co` is its Python type."""
+    """A value in an expression: a literal, a path, a size or an arithmetic expression. `T_co` is its Python type."""
 
     def render(self, out: Placeholders) -> str:
         """The operand's text."""
         raise NotImplementedError
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """The operand without its values, which are added to `given`."""
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The operand without its values, as part of the key of a cached plan; appends the values to `values`."""
         raise NotImplementedError
 
     def paths(self) -> Iterator[Path]:
@@ -92,7 +92,7 @@ class Operand(Generic[T_co]):
 
 @dataclass(frozen=True, eq=False)
 class Constant(Operand[T_co]):
-    """A value, in Python and on the wire."""
+    """A constant, as a Python value and as a wire value."""
 
     value: Any
     wire: Value
@@ -101,9 +101,9 @@ class Constant(Operand[T_co]):
         """A value placeholder."""
         return out.value(self.wire)
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """Nothing but its value."""
-        given.append(self.wire)
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """None: a constant consists of its value only."""
+        values.append(self.wire)
         return None
 
 
@@ -117,18 +117,18 @@ class Reference(Operand[T_co]):
         """The path."""
         return out.path(self.path)
 
-    def outline(self, given: list[Value]) -> Hashable:
+    def cache_key(self, values: list[Value]) -> Hashable:
         """The path."""
         return self.path
 
     def paths(self) -> Iterator[Path]:
-        """Its own."""
+        """The path itself."""
         yield self.path
 
 
 @dataclass(frozen=True, eq=False)
 class Call(Operand[T_co]):
-    """A function of operands: size, if_not_exists, list_append."""
+    """A function call: size, if_not_exists or list_append."""
 
     function: str
     arguments: tuple[Operand[Any], ...]
@@ -137,49 +137,49 @@ class Call(Operand[T_co]):
         """The call."""
         return f"{self.function}({', '.join(argument.render(out) for argument in self.arguments)})"
 
-    def outline(self, given: list[Value]) -> Hashable:
+    def cache_key(self, values: list[Value]) -> Hashable:
         """The function and its arguments."""
-        return self.function, tuple([argument.outline(given) for argument in self.arguments])
+        return self.function, tuple([argument.cache_key(values) for argument in self.arguments])
 
     def paths(self) -> Iterator[Path]:
-        """Those of its arguments."""
+        """The paths of its arguments."""
         for argument in self.arguments:
             yield from argument.paths()
 
 
 @dataclass(frozen=True, eq=False)
 class Arithmetic(Operand[T_co]):
-    """A sum or difference, which SET may assign."""
+    """A sum or difference, as an operand of SET."""
 
     left: Operand[Any]
     sign: Literal["+", "-"]
     right: Operand[Any]
 
     def render(self, out: Placeholders) -> str:
-        """Left, sign, right: DynamoDB takes one sign and no parentheses."""
+        """Left, sign, right; raise `ExpressionError` for more than two operands."""
         if isinstance(self.left, Arithmetic) or isinstance(self.right, Arithmetic):
-            raise ExpressionError("DynamoDB adds or subtracts two operands, not more.", fix="Add up the constants first.")
+            raise ExpressionError("DynamoDB can only add or subtract two operands.", fix="Combine the constants in Python first.")
         return f"{self.left.render(out)} {self.sign} {self.right.render(out)}"
 
-    def outline(self, given: list[Value]) -> Hashable:
+    def cache_key(self, values: list[Value]) -> Hashable:
         """The sign and both sides."""
-        return self.sign, (self.left.outline(given), self.right.outline(given))
+        return self.sign, (self.left.cache_key(values), self.right.cache_key(values))
 
     def paths(self) -> Iterator[Path]:
-        """Those of both sides."""
+        """The paths of both sides."""
         yield from self.left.paths()
         yield from self.right.paths()
 
 
 class Condition(Generic[E_contra]):
-    """What must hold in the database. Combine with `&`, `|` and `~`."""
+    """A condition that the database evaluates on an item, such as `Job.priority >= 5`. Combine conditions with `&`, `|` and `~`."""
 
     def render(self, out: Placeholders) -> str:
         """The condition's text."""
         raise NotImplementedError
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """The condition without its values, which are added to `given`."""
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The condition without its values, as part of the key of a cached plan; appends the values to `values`."""
         raise NotImplementedError
 
     def paths(self) -> Iterator[Path]:
@@ -190,7 +190,7 @@ class Condition(Generic[E_contra]):
         return self if other is None else Both("AND", (*_terms(self, "AND"), *_terms(other, "AND")))
 
     def __rand__(self, other: Condition[E_contra] | None) -> Condition[E_contra]:
-        return self  # called for None only; the type lets a condition of a base class stand before one of its subclass
+        return self  # only called for None; the annotation also allows a condition of a base class on the left of one of a subclass
 
     def __or__(self, other: Condition[E_contra]) -> Condition[E_contra]:
         return Both("OR", (*_terms(self, "OR"), *_terms(other, "OR")))
@@ -206,7 +206,7 @@ class Condition(Generic[E_contra]):
         raise ConditionTruth("A condition has no truth value in Python.")
 
     def attributes(self) -> frozenset[str]:
-        """The top-level attributes it mentions, by wire name."""
+        """The wire names of the top-level attributes in the condition."""
         return frozenset(str(path[0]) for path in self.paths())
 
 
@@ -215,7 +215,7 @@ def _terms(condition: Condition, word: str) -> tuple[Condition, ...]:
 
 
 def all_of(*conditions: Condition | None) -> Condition | None:
-    """All of the conditions that are not None, or None when there is none."""
+    """Combine the conditions that are not None with AND; None if there are none."""
     result: Condition | None = None
     for condition in conditions:
         if condition is not None:
@@ -225,29 +225,29 @@ def all_of(*conditions: Condition | None) -> Condition | None:
 
 @dataclass(frozen=True, eq=False)
 class Both(Condition):
-    """All (AND) or any (OR) of several conditions."""
+    """Several conditions joined by AND or OR."""
 
     word: Literal["AND", "OR"]
     terms: tuple[Condition, ...]
 
     def render(self, out: Placeholders) -> str:
-        """The terms with the word between them; a nested combination of the other kind in parentheses."""
+        """The terms joined by AND or OR, with nested combinations in parentheses."""
         texts = [f"({term.render(out)})" if isinstance(term, Both) else term.render(out) for term in self.terms]
         return f" {self.word} ".join(texts)
 
-    def outline(self, given: list[Value]) -> Hashable:
+    def cache_key(self, values: list[Value]) -> Hashable:
         """The word and the terms."""
-        return self.word, tuple([term.outline(given) for term in self.terms])
+        return self.word, tuple([term.cache_key(values) for term in self.terms])
 
     def paths(self) -> Iterator[Path]:
-        """Those of the terms."""
+        """The paths of the terms."""
         for term in self.terms:
             yield from term.paths()
 
 
 @dataclass(frozen=True, eq=False)
 class Not(Condition):
-    """The opposite of a condition."""
+    """The negation of a condition."""
 
     condition: Condition
 
@@ -255,18 +255,18 @@ class Not(Condition):
         """NOT (...)."""
         return f"NOT ({self.condition.render(out)})"
 
-    def outline(self, given: list[Value]) -> Hashable:
-        """The condition, turned around."""
-        return "NOT", self.condition.outline(given)
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """NOT and the condition."""
+        return "NOT", self.condition.cache_key(values)
 
     def paths(self) -> Iterator[Path]:
-        """Those of the condition."""
+        """The paths of the condition."""
         return self.condition.paths()
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Condition):
-    """Two operands compared."""
+    """A comparison of two operands."""
 
     left: Operand[Any]
     operator: Operator
@@ -276,12 +276,12 @@ class Comparison(Condition):
         """Left, operator, right."""
         return f"{self.left.render(out)} {self.operator} {self.right.render(out)}"
 
-    def outline(self, given: list[Value]) -> Hashable:
+    def cache_key(self, values: list[Value]) -> Hashable:
         """The operator and both sides."""
-        return self.operator, self.left.outline(given), self.right.outline(given)
+        return self.operator, self.left.cache_key(values), self.right.cache_key(values)
 
     def paths(self) -> Iterator[Path]:
-        """Those of both sides."""
+        """The paths of both sides."""
         yield from self.left.paths()
         yield from self.right.paths()
 
@@ -298,19 +298,19 @@ class Between(Condition):
         """Operand BETWEEN low AND high."""
         return f"{self.operand.render(out)} BETWEEN {self.low.render(out)} AND {self.high.render(out)}"
 
-    def outline(self, given: list[Value]) -> Hashable:
+    def cache_key(self, values: list[Value]) -> Hashable:
         """The three operands."""
-        return "BETWEEN", self.operand.outline(given), self.low.outline(given), self.high.outline(given)
+        return "BETWEEN", self.operand.cache_key(values), self.low.cache_key(values), self.high.cache_key(values)
 
     def paths(self) -> Iterator[Path]:
-        """Those of all three."""
+        """The paths of the three operands."""
         for operand in (self.operand, self.low, self.high):
             yield from operand.paths()
 
 
 @dataclass(frozen=True, eq=False)
 class Membership(Condition):
-    """An operand that equals one of several."""
+    """An operand is equal to one of several others."""
 
     operand: Operand[Any]
     choices: tuple[Operand[Any], ...]
@@ -319,19 +319,19 @@ class Membership(Condition):
         """Operand IN (...)."""
         return f"{self.operand.render(out)} IN ({', '.join(choice.render(out) for choice in self.choices)})"
 
-    def outline(self, given: list[Value]) -> Hashable:
+    def cache_key(self, values: list[Value]) -> Hashable:
         """The operand and its choices."""
-        return "IN", self.operand.outline(given), tuple([choice.outline(given) for choice in self.choices])
+        return "IN", self.operand.cache_key(values), tuple([choice.cache_key(values) for choice in self.choices])
 
     def paths(self) -> Iterator[Path]:
-        """Those of all operands."""
+        """The paths of all operands."""
         for operand in (self.operand, *self.choices):
             yield from operand.paths()
 
 
 @dataclass(frozen=True, eq=False)
 class Check(Condition):
-    """A function that is true or false: attribute_exists, begins_with, contains, ..."""
+    """A function call with a boolean result: attribute_exists, begins_with, contains, ..."""
 
     function: str
     arguments: tuple[Operand[Any], ...]
@@ -340,26 +340,26 @@ class Check(Condition):
         """The call."""
         return f"{self.function}({', '.join(argument.render(out) for argument in self.arguments)})"
 
-    def outline(self, given: list[Value]) -> Hashable:
+    def cache_key(self, values: list[Value]) -> Hashable:
         """The function and its arguments."""
-        return self.function, tuple([argument.outline(given) for argument in self.arguments])
+        return self.function, tuple([argument.cache_key(values) for argument in self.arguments])
 
     def paths(self) -> Iterator[Path]:
-        """Those of the arguments."""
+        """The paths of the arguments."""
         for argument in self.arguments:
             yield from argument.paths()
 
 
 def exists(attribute: str) -> Condition:
-    """That the item has a top-level attribute, by wire name."""
+    """A condition: the item has a top-level attribute, given its wire name."""
     return Check("attribute_exists", (Reference((attribute,)),))
 
 
 def missing(attribute: str) -> Condition:
-    """That the item lacks a top-level attribute, by wire name."""
+    """A condition: the item lacks a top-level attribute, given its wire name."""
     return Check("attribute_not_exists", (Reference((attribute,)),))
 
 
 def equals(attribute: str, value: Value) -> Condition:
-    """That a top-level attribute has a wire value."""
+    """A condition: a top-level attribute, given its wire name, has a wire value."""
     return Comparison(Reference((attribute,)), "=", Constant(None, value))

@@ -1,4 +1,4 @@
-"""A table and its entities as plain data, from which documents, the console and tools are generated."""
+"""Describe a table and its entities as plain data, for documents, the console and tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def describe(table: Table) -> dict[str, Any]:
-    """Keys, indexes, entities, attributes, states and access patterns of a table; JSON-ready."""
+    """The keys, indexes, entities, attributes, states and access patterns of a table, as data that can be written as JSON."""
     return {
         "table": table.name,
         "hash": table.hash,

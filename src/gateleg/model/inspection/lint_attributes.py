@@ -1,4 +1,4 @@
-"""Rules about attributes: types that hold what they say, and no more than an item can."""
+"""Lint rules about attributes: misleading types, unsortable sort keys and unbounded lists."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GROWING = (list, set, frozenset)
 
 
 def attribute_findings(spec: Spec[Any]) -> Iterator[Finding]:
-    """All remarks about the attributes of an entity."""
+    """All findings about the attributes of an entity."""
     for attribute in spec.attributes.values():
         yield from _object_keys(spec, attribute)
         yield from _expiry(spec, attribute)
@@ -40,7 +40,7 @@ def attribute_findings(spec: Spec[Any]) -> Iterator[Finding]:
             yield Finding(
                 "expired-still-counted",
                 f"{spec.name}.{name}",
-                "Its items expire, but the service that deletes them neither takes them off a counter nor releases their unique values.",
+                "Its items expire, but when DynamoDB deletes them, it neither updates counters nor releases unique values.",
                 "Delete the items before they expire: declare a Purge, and include purge_jobs in your jobs.",
             )
 
@@ -56,8 +56,8 @@ def _unsorted_times(spec: Spec[Any]) -> Iterator[Finding]:
                         "time-not-sorted",
                         f"{spec.name}.{name}",
                         f"It sorts {plan.index.name or spec.table.name}, but its format ({source.shape.format.directives or 'a number'} "
-                        "as text) does not sort as times do.",
-                        "Write the time from the year down with fixed widths, or as a number in a key attribute of its own.",
+                        "as text) does not sort chronologically.",
+                        "Write the time from the year down with fixed widths, or as a number in a separate key attribute.",
                     )
 
 
@@ -74,7 +74,7 @@ def _object_keys(spec: Spec[Any], attribute: Attribute) -> Iterator[Finding]:
         yield Finding(
             "s3-key-as-text",
             f"{spec.name}.{attribute.name}",
-            "It is named like an object key but accepts any text, also URLs.",
+            "It is named like an object key but accepts any text, including URLs.",
             "Declare it as S3Key.",
         )
 
@@ -85,13 +85,13 @@ def _expiry(spec: Spec[Any], attribute: Attribute) -> Iterator[Finding]:
         yield Finding(
             "expiry-not-ttl",
             f"{spec.name}.{attribute.name}",
-            "It is named like the time when an item expires, but items do not expire by it.",
+            "It is named like an expiry time, but items do not expire at it.",
             "Declare it as TTL, or give it another name.",
         )
 
 
 def _lists(where: str, annotation: Any, bounded: bool, inside: frozenset[type]) -> Iterator[Finding]:
-    """Lists that may grow, also those inside nested models. Lists of numbers are vectors, whose length is their model's affair."""
+    """Lists without a maximum length, also in nested models. Lists of numbers are exempt: they are usually vectors of a fixed length."""
     declared = read_annotation(annotation)
     kind = declared.type
     if find_mark(declared.metadata, "compressed"):
@@ -102,8 +102,8 @@ def _lists(where: str, annotation: Any, bounded: bool, inside: frozenset[type]) 
             yield Finding(
                 "unbounded-list",
                 where,
-                "It may grow without end.",
-                "Give it a max_length, keep the entries as items of their own, or keep them in an object.",
+                "It may grow without limit.",
+                "Give it a max_length, store each entry as a separate item, or store the list in an object.",
             )
     for model in union_members(kind) or (kind,):
         if isinstance(model, type) and issubclass(model, BaseModel) and model not in inside:
@@ -112,12 +112,12 @@ def _lists(where: str, annotation: Any, bounded: bool, inside: frozenset[type]) 
 
 
 def _bounded(metadata: Any) -> bool:
-    """Whether a length is given, also by a `Field` inside the annotation."""
+    """Whether metadata declares a maximum length, also in a `Field` inside the annotation."""
     return any(getattr(entry, "max_length", None) is not None or _bounded(getattr(entry, "metadata", ())) for entry in metadata)
 
 
 def _sort_texts(spec: Spec[Any]) -> Iterator[Finding]:
-    """Plain text in a sort key whose name says that it is something else."""
+    """Plain text in a sort key whose name suggests a time or a number."""
     seen: set[str] = set()
     for plan in (spec.key, *spec.indexes.values()):
         for name in (name for entry in plan.range for name in entry.names):
@@ -126,10 +126,10 @@ def _sort_texts(spec: Spec[Any]) -> Iterator[Finding]:
             seen.add(name)
             if _TIME.fullmatch(name):
                 fix = "Declare it as datetime."
-                yield Finding("time-as-text", f"{spec.name}.{name}", f"{_place(spec, plan)} sorts by it, and it is plain text.", fix)
+                yield Finding("time-as-text", f"{spec.name}.{name}", f"{_place(spec, plan)} sorts by it, but it is plain text.", fix)
             elif _NUMBER.fullmatch(name):
-                fix = "Declare it as int, with a width where it is part of a template: {sequence:03d}."
-                yield Finding("number-as-text", f"{spec.name}.{name}", f"{_place(spec, plan)} sorts by it, and it is plain text.", fix)
+                fix = "Declare it as int, with a width if it is part of a template: {sequence:03d}."
+                yield Finding("number-as-text", f"{spec.name}.{name}", f"{_place(spec, plan)} sorts by it, but it is plain text.", fix)
 
 
 def _place(spec: Spec[Any], plan: Any) -> str:

@@ -1,4 +1,4 @@
-"""Lint: declarations that work but are probably mistakes."""
+"""Find declarations that work but are probably mistakes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Finding", "few_partitions", "lint"]
 
 
 def lint(table: Table) -> list[Finding]:
-    """All remarks about a table and its entities."""
+    """All findings about a table and its entities."""
     findings = [finding for spec in table.specs for finding in (*attribute_findings(spec), *_indexes(spec), *_patterns(spec))]
     return list(dict.fromkeys((*findings, *_table(table))))
 
@@ -38,21 +38,21 @@ def _indexes(spec: Spec[Any]) -> Iterator[Finding]:
                 "constant-local-index",
                 where,
                 "Its sort key is part of the table's hash, so it is the same for all items of a partition and selects nothing.",
-                "Drop the index, or use a global index on the attribute.",
+                "Remove the index, or use a global index on the attribute.",
             )
         if not plan.index.local and plan.shards == 1 and few_partitions(spec, plan):
             yield Finding(
                 "hot-partition",
                 where,
-                f"All items with the same {', '.join(plan.hash[0].names)} share one partition, and there are few values.",
-                "Spread it with shards=, or keep items out of it with when=.",
+                f"All items with the same {', '.join(plan.hash[0].names)} share one partition, and it has few values.",
+                "Spread the index with shards=, or keep items out of it with when=.",
             )
         if plan.shards == 1 and _only_times(spec, plan):
             yield Finding(
                 "time-partition",
                 where,
                 f"Its partition is a time: {', '.join(name for entry in plan.hash for name in entry.names)}.",
-                "Begin the hash with something that spreads, and sort by the time.",
+                "Begin the hash with an attribute that has many values, and sort by the time.",
             )
         tag = spec.table.tag
         if tag is not None and len(spec.table.specs) > 1 and plan.index.project != "all" and tag not in plan.index.project:
@@ -71,41 +71,42 @@ def _patterns(spec: Spec[Any]) -> Iterator[Finding]:
             yield Finding(
                 "partial-index",
                 access.name,
-                f"{index.name} does not hold whole items, so each one is read from the table again.",
-                "Project all attributes, or ask with project=[...] for those that are there.",
+                f"{index.name} does not project all attributes, so each item is read from the table again.",
+                "Project all attributes, or query with project=[...] for attributes that the index projects.",
             )
         for name in _days_with_times(spec, access.plan):
             yield Finding(
                 "coarse-partition",
                 access.name,
-                f"The partition has the day of {name}, and the sort key all of it: a query finds the items of one moment, not of a day.",
-                "Store the day in an attribute of its own, and make the partition of that.",
+                f"The partition contains the day of {name}, and the sort key the whole time: a query finds the items of one instant, "
+                "not of a day.",
+                "Store the day in a separate attribute, and use that in the partition.",
             )
         unseen = _unseen_forms(spec, access)
         if unseen:
             yield Finding(
                 "legacy-not-indexed",
                 access.name,
-                f"Items under an older key ({', '.join(unseen)}) are not found unless they have the attributes of {index.name}.",
-                "Name the arguments that give their partition with within=, or say legacy_indexed=True.",
+                f"Items under a legacy key ({', '.join(unseen)}) are not found unless they have the key attributes of {index.name}.",
+                "Add the attributes of their partition with within=, or declare legacy_indexed=True if the items have them.",
             )
         if tag_condition(spec, access.plan) is not None:
             yield Finding(
                 "filtered-pattern",
                 access.name,
-                f"Its partition also holds other entities, which are read and dropped by {spec.table.tag}.",
-                "Begin the sort key of each entity with a text of its own, such as SCENE#.",
+                f"Its partition also contains other entities, which are read and then filtered out by {spec.table.tag}.",
+                "Begin the sort key of each entity with a different text, such as SCENE#.",
             )
 
 
 def _days_with_times(spec: Spec[Any], plan: KeyPlan) -> list[str]:
-    """The times of which the hash has the day only, and the range more than that."""
+    """The times of which the hash contains only the day and the sort key more."""
     days = {name for entry in plan.hash for name in _rendered(entry, as_day=True) if isinstance(spec.sources[name].shape, TimeShape)}
     return sorted(days & {name for entry in plan.range for name in _rendered(entry, as_day=False)})
 
 
 def _rendered(entry: KeyField, *, as_day: bool) -> list[str]:
-    """The components of a key attribute that are written as days, or the others."""
+    """The components of a key attribute that are written as days, or (`as_day=False`) the others."""
     if entry.text is None:
         return [] if as_day else list(entry.names)
     pairs = zip(entry.names, entry.text.components, strict=True)
@@ -113,7 +114,7 @@ def _rendered(entry: KeyField, *, as_day: bool) -> list[str]:
 
 
 def _unseen_forms(spec: Spec[Any], access: Access[Any]) -> list[str]:
-    """The hash components of older keys whose partition a pattern of an index does not know."""
+    """The hash components of legacy keys that the arguments of an index pattern do not determine."""
     if access.pattern.legacy_indexed or not access.plan.index.name:
         return []
     known = spec.arguments_of(access.required)
@@ -122,22 +123,22 @@ def _unseen_forms(spec: Spec[Any], access: Access[Any]) -> list[str]:
 
 
 def _table(table: Table) -> Iterator[Finding]:
-    asked = Counter(access.plan.index.name for spec in table.specs for access in spec.patterns.values())
+    queried = Counter(access.plan.index.name for spec in table.specs for access in spec.patterns.values())
     written = {name for spec in table.specs for name in spec.indexes}
     seen: dict[Any, str] = {}
     for index in table.indexes:
         where = f"{table.name} {index.name}"
         if table.specs and index.name not in written:
-            yield Finding("unwritten-index", where, "No entity has a key in it.", "Drop the index, or declare Key(..., index=...).")
-        elif table.specs and not asked[index.name]:
-            yield Finding("unused-index", where, "No access pattern asks it.", "Declare the pattern it is for, or drop it.")
+            yield Finding("unwritten-index", where, "No entity has a key in it.", "Remove the index, or declare Key(..., index=...).")
+        elif table.specs and not queried[index.name]:
+            yield Finding("unused-index", where, "No access pattern uses it.", "Declare the pattern that it is for, or remove it.")
         twin = seen.setdefault((index.hash, index.range), index.name)
         if twin != index.name:
-            yield Finding("twin-index", where, f"It has the key of {twin}.", "Keep one, with both projections together.")
+            yield Finding("twin-index", where, f"It has the same key as {twin}.", "Keep one, with the union of both projections.")
 
 
 def few_partitions(spec: Spec[Any], plan: KeyPlan) -> bool:
-    """Whether the hash of an index has few values: all its components are choices."""
+    """Whether the hash of an index has few values: all its components are booleans, enumerations or literals."""
     names = [name for entry in plan.hash for name in entry.names]
     return not plan.when and all(spec.sources[name].member is None and _is_choice(spec, name) for name in names) and bool(names)
 

@@ -1,1 +1,1 @@
-"""Keys: templates over attributes, their parts and components."""
+"""Keys: templates, key parts, and the plans that build keys from attributes."""

@@ -1,6 +1,6 @@
-"""How one attribute's value becomes text inside a key, and back.
+"""Key components: how an attribute's value is written as text inside a key, and parsed back.
 
-A component knows its width when all its texts have the same one, and whether text order is value order: what a range of keys needs.
+A component also knows whether its texts have a fixed width and whether they sort like the values, which ranges of keys depend on.
 """
 
 import re
@@ -28,16 +28,16 @@ _FIXED = re.compile(r"0?(\d+)\.(\d+)f")
 
 
 class Component(Protocol):
-    """What every kind of component offers."""
+    """The interface of all components."""
 
     @property
     def width(self) -> int | None:
-        """The length of every text, when they all have the same."""
+        """The length of the texts, if it is the same for all."""
         ...
 
     @property
     def ordered(self) -> bool:
-        """Whether texts sort as values do (or in reverse, when `descending`)."""
+        """Whether the texts sort like the values (or in reverse, if `descending`)."""
         ...
 
     @property
@@ -47,20 +47,20 @@ class Component(Protocol):
 
     @property
     def pattern(self) -> str:
-        """A regular expression that matches the text and nothing longer."""
+        """A regular expression that matches the component's texts."""
         ...
 
     def render(self, value: Any) -> str:
-        """The text of a value, or an error that names the template."""
+        """The text of a value; raise a `KeyValueError` if the value does not fit."""
         ...
 
     def parse(self, text: str) -> Any:
-        """The value of a text, as pydantic accepts it."""
+        """The value of a text, in a form that pydantic accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextComponent:
-    """Text as it is, or in lower or upper case."""
+    """Text, unchanged or converted to lower or upper case."""
 
     where: str
     delimiters: str
@@ -71,20 +71,20 @@ class TextComponent:
 
     @property
     def pattern(self) -> str:
-        """Anything without a delimiter."""
+        """Any text without a delimiter."""
         return f"[^{re.escape(self.delimiters)}]+" if self.delimiters else ".+"
 
     def render(self, value: Any) -> str:
-        """Refuse what is empty or holds a delimiter."""
+        """The text; empty text and text that contains a delimiter are refused."""
         if not isinstance(value, str):
             raise KeyValueError(f"{self.where} must be a string, got {value!r}.", fix="Pass a value of the attribute's type.")
         if not value:
             raise EmptyKey(f"{self.where} is empty.")
         for delimiter in self.delimiters:
             if delimiter in value:
-                raise DelimiterInValue(f"{value!r} holds {delimiter!r}, the delimiter of {self.where}.")
+                raise DelimiterInValue(f"{value!r} contains {delimiter!r}, the delimiter of {self.where}.")
         if HIGH in value:
-            raise DelimiterInValue(f"{value!r} holds the last character of Unicode, which ends ranges of {self.where}.")
+            raise DelimiterInValue(f"{value!r} contains the last character of Unicode, which marks the end of ranges of {self.where}.")
         return _folded(str(value), self.fold)
 
     def parse(self, text: str) -> str:
@@ -100,7 +100,7 @@ def _folded(text: str, fold: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IntegerComponent:
-    """A whole number; with a width it is zero-padded, so that text order is number order."""
+    """A whole number, zero-padded if it has a width, so that it sorts numerically."""
 
     where: str
     width: int | None = None
@@ -108,7 +108,7 @@ class IntegerComponent:
 
     @property
     def ordered(self) -> bool:
-        """Only padded numbers sort."""
+        """Whether it has a width: unpadded numbers do not sort numerically."""
         return self.width is not None
 
     @property
@@ -117,12 +117,12 @@ class IntegerComponent:
         return rf"\d{{{self.width}}}" if self.width else r"-?\d+"
 
     def render(self, value: Any) -> str:
-        """Refuse what does not fit the width."""
+        """The digits; a number that does not fit the width is refused."""
         if self.width is None:
             return str(int(value))
         limit = 10**self.width
         if not 0 <= value < limit:
-            raise KeyRangeError(f"{value} does not fit {self.where}, which holds 0 to {limit - 1}.")
+            raise KeyRangeError(f"{value} does not fit {self.where}, which allows 0 to {limit - 1}.")
         return str(limit - 1 - value if self.descending else int(value)).zfill(self.width)
 
     def parse(self, text: str) -> int:
@@ -130,32 +130,33 @@ class IntegerComponent:
         return 10 ** (self.width or 0) - 1 - int(text) if self.descending else int(text)
 
 
-def render_source(component: Component, v: str, careful: str) -> str:
-    """Source for the text of the expression `v`, where `careful` is the name of `component.render`.
+def render_source(component: Component, v: str, render: str) -> str:
+    """Source for the text of the expression `v`; `render` is the name that the source uses for `component.render`.
 
-    The values that are most often met, valid plain texts, padded numbers and UUIDs, are rendered without a call. `dumps` is orjson's.
+    The most frequent values (valid plain text, padded numbers, UUIDs) are rendered without a function call. The source uses orjson's
+    `dumps`.
     """
     if isinstance(component, TextComponent) and not component.fold and len(component.delimiters) == 1:
         valid = f"type(t := {v}) is str and t and {component.delimiters!r} not in t and {HIGH!r} not in t"
-        return f"(t if {valid} else {careful}(t))"
+        return f"(t if {valid} else {render}(t))"
     if isinstance(component, IntegerComponent) and component.width and not component.descending:
-        return f"(str(t).zfill({component.width}) if type(t := {v}) is int and 0 <= t < {10**component.width} else {careful}(t))"
+        return f"(str(t).zfill({component.width}) if type(t := {v}) is int and 0 <= t < {10**component.width} else {render}(t))"
     if isinstance(component, UuidComponent):
         return UUID_SOURCE.format(v)
-    return f"{careful}({v})"
+    return f"{render}({v})"
 
 
-def quick_render(component: Component) -> Callable[[Any], str]:
-    """`component.render`, quickly."""
-    render: Callable[[Any], str] = eval(
-        f"lambda v: {render_source(component, 'v', 'careful')}", {"careful": component.render, "dumps": dumps}
+def compile_render(component: Component) -> Callable[[Any], str]:
+    """A compiled function, equivalent to `component.render` but faster."""
+    compiled: Callable[[Any], str] = eval(
+        f"lambda v: {render_source(component, 'v', 'render')}", {"render": component.render, "dumps": dumps}
     )
-    return render
+    return compiled
 
 
 @dataclass(frozen=True, slots=True)
 class FixedComponent:
-    """A number with a fixed count of places, zero-padded."""
+    """A zero-padded number with a fixed number of decimal places."""
 
     where: str
     width: int
@@ -169,7 +170,7 @@ class FixedComponent:
         return rf"\d{{{self.width - self.places - 1}}}\.\d{{{self.places}}}"
 
     def render(self, value: Any) -> str:
-        """Refuse what is negative, too wide or finer than the places: nothing is rounded."""
+        """The digits; a negative number, one that is too wide and one that would have to be rounded are refused."""
         exact = value if isinstance(value, Decimal) else Decimal(str(value))
         text = format(exact, f"0{self.width}.{self.places}f") if exact.is_finite() else ""
         if not text or exact < 0 or len(text) != self.width or Decimal(text) != exact:
@@ -183,7 +184,7 @@ class FixedComponent:
 
 @dataclass(frozen=True, slots=True)
 class TimeComponent:
-    """An instant: in the attribute's format, or microseconds counted down for newest first."""
+    """A time: in the attribute's format, or as microseconds counted down, so that the newest sorts first."""
 
     where: str
     descending: bool = False
@@ -191,17 +192,17 @@ class TimeComponent:
 
     @property
     def ordered(self) -> bool:
-        """Whether the format sorts as times do."""
+        """Whether the format sorts chronologically."""
         return self.descending or self.format.ordered
 
     @property
     def width(self) -> int | None:
-        """18 digits, or what the format has."""
+        """18 digits, or the width of the format."""
         return 18 if self.descending else self.format.width
 
     @property
     def pattern(self) -> str:
-        """Its own form, and the forms that other programs write."""
+        """The format that it writes, and the formats that other programs write."""
         return r"\d{18}" if self.descending else self.format.forms
 
     def render(self, value: Any) -> str:
@@ -210,11 +211,11 @@ class TimeComponent:
             return self.format.text(value)
         count = (to_utc(value) - _EPOCH) // _MICROSECOND
         if not 0 <= count <= _LAST_MICROSECOND:
-            raise KeyRangeError(f"{value} is before 1970, the earliest time that {self.where} can hold.")
+            raise KeyRangeError(f"{value} does not fit {self.where}, which cannot store times before 1970.")
         return str(_LAST_MICROSECOND - count).zfill(18)
 
     def parse(self, text: str) -> datetime:
-        """The instant."""
+        """The time."""
         if self.descending:
             return _EPOCH + (_LAST_MICROSECOND - int(text)) * _MICROSECOND
         return self.format.read(text)
@@ -222,7 +223,7 @@ class TimeComponent:
 
 @dataclass(frozen=True, slots=True)
 class DateComponent:
-    """A day, as YYYY-MM-DD; also the day of a datetime."""
+    """A date, or the date of a datetime, as YYYY-MM-DD."""
 
     where: str
     width: int = 10
@@ -231,11 +232,11 @@ class DateComponent:
     pattern: str = r"\d{4}-\d\d-\d\d"
 
     def render(self, value: Any) -> str:
-        """The day in UTC."""
+        """The date in UTC."""
         return (to_utc(value).date() if isinstance(value, datetime) else value).isoformat()
 
     def parse(self, text: str) -> str:
-        """The day's text."""
+        """The text, which pydantic converts."""
         return text
 
 
@@ -260,7 +261,7 @@ class UuidComponent:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceComponent:
-    """One of a few known texts: an enumeration, a literal or a flag."""
+    """One of a few known texts: an enumeration, a literal or a boolean."""
 
     where: str
     texts: tuple[tuple[Any, str], ...]
@@ -269,7 +270,7 @@ class ChoiceComponent:
 
     @property
     def width(self) -> int | None:
-        """The common length, if there is one."""
+        """The length of the texts, if it is the same for all."""
         lengths = {len(text) for _, text in self.texts}
         return lengths.pop() if len(lengths) == 1 else None
 
@@ -303,7 +304,7 @@ def build_component(placeholder: Placeholder, template: Template, declared: Decl
     if kind is bool:
         return _choices(where, template, [(False, "false"), (True, "true")])
     if not isinstance(kind, type):
-        raise TemplateError(f"{where}: a key cannot hold {kind}.", fix="Use text, whole numbers, times, UUIDs or enumerations in keys.")
+        raise TemplateError(f"{where}: a key cannot contain {kind}.", fix="Use text, whole numbers, times, UUIDs or enumerations in keys.")
     if issubclass(kind, datetime) and placeholder.format == "":
         return TimeComponent(where, format=time_format(declared.metadata))
     return _scalar_component(where, placeholder.format, template, kind)
@@ -326,18 +327,18 @@ def _scalar_component(where: str, form: str, template: Template, kind: type) -> 
     if issubclass(kind, float | Decimal):
         if match := _FIXED.fullmatch(form):
             return FixedComponent(where, int(match[1]), int(match[2]))
-        raise FloatInKey(f"{where} holds a {kind.__name__}.")
+        raise FloatInKey(f"{where} is a {kind.__name__} without a fixed format.")
     raise TemplateError(f"{where}: {kind.__name__} has no key format {form!r}.", fix=_FORMATS)
 
 
 def _choices(where: str, template: Template, texts: list[tuple[Any, str]]) -> ChoiceComponent:
     for _, text in texts:
         if any(delimiter in text for delimiter in template.delimiters):
-            raise TemplateError(f"{where}: the value {text!r} holds a delimiter.", fix="Use another delimiter in the template.")
+            raise TemplateError(f"{where}: the value {text!r} contains a delimiter.", fix="Use another delimiter in the template.")
     return ChoiceComponent(where, tuple(texts))
 
 
 _FORMATS = (
-    "Formats: 03d and 03d:desc for whole numbers, 012.2f for decimals, desc or date for times, lower or upper for text; "
-    "UUIDs and enumerations have none."
+    "Use 03d or 03d:desc for whole numbers, 012.2f for decimals, desc or date for times, lower or upper for text; "
+    "UUIDs and enumerations have no format."
 )

@@ -1,4 +1,4 @@
-"""Keys as declared on an entity."""
+"""Keys as entities declare them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ Form = str | Sequence[str]
 
 
 class Key:
-    """How an entity's key attributes are made from its attributes.
+    """Declare how an entity's key attributes are built from its attributes.
 
-    `Key("PROJECT#{project_id}", "SCENE#{sequence:03d}")` is the primary key; with `index=` it is the key of an index. A template that is
-    one bare placeholder holds that attribute's own wire value, so numbers stay numbers. An index whose key attributes are attributes of
-    the entity needs no declaration.
+    `key = Key("PROJECT#{project_id}", "SCENE#{sequence:03d}")` is the primary key; with `index=`, it is the key of that index. A template
+    that consists of a single placeholder stores the attribute's value itself, so a number remains a number. An index whose key attributes
+    are attributes of the entity needs no declaration.
 
-    `when={"status": ["PENDING"]}` keeps an item out of the index unless the attributes have one of the values. `shards=8` spreads the
-    hash of an index over that many partitions. `legacy` are older forms of a primary key to read from: a hash template, or a pair.
+    With `when={"status": ["PENDING"]}`, an item is in the index only if the attributes have one of the values. `shards=8` spreads each
+    hash value of an index over 8 partitions. `legacy` lists older templates of the primary key, under which items are still found: a hash
+    template, or a pair of templates.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Key:
     @overload
     def __get__(self, instance: E, owner: type[E]) -> Ref[E]: ...
     def __get__(self, instance: Any, owner: type[Any]) -> Any:
-        """On the class, a function from attributes to a reference; on an instance, the reference to that instance."""
+        """On the class, a `BoundKey`, which builds references; on an instance, the reference to that item."""
         bound: BoundKey[Any] = BoundKey(owner, layout_of(owner).plan(self.index))
         return bound if instance is None else bound.of(instance)
 
@@ -64,25 +65,26 @@ def _templates(form: Form) -> tuple[Template, ...]:
 
 
 class BoundKey(Generic[E]):
-    """The key of an entity: call it with the components to refer to an item."""
+    """The key of an entity. Call it with the components of a key to get a reference to an item."""
 
     def __init__(self, entity: type[E], plan: KeyPlan) -> None:
         self.entity = entity
         self.plan = plan
 
     def __call__(self, *conditions: Condition[E], **components: Any) -> Ref[E]:
-        """The item with these components: `Scene.key(Scene.sequence == 1, ...)` or `Scene.key(sequence=1, ...)`.
+        """A reference to the item with these components: `Scene.key(sequence=1, ...)` or `Scene.key(Scene.sequence == 1, ...)`.
 
-        Values are validated as the entity's attributes are.
+        Type checkers check the second form. Values are validated like the entity's attributes. Raises `MissingComponent`,
+        `UnknownArgument` or another `KeyValueError` if they do not make a key.
         """
         layout = layout_of(self.entity)
-        given = key_components(self.entity, conditions, components, layout.reachable(self.plan))
-        return layout.locate(given) if self.plan is layout.key else layout.locate_validated(self.plan, given)
+        values = key_components(self.entity, conditions, components, layout.reachable(self.plan))
+        return layout.locate(values) if self.plan is layout.key else layout.locate_validated(self.plan, values)
 
     def of(self, instance: E) -> Ref[E]:
-        """The reference to an instance."""
+        """The reference to the item of an instance."""
         return layout_of(self.entity).ref_in(self.plan, instance)
 
     def parse(self, item: Item) -> dict[str, Any]:
-        """The components that a wire item's key holds."""
+        """The components of a wire item's key, by name."""
         return self.plan.parse(item)

@@ -1,4 +1,4 @@
-"""The components of a key as a caller gives them: by position as typed conditions, `Scene.sequence == 1`, or by name, `sequence=1`."""
+"""Read the components of a key from a call's arguments: typed conditions, `Scene.sequence == 1`, or keywords, `sequence=1`."""
 
 from __future__ import annotations
 
@@ -17,55 +17,55 @@ __all__ = ["Presets", "key_components"]
 
 @dataclass(frozen=True, slots=True)
 class Presets:
-    """Components that hold unless the caller gives others, such as those of a store's scope. What a key does not have is left out."""
+    """Default components, such as those of a store's scope. Ones that a key does not have are ignored."""
 
     values: Mapping[str, Any]
 
 
 def read_components(
-    entity: type[Any], given: Sequence[Condition | Presets], named: Mapping[str, Any], understood: frozenset[str]
+    entity: type[Any], positional: Sequence[Condition | Presets], named: Mapping[str, Any], known: frozenset[str]
 ) -> tuple[dict[str, Any], Condition | None]:
-    """The components by name, and the one condition that is not an equality, if there is one.
+    """The components by name, and the one condition that is not an equality, if any.
 
-    `understood` are the components that the key has: of presets, only those count.
+    `known` are the names of the key's components; presets with other names are ignored.
     """
     values: dict[str, Any] = {}
     presets: dict[str, Any] = {}
     rest: Condition | None = None
-    for one in given:
-        if isinstance(one, Presets):
-            presets = {name: value for name, value in one.values.items() if name in understood}
+    for argument in positional:
+        if isinstance(argument, Presets):
+            presets = {name: value for name, value in argument.values.items() if name in known}
             continue
-        component = _equality(entity, one)
+        component = _equality(entity, argument)
         if component is None:
             if rest is not None:
-                raise NotAKeyCondition("Two conditions narrow the sort key; one range is all that DynamoDB takes.")
-            rest = one
+                raise NotAKeyCondition("Two conditions restrict the sort key, but DynamoDB accepts only one range.")
+            rest = argument
             continue
         name, value = component
         if name in values or name in named:
-            raise UnknownArgument(f"{entity.__name__}.{name} was given twice.", fix="Give each component once.")
+            raise UnknownArgument(f"{entity.__name__}.{name} was passed twice.", fix="Pass each component once.")
         values[name] = value
     return {**presets, **values, **named}, rest
 
 
 def key_components(
-    entity: type[Any], given: Sequence[Condition | Presets], named: Mapping[str, Any], understood: frozenset[str]
+    entity: type[Any], positional: Sequence[Condition | Presets], named: Mapping[str, Any], known: frozenset[str]
 ) -> Mapping[str, Any]:
-    """The components of a whole key, where every condition must be an equality."""
-    if not given:
+    """The components of a complete key, where every condition must be an equality."""
+    if not positional:
         return named
-    components, rest = read_components(entity, given, named, understood)
+    components, rest = read_components(entity, positional, named, known)
     if rest is not None:
         raise NotAKeyCondition(
-            f"A key of {entity.__name__} was given a condition that does not compare one of its components with ==.",
-            fix="Give each component as Entity.component == value; what the stored item must satisfy belongs in condition=.",
+            f"A condition for a key of {entity.__name__} does not compare one of its components with ==.",
+            fix="Pass each component as Entity.component == value, and conditions on the stored item with condition=.",
         )
     return components
 
 
 def _equality(entity: type[Any], condition: Condition) -> tuple[str, Any] | None:
-    """The component and its value, when the condition compares a top-level attribute with a value for equality."""
+    """The component and its value, if the condition compares a top-level attribute with a constant by ==."""
     if not isinstance(condition, Condition):
         raise NotAKeyCondition(f"{condition!r} is not a condition.", fix=f"Compare an attribute: {entity.__name__}.component == value.")
     if not (isinstance(condition, Comparison) and condition.operator == "=" and isinstance(condition.right, Constant)):
@@ -81,7 +81,7 @@ def _equality(entity: type[Any], condition: Condition) -> tuple[str, Any] | None
 
 
 def missing_components(what: str, entity: str, names: Sequence[str]) -> MissingComponent:
-    """The error that a key or pattern needs more components."""
+    """The error for missing components of a key or pattern, which `what` describes."""
     shown, one = ", ".join(names), names[0]
-    fix = f"Give {'it' if len(names) == 1 else 'them'} by position, as {entity}.{one} == value, or by name, as {one}=value."
+    fix = f"Pass {'it' if len(names) == 1 else 'them'} by position, as {entity}.{one} == value, or by name, as {one}=value."
     return MissingComponent(f"{what} needs {shown}.", fix=fix, entity=entity, missing=tuple(names))

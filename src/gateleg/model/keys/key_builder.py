@@ -1,6 +1,6 @@
-"""From the components of a primary key to a reference, compiled once for each entity.
+"""Build references from the components of a primary key, with a function that is compiled once for each entity.
 
-Components that already have exactly the declared types need no validation, and then building the key is one expression.
+It handles components that already have exactly the declared types: they need no validation, and the key is built by a single expression.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from gateleg.model.keys.sources import Source
 
 E = TypeVar("E", bound=BaseModel)
-#: The item of components of exactly the declared types; None for any others, which are to be validated first.
+#: From components of exactly the declared types to a reference; None for other components, which must be validated first.
 RefBuilder = Callable[[Mapping[str, Any]], Ref[E] | None]
 
 
-def compile_ref(entity: type[E], key: KeyPlan, known: Mapping[str, Source]) -> RefBuilder[E]:
-    """The builder of references to an entity's items."""
-    sources = [known[name] for name in key.names]
+def compile_ref(entity: type[E], key: KeyPlan, sources_by_name: Mapping[str, Source]) -> RefBuilder[E]:
+    """Compile the function that builds references to an entity's items."""
+    sources = [sources_by_name[name] for name in key.names]
     if not sources or not all(map(_is_exact, sources)):
         return lambda given: None
     scope, tests = Scope(), [f"len(given) == {len(sources)}"]
     for source in sources:
         tests.append(f"type(v_{source.name} := given[{source.name!r}]) is {scope.bind(source.declared.type, 'kind')}")
         if source.declared.type in (str, bytes):
-            # An empty key is refused by its name, where components are validated.
+            # Leave empty text to the validating path, which raises an error with the component's name.
             tests.append(f"v_{source.name}")
     fields = ", ".join(f"{entry.attribute!r}: {_field(entry, scope, tests)}" for entry in key.fields)
     ref = f"{scope.bind(Ref, 'Ref')}({scope.bind(entity, 'entity')}, given, {{{fields}}})"
@@ -46,13 +46,13 @@ def compile_ref(entity: type[E], key: KeyPlan, known: Mapping[str, Source]) -> R
 
 
 def _is_exact(source: Source) -> bool:
-    """Whether a value of the declared type is the component as it is. A key part also stands for its fields."""
+    """Whether a value of exactly the declared type needs no validation. A key part does: it also provides its fields."""
     kind = source.declared.type
     return isinstance(kind, type) and not issubclass(kind, KeyPart) and not source.declared.metadata
 
 
 def _field(entry: KeyField, scope: Scope, tests: list[str]) -> str:
-    """Source for the wire value of one key attribute; what it takes for granted is added to the tests."""
+    """Source for the wire value of one key attribute; appends the conditions that it relies on to `tests`."""
     if entry.text is None:
         assert entry.source is not None
         return entry.source.shape.pack(f"v_{entry.source.name}", scope)
@@ -64,7 +64,7 @@ def _field(entry: KeyField, scope: Scope, tests: list[str]) -> str:
 
 
 def _rendered(component: Component, v: str, scope: Scope, tests: list[str]) -> str:
-    """Source for the text of a component: of valid plain texts and padded numbers, which are met most often, without a call."""
+    """Source for the text of a component; plain text and padded numbers, the most frequent ones, are rendered without a function call."""
     if isinstance(component, TextComponent) and not component.fold:
         tests += [f"{delimiter!r} not in {v}" for delimiter in (*component.delimiters, HIGH)]
         return v

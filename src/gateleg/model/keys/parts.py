@@ -1,4 +1,4 @@
-"""Key parts that several entities share: one declaration of how a composite value is built, parsed and denormalised."""
+"""Key parts: composite values that several entities use in their keys, declared once."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SameAs:
-    """The default of a field that falls back to another."""
+    """The default of a field that falls back to another field."""
 
     name: str
 
 
 def same_as(name: str) -> Any:
-    """Default of a key part's field: the value of another field, also when None or empty text is given."""
+    """A default for a key part's field: the value of another field. It also replaces None and empty text."""
     return SameAs(name)
 
 
@@ -33,16 +33,16 @@ def same_as(name: str) -> Any:
 class KeyPart:
     """A composite value inside keys, such as a tenant's partition.
 
-    Subclass it with a template over its own fields: `class Partition(KeyPart, template="{endpoint_id}#{part_id}")`. An instance is
-    checked when built; `str(part)` is its text and `Partition.parse(text)` reads it back. An attribute of this type is stored as that
-    text; with `denormalise` its fields are stored beside it under their own names, so that indexes can use them.
+    Subclass it with a template of its fields: `class Partition(KeyPart, template="{endpoint_id}#{part_id}")`. The fields are validated when
+    an instance is created. `str(part)` is its text, and `Partition.parse(text)` parses it. An attribute of this type is stored as text.
+    With `denormalise=True` (the default), each field is also stored in an attribute of its name, so that indexes can use it.
     """
 
     __template__: ClassVar[Template]
     __denormalise__: ClassVar[bool]
 
     def __init_subclass__(cls, *, template: str, denormalise: bool = True) -> None:
-        """Make the subclass a frozen dataclass and read its template."""
+        """Make the subclass a frozen dataclass and parse its template."""
         super().__init_subclass__()
         cls.__template__ = parse_template(template)
         cls.__denormalise__ = denormalise
@@ -50,7 +50,7 @@ class KeyPart:
         cls.__text_key__()
 
     def __post_init__(self) -> None:
-        """Fill in fallbacks and refuse values that the template cannot hold."""
+        """Fill in `same_as` defaults, and raise `KeyValueError` for values that do not fit the template."""
         for entry in fields(self):  # type: ignore[arg-type]
             if isinstance(entry.default, SameAs) and getattr(self, entry.name) in (None, "", entry.default):
                 object.__setattr__(self, entry.name, getattr(self, entry.default.name))
@@ -61,7 +61,7 @@ class KeyPart:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The part that a text stands for."""
+        """The key part of a text. Raises `KeyMismatch` if the text does not match the template."""
         return cls(**cls.__text_key__().parse(text))
 
     @classmethod
@@ -83,12 +83,12 @@ class KeyPart:
         members = cls.__members__()
         unknown = [name for name in cls.__template__.names if name not in members]
         if unknown:
-            raise KeyMismatch(f"{cls.__name__} has no field {', '.join(unknown)}.", fix="Name the part's own fields in its template.")
+            raise KeyMismatch(f"{cls.__name__} has no field {', '.join(unknown)}.", fix="Use only the key part's fields in its template.")
         return build_text_key(cls.__template__, members.__getitem__)
 
     @classmethod
     def __key_component__(cls, where: str) -> PartComponent:
-        """How the part stands inside a key."""
+        """The component for this key part inside a larger key."""
         return PartComponent(cls, where)
 
     @classmethod
@@ -130,7 +130,7 @@ class PartComponent:
 
     @property
     def pattern(self) -> str:
-        """The part's own form, without groups."""
+        """The pattern of the key part, without capturing groups."""
         key = self.part.__text_key__()
         texts = [f"(?:{component.pattern})" for component in key.components]
         literals = list(map(_escape, key.template.literals))

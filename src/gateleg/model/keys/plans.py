@@ -1,4 +1,4 @@
-"""How the key attributes of an item are made from its values, and the reference to an item by its key."""
+"""Key plans, which build the key attributes of an item from its values, and references to items."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
 
 @dataclass(frozen=True)
 class KeyField:
-    """One key attribute: either the wire value of an attribute, or text built from several."""
+    """One key attribute: a copy of an attribute's wire value, or text built from a template."""
 
     attribute: str
-    #: the attribute whose wire value it holds; None for text
+    #: the attribute whose wire value it copies; None for text
     source: Source | None
     text: TextKey | None
     type: KeyType
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The components it is made of."""
+        """The names of its components."""
         return self.text.template.names if self.text is not None else (self._source.name,)
 
     @property
@@ -52,9 +52,9 @@ class KeyField:
         return self.source
 
     def value(self, values: Mapping[str, Any]) -> Value | None:
-        """The key attribute's wire value, or None when a component is None."""
+        """The key attribute's wire value, or None if a component is None."""
         if self.text is not None:
-            text, count = self.text.lead(values)
+            text, count = self.text.build_prefix(values)
             return {"S": text} if count == len(self.text.components) else None
         if values.get(self._source.name) is None:
             return None
@@ -71,7 +71,7 @@ class KeyField:
 
 @dataclass(frozen=True)
 class KeyPlan:
-    """The key of a table or index for one entity."""
+    """How one entity builds the key of its table or of an index."""
 
     index: Index
     hash: tuple[KeyField, ...]
@@ -82,22 +82,22 @@ class KeyPlan:
 
     @cached_property
     def fields(self) -> tuple[KeyField, ...]:
-        """Hash and range together."""
+        """The hash fields, then the range fields."""
         return self.hash + self.range
 
     @cached_property
     def derived(self) -> tuple[KeyField, ...]:
-        """The key attributes that are not attributes of the entity, and must be written with it."""
+        """The key attributes that are not attributes of the entity, so that encoding must add them."""
         return tuple(entry for entry in self.fields if not entry.natural)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Every component, in order, once."""
+        """The names of all components, in order, without duplicates."""
         return tuple(dict.fromkeys(name for entry in self.fields for name in entry.names))
 
     @cached_property
     def inputs(self) -> frozenset[str]:
-        """Everything its values depend on: the components and the attributes of `when`."""
+        """The names of all attributes that the key depends on: the components and the attributes of `when`."""
         return frozenset((*self.names, *self.when))
 
     def holds(self, values: Mapping[str, Any]) -> bool:
@@ -108,7 +108,7 @@ class KeyPlan:
         return not self.when or all(values.get(name) in allowed for name, allowed in self.when.items())
 
     def build(self, values: Mapping[str, Any], shard: int | None = None) -> Item:
-        """All key attributes; nothing when the item is not in the index."""
+        """The key attributes on the wire; empty if an item with these values is not in the index."""
         if not self.holds(values):
             return {}
         item = {entry.attribute: entry.value(values) for entry in self.fields}
@@ -118,7 +118,7 @@ class KeyPlan:
         return item  # type: ignore[return-value]
 
     def require(self, values: Mapping[str, Any], entity: str) -> Item:
-        """All key attributes; an error when a component is missing."""
+        """The key attributes on the wire; raise `MissingComponent` if a component is missing."""
         item = self.build(values)
         missing = [name for name in self.names if values.get(name) is None] if not item else ()
         if missing:
@@ -126,7 +126,7 @@ class KeyPlan:
         return item
 
     def fits(self, item: Item) -> bool:
-        """Whether an item's key attributes have the form of the templates."""
+        """Whether an item's key attributes match the templates."""
         for entry in self.fields:
             value = item.get(entry.attribute)
             if value is None or entry.type not in value or (entry.text is not None and not entry.text.matches(value["S"])):
@@ -134,7 +134,7 @@ class KeyPlan:
         return True
 
     def parse(self, item: Item) -> dict[str, Any]:
-        """The components that the key attributes of an item hold, as pydantic accepts them."""
+        """The components in the key attributes of an item, in a form that pydantic accepts."""
         values: dict[str, Any] = {}
         for entry in self.fields:
             if entry.attribute not in item:
@@ -150,7 +150,7 @@ class KeyPlan:
 
 
 def empty_key(owner: str, name: str) -> NoReturn:
-    """Refuse an empty key."""
+    """Raise `EmptyKey`."""
     raise EmptyKey(f"{owner}: {name} is a key and cannot be empty.")
 
 
@@ -158,27 +158,30 @@ _EMPTY: tuple[Value, ...] = ({"S": ""}, {"B": ""})
 
 
 def sharded(text: str, shard: int) -> str:
-    """The hash of one shard."""
+    """The hash value of one shard of an index."""
     return f"{text}#{shard}"
 
 
 def shard_of(primary: Item, shards: int) -> int:
-    """The shard of an item, from its primary key: always the same, and known to every update."""
+    """The shard of an item. It depends on the primary key only, so it never changes and every update can compute it."""
     text = "\x00".join(str(content) for value in primary.values() for content in value.values())
     return zlib.crc32(text.encode()) % shards
 
 
-# Not frozen: one is made for every read, and a frozen one takes three times as long to make.
+# Not frozen: every read creates one, and creating a frozen one takes three times as long.
 @dataclass(slots=True)
 class Ref(Generic[E_co]):
-    """Which item: an entity, the components of its key, and the key on the wire."""
+    """A reference to an item: its entity, the components of its key (`values`), and the key on the wire (`key`).
+
+    `Job.key(job_id=...)` and `job.key` create one. A store accepts it wherever it accepts an instance.
+    """
 
     entity: type[E_co]
     values: Mapping[str, Any]
     key: Item
 
     def legacy(self) -> list[Item]:
-        """The keys that older versions of the data may have, to be tried when the item is not found."""
+        """The item's keys under older templates (`Key(legacy=...)`), to try when the item is not found."""
         plans: tuple[KeyPlan, ...] = read_spec(self.entity).key.legacy
         return [plan.build(self.values) for plan in plans if plan.holds(self.values)]
 

@@ -1,4 +1,4 @@
-"""`when=`: the values that attributes must have for an item to be in an index, or to be counted."""
+"""`when=` restrictions: the values that attributes must have for an item to be in an index or to be counted."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ When = dict[str, tuple[Any, ...]]
 
 
 def read_when(when: Mapping[str, Iterable[Any]] | None) -> When:
-    """A declared `when`, with the values of each attribute as a tuple."""
+    """Normalise a declared `when`: the values of each attribute become a tuple."""
     for name, values in (when or {}).items():
         if isinstance(values, str | bytes):
-            raise BadWhen(f"when={{{name!r}: {values!r}}} has a text where a list of values belongs.", fix=f"Write [{values!r}].")
+            raise BadWhen(f"when={{{name!r}: {values!r}}} has a text instead of a list of values.", fix=f"Write [{values!r}].")
     return {name: tuple(values) for name, values in (when or {}).items()}
 
 
 def check_when(where: str, when: When, sources: Mapping[str, Source]) -> When:
-    """The values in the types of their attributes. `where` names the declaration in messages."""
+    """Convert the values to the types of their attributes; raise `BadWhen` if that fails. `where` names the declaration in messages."""
     checked: When = {}
     for name, values in when.items():
         source = sources.get(name)
         if source is None:
             raise BadWhen(f"{where}: when= names {name!r}, which is not an attribute.", fix=did_you_mean(name, sources))
         if not values:
-            raise BadWhen(f"{where}: when= has no value for {name}, so no item would ever match.", fix="Give at least one value.")
+            raise BadWhen(f"{where}: when= has no value for {name}, so no item would ever match.", fix="List at least one value.")
         checked[name] = tuple(_checked(where, source, value) for value in values)
     return checked
 
@@ -42,8 +42,8 @@ def _checked(where: str, source: Source, value: Any) -> Any:
         return source.validate(value, where)
     except KeyValueError as error:
         choices = _choices(source.declared.type)
-        fix = did_you_mean(value, choices) if choices else "Give values of the attribute's type."
-        raise BadWhen(f"{where}: when= has {value!r}, which {source.name} can never be.", fix=fix) from error
+        fix = did_you_mean(value, choices) if choices else "Use values of the attribute's type."
+        raise BadWhen(f"{where}: when= has {value!r}, which is not a possible value of {source.name}.", fix=fix) from error
 
 
 def _choices(kind: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The values that keys are made of."""
+"""The values that keys are built from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A value that keys are made of: an attribute, or a field of one that holds a key part."""
+    """A value that keys can be built from: an attribute, or a field of a key part (`member`) that an attribute holds."""
 
     name: str
     wire: str
@@ -32,14 +32,14 @@ class Source:
 
     @cached_property
     def pack(self) -> Callable[[Any], Value]:
-        """From the Python value to the wire value."""
+        """A function from the Python value to the wire value."""
         scope = Scope()
         packer: Callable[[Any], Value] = eval(f"lambda v: {self.shape.pack('v', scope)}", scope.names)
         return packer
 
     @cached_property
     def unpack(self) -> Callable[[Value], Any]:
-        """From the wire value to what pydantic accepts."""
+        """A function from the wire value to a value that pydantic accepts."""
         scope = Scope()
         unpacker: Callable[[Value], Any] = eval(f"lambda w: {self.shape.unpack('w', scope)}", scope.names)
         return unpacker
@@ -49,7 +49,7 @@ class Source:
         return TypeAdapter(self.annotation)
 
     def validate(self, value: Any, entity: str) -> Any:
-        """The value of an argument, in the declared type."""
+        """Convert an argument to the declared type; raise `KeyValueError` if that fails."""
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:

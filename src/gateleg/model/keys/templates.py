@@ -1,4 +1,4 @@
-"""The text of key templates: literals and placeholders, before anything is known about the attributes they name."""
+"""Parse key templates into literals and placeholders, without knowledge of the attributes."""
 
 import re
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from gateleg.model.errors import TemplateError
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?::([^{}]*))?\}")
-#: Sorts after every other character, so prefix + HIGH is the end of a prefix's range. Values that hold it are refused.
+#: The last character of Unicode: prefix + HIGH is the end of the range of a prefix. Values that contain it are refused.
 HIGH = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """One `{name:format}` of a template."""
+    """A `{name:format}` in a template."""
 
     name: str
     format: str = ""
@@ -23,7 +23,7 @@ class Placeholder:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A key template taken apart: one more literal than placeholders, so that they alternate."""
+    """A parsed key template. Literals and placeholders alternate, so there is one literal more than placeholders."""
 
     text: str
     literals: tuple[str, ...]
@@ -31,22 +31,22 @@ class Template:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The attributes it mentions, in order."""
+        """The names of its placeholders, in order."""
         return tuple(placeholder.name for placeholder in self.placeholders)
 
     @property
     def prefix(self) -> str:
-        """The literal text before the first placeholder; all of it when there is none."""
+        """The text before the first placeholder; the whole text if there is no placeholder."""
         return self.literals[0]
 
     @property
     def bare(self) -> bool:
-        """Whether it is one placeholder and nothing else: such a key holds the attribute's own wire value."""
+        """Whether it is a single placeholder without a format: such a key stores the attribute's wire value."""
         return len(self.placeholders) == 1 and not any(self.literals) and not self.placeholders[0].format
 
     @property
     def delimiters(self) -> str:
-        """The characters that no text value may hold: what follows a placeholder, and # wherever it is used."""
+        """The characters that text values must not contain: those that follow a placeholder, and # if the template uses it anywhere."""
         found = {literal[0] for literal in self.literals[1:] if literal and not literal[0].isalnum()}
         if any("#" in literal for literal in self.literals):
             found.add("#")
@@ -54,7 +54,7 @@ class Template:
 
 
 def parse_template(text: str) -> Template:
-    """Take a template apart, or say what is wrong with it."""
+    """Parse a template; raise `TemplateError` if it is invalid."""
     literals: list[str] = []
     placeholders: list[Placeholder] = []
     position = 0
@@ -64,17 +64,17 @@ def parse_template(text: str) -> Template:
         position = match.end()
     literals.append(text[position:])
     if any("{" in literal or "}" in literal for literal in literals):
-        raise TemplateError(f"The template {text!r} has a brace that belongs to no placeholder.")
+        raise TemplateError(f"The template {text!r} has a brace that is not part of a placeholder.")
     if not text:
-        raise TemplateError("A template is not empty.")
+        raise TemplateError("A template must not be empty.")
     names = [placeholder.name for placeholder in placeholders]
     if len(set(names)) != len(names):
-        raise TemplateError(f"The template {text!r} names an attribute twice.", fix="Name each attribute once.")
+        raise TemplateError(f"The template {text!r} uses an attribute twice.", fix="Use each attribute once.")
     return Template(text, tuple(literals), tuple(placeholders))
 
 
 def just_before(text: str) -> str:
-    """A text that sorts after everything smaller than `text` that keys can hold, and before `text`."""
+    """A text that sorts before `text`, but after every smaller text that a key can contain."""
     if not text:
         return text
     code = ord(text[-1]) - 1

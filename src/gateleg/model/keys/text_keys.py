@@ -1,4 +1,4 @@
-"""Key templates joined with the components of their placeholders: build, parse and bound the text of one key attribute."""
+"""Text keys: templates with typed components. They build, parse and bound the text of one key attribute."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,33 +8,33 @@ from typing import Any
 
 from gateleg.model.attributes.annotations import Declared
 from gateleg.model.errors import KeyMismatch, MissingComponent, TemplateError
-from gateleg.model.keys.components import Component, build_component, quick_render
+from gateleg.model.keys.components import Component, build_component, compile_render
 from gateleg.model.keys.templates import HIGH, Template, just_before
 
 
 @dataclass(frozen=True)
 class TextKey:
-    """A template whose placeholders have become components."""
+    """A key template whose placeholders are resolved to components."""
 
     template: Template
     components: tuple[Component, ...]
 
     def build(self, values: Mapping[str, Any]) -> str:
-        """The whole text; every component must be there."""
-        text, count = self.lead(values)
+        """The whole text; raise `MissingComponent` if a component is missing."""
+        text, count = self.build_prefix(values)
         if count < len(self.components):
             missing = [name for name in self.template.names if values.get(name) is None]
-            raise MissingComponent(f"The key {self.template.text!r} needs {', '.join(missing)}.", fix="Give all of its fields.")
+            raise MissingComponent(f"The key {self.template.text!r} needs {', '.join(missing)}.", fix="Pass all its components.")
         return text
 
     @cached_property
     def _steps(self) -> tuple[tuple[str, Callable[[Any], str], str], ...]:
-        """Of each component its name, how it is rendered, and the literal after it."""
-        renderers = (quick_render(component) for component in self.components)
+        """For each component: its name, its render function, and the literal after it."""
+        renderers = (compile_render(component) for component in self.components)
         return tuple(zip(self.template.names, renderers, self.template.literals[1:], strict=True))
 
-    def lead(self, values: Mapping[str, Any]) -> tuple[str, int]:
-        """The text up to the first component that is not given, and how many were.
+    def build_prefix(self, values: Mapping[str, Any]) -> tuple[str, int]:
+        """The text up to the first missing component, and the number of components before it.
 
         The literal before the missing component is included, so that the prefix for f34 does not match f340.
         """
@@ -55,21 +55,21 @@ class TextKey:
         return re.compile(text, re.DOTALL)
 
     def matches(self, text: str) -> bool:
-        """Whether the text has the template's form."""
+        """Whether the text matches the template."""
         return self._regex.fullmatch(text) is not None
 
     def parse(self, text: str) -> dict[str, Any]:
-        """The values of the components, as pydantic accepts them."""
+        """The values of the components, in a form that pydantic accepts; raise `KeyMismatch` if the text does not match."""
         match = self._regex.fullmatch(text)
         if match is None:
-            raise KeyMismatch(f"{text!r} is not a key of the form {self.template.text!r}.")
+            raise KeyMismatch(f"{text!r} does not match the key template {self.template.text!r}.")
         groups = zip(self.template.names, self.components, match.groups(), strict=True)
         return {name: component.parse(group) for name, component, group in groups}
 
     def range_of(self, prefix: str, at: int, operator: str, values: tuple[Any, ...]) -> tuple[str, ...]:
-        """The condition on the whole text that a comparison of the component at `at` means, given the text before it.
+        """The condition on the whole text that is equivalent to a comparison of component number `at`; `prefix` is the text before it.
 
-        Answers the operator and its operands: `("BETWEEN", low, high)`, `(">=", low)`, `("begins_with", prefix)`, ...
+        Returns the operator and its operands: `("BETWEEN", low, high)`, `(">=", low)`, `("begins_with", prefix)`, ...
         """
         component = self.components[at]
         tail = HIGH if at + 1 < len(self.components) or self.template.literals[at + 1] else ""
@@ -93,7 +93,7 @@ class TextKey:
 
 
 def build_text_key(template: Template, declared: Callable[[str], Declared]) -> TextKey:
-    """Resolve a template's placeholders with the declared types of the attributes they name."""
+    """Resolve a template's placeholders by the declared types of their attributes."""
     components = tuple(build_component(placeholder, template, declared(placeholder.name)) for placeholder in template.placeholders)
     for at, component in enumerate(components[:-1]):
         literal = template.literals[at + 1]

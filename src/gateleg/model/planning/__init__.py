@@ -1,4 +1,4 @@
-"""From verbs to requests: plans of puts, updates, deletes and queries, with the markers and counters that belong to them. For stores."""
+"""Plan puts, updates, deletes and queries as DynamoDB requests, with their markers and counters. For stores."""
 
 from gateleg.model.planning.bounds import Guard, guards_of
 from gateleg.model.planning.collections import Collected, CollectionQuery

@@ -1,7 +1,7 @@
-"""Bounds that only the database can check: conditions of an update that adds to a number, or makes a list, set or map longer or shorter.
+"""Bounds that only the database can check, as conditions of updates that add to a number or change the length of a list, set or map.
 
-`Book.available.add(-5)` under `ge=0` is written only where `available >= 5`. A sum of two attributes cannot be compared in a condition, and
-is written without one.
+With `ge=0`, `Book.available.add(-5)` gets the condition `available >= 5`. DynamoDB cannot compare the sum of two attributes in a condition,
+so such an update is written without one.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _WORDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """A bound of an attribute, as a condition of an update that could break it."""
+    """A bound of an attribute as a condition of an update that could break it."""
 
     #: the attribute's Python name
     attribute: str
-    #: the bound as it is declared: ge, max_length, ...
+    #: the name of the declared bound: ge, max_length, ...
     rule: Literal["ge", "gt", "le", "lt", "min_length", "max_length"]
     bound: Any
     condition: Condition
 
     def holds(self, item: Item) -> bool:
-        """Whether the database would have let an item pass."""
+        """Whether an item satisfies the condition."""
         return is_satisfied(self.condition, item)
 
     @property
@@ -54,7 +54,7 @@ class Guard:
 
 
 def guards_of(actions: Sequence[Action]) -> tuple[Guard, ...]:
-    """The bounds that some actions could break, in the order of the actions."""
+    """The bounds that actions could break, in the order of the actions."""
     if all(action.attr is None for action in actions):
         return ()
     found: list[Guard] = []
@@ -96,7 +96,7 @@ def _plain(operand: Operand[Any]) -> Operand[Any]:
 
 
 def _variable(operand: Operand[Any]) -> tuple[Path, Decimal | None] | None:
-    """The path of an operand that reads one attribute, and the number that stands for an absent one."""
+    """The path of an operand that reads one attribute, and its default if the attribute is missing; None for other operands."""
     if isinstance(operand, Call) and operand.function == "if_not_exists":
         path, default = _path(operand.arguments[0]), operand.arguments[1]
         if path is not None and isinstance(default, Constant) and "N" in default.wire:
@@ -112,13 +112,13 @@ def _path(operand: Operand[Any]) -> Path | None:
 
 
 def _numbers(action: Action, path: Path, default: Decimal | None, sign: int, shift: Decimal) -> Iterator[Guard]:
-    """The bounds of `sign * value + shift`, as conditions on the value at `path`, where an absent one counts as `default`."""
+    """The bounds of `sign * value + shift` as conditions on the value at `path`; a missing value counts as `default`."""
     assert action.attr is not None
     for rule, operator in _OPERATORS.items():
         bound = getattr(action.attr.bounds, rule)
         if not isinstance(bound, int | float | Decimal):
             continue
-        # A number that grows cannot fall below its lower bound, nor one that falls rise above its upper one.
+        # Increasing a number cannot break its lower bound, and decreasing it cannot break its upper bound.
         if path == action.path and sign > 0 and (shift <= 0 if rule in ("le", "lt") else shift >= 0):
             continue
         exact = Decimal(str(bound))
@@ -142,10 +142,10 @@ def _sets(action: Action, tag: str, elements: list[str]) -> Iterator[Guard]:
     else:
         least = action.attr.bounds.min_length
         if least is not None:
-            strange = all_of(*(Not(member) for member in members))
-            assert strange is not None
+            unaffected = all_of(*(Not(member) for member in members))
+            assert unaffected is not None
             yield Guard(
-                action.attribute, "min_length", least, _absent(action.path) | _size(action.path, ">=", least + len(elements)) | strange
+                action.attribute, "min_length", least, _absent(action.path) | _size(action.path, ">=", least + len(elements)) | unaffected
             )
 
 
@@ -157,9 +157,9 @@ def _longer(action: Action, added: int) -> Iterator[Guard]:
 
 
 def _fits(action: Action, added: int, most: int) -> Condition:
-    """A condition: a number of further elements fit; an absent list or set counts as empty."""
+    """A condition: `added` more elements fit. A missing list or set counts as empty."""
     if added > most:
-        raise ExpressionValue(f"{action.attr!r} takes at most {most} elements, not {added}.", fix="Add fewer.")
+        raise ExpressionValue(f"{action.attr!r} allows at most {most} elements, not {added}.", fix="Add fewer elements.")
     return _absent(action.path) | _size(action.path, "<=", most - added)
 
 

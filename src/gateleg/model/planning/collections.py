@@ -1,4 +1,4 @@
-"""Several entities of one partition, read by one query."""
+"""Collections: several entities of one partition, read by one query."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class Collection:
-    """Entities that share a partition: `Collection(Project, Scene, title="A project and its scenes")`.
+    """Entities that share a partition and are read by one query: `Collection(Project, Scene, title="A project and its scenes")`.
 
-    Call it with the components of the hash to ask for one partition. Components that the sort keys of all entities begin with narrow it:
-    with TEAM#{team} and TEAM#{team}#MEMBER#{member}, `team=` asks for one team and its members.
+    Call it with the components of the hash to select a partition. If the sort keys of all entities begin with the same components, those
+    can be passed too: with TEAM#{team} and TEAM#{team}#MEMBER#{member}, `team=` selects one team and its members. Raises `DeclarationError`
+    if the entities do not have the same table and the same hash template.
     """
 
     def __init__(self, *entities: type[BaseModel], title: str, index: str = "") -> None:
@@ -42,39 +43,39 @@ class Collection:
             if spec_of(entity).table is not self.table or [_form(entry) for entry in plan.hash] != [_form(entry) for entry in first]:
                 raise DeclarationError(
                     f"{entity.__name__} does not share its partition with {entities[0].__name__}.",
-                    fix="Entities of a collection have the same table and the same hash template.",
+                    fix="Give all entities of a collection the same table and the same hash template.",
                 )
-        #: the components that narrow the sort key, from left to right
+        #: the components with which the sort keys of all entities begin
         self.leading = _shared([_sort_names(plan) for plan in self.plans])
 
     def __call__(self, *conditions: Condition, **arguments: Any) -> CollectionQuery:
-        """The items of one partition: `project_with_scenes(Project.project_id == p)`, or by name, `project_id=p`."""
+        """Make the query of one partition: `project_with_scenes(project_id=p)` or `project_with_scenes(Project.project_id == p)`."""
         spec, plan = spec_of(self.entities[0]), self.plans[0]
         names = {name for entry in plan.hash for name in entry.names}
-        understood = spec.arguments_of((*names, *self.leading))
-        components = key_components(self.entities[0], conditions, arguments, understood)
-        unknown = components.keys() - understood
+        known = spec.arguments_of((*names, *self.leading))
+        components = key_components(self.entities[0], conditions, arguments, known)
+        unknown = components.keys() - known
         if unknown:
             raise UnknownArgument(
                 f"{', '.join(sorted(unknown))} is not part of the partition.", fix=f"It has {', '.join((*sorted(names), *self.leading))}."
             )
         values = spec.arguments(components, names)
-        given = [name for name in self.leading if values.get(name) is not None]
+        leading = [name for name in self.leading if values.get(name) is not None]
         missing = sorted(name for name in names if values.get(name) is None) or [
-            name for name in self.leading[: len(given)] if name not in given
+            name for name in self.leading[: len(leading)] if name not in leading
         ]
         if missing:
             raise missing_components("The partition", spec.name, missing)
-        return CollectionQuery(self, {name: values[name] for name in (*names, *given)})
+        return CollectionQuery(self, {name: values[name] for name in (*names, *leading)})
 
 
 def _sort_names(plan: KeyPlan) -> tuple[str, ...]:
-    """The components of a sort key that is one text."""
+    """The components of a sort key that consists of one text; empty for other sort keys."""
     return plan.range[0].names if len(plan.range) == 1 and plan.range[0].text is not None else ()
 
 
 def _shared(sequences: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """What all sequences begin with."""
+    """The longest common prefix of the sequences."""
     count = 0
     while all(len(names) > count for names in sequences) and len({names[count] for names in sequences}) == 1:
         count += 1
@@ -87,7 +88,7 @@ def _form(entry: Any) -> Any:
 
 @dataclass(frozen=True)
 class CollectionQuery:
-    """One partition of a collection."""
+    """The query of one partition of a collection."""
 
     collection: Collection
     values: dict[str, Any]
@@ -114,14 +115,14 @@ class CollectionQuery:
         return request | {member: value for member, value in optional.items() if value is not None}
 
     def _narrowed(self, out: Placeholders) -> str:
-        """The range of sort keys that begin with the given components, of all entities together."""
+        """The key condition for the leading sort components: one range that covers all entities."""
         if not self._leading:
             return ""
         first = self.collection.plans[0].range[0]
         low, high = [], []
         for plan in self.collection.plans:
             assert plan.range[0].text is not None
-            text, count = plan.range[0].text.lead(self.values)
+            text, count = plan.range[0].text.build_prefix(self.values)
             low.append(text)
             high.append(text if count == len(plan.range[0].names) else text + HIGH)
         return f" AND {out.name(first.attribute)} BETWEEN {out.value({'S': min(low)})} AND {out.value({'S': max(high)})}"
@@ -131,14 +132,14 @@ class CollectionQuery:
         return {name: self.values[name] for name in self.collection.leading if name in self.values}
 
     def sort(self, items: Iterable[Item], read: Callable[[Spec[Any], Item], Any] | None = None) -> Collected:
-        """The items by entity; those of other entities in the partition are left out, and those that `read` answers None for."""
+        """Decode wire items and group them by entity. Items of other entities are left out, and items for which `read` returns None."""
         found: dict[type[BaseModel], list[Any]] = {entity: [] for entity in self.collection.entities}
         for item in items:
             spec = self.collection.table.spec_for(item)
             if spec is None or spec.entity not in found:
                 continue
             instance = spec.decode(item) if read is None else read(spec, item)
-            # Texts that lie between those asked for, such as "a b" between "a" and "a#", are read along.
+            # The range may contain other texts: "a b" sorts between "a" and "a#".
             if instance is not None and all(getattr(instance, name) == value for name, value in self._leading.items()):
                 found[spec.entity].append(instance)
         return Collected(found)
@@ -146,10 +147,10 @@ class CollectionQuery:
 
 @dataclass(frozen=True)
 class Collected:
-    """What a collection's query found."""
+    """The result of a collection's query: instances by entity."""
 
     found: dict[type[BaseModel], list[Any]]
-    #: what is there but cannot be read, as the store reports it
+    #: items that could not be decoded, as the store reports them
     unreadable: tuple[Any, ...] = ()
 
     def of(self, entity: type[E]) -> list[E]:
@@ -157,6 +158,6 @@ class Collected:
         return self.found[entity]
 
     def one(self, entity: type[E]) -> E | None:
-        """The only item of an entity, or None."""
+        """The first item of an entity, or None: for entities with one item per partition."""
         items = self.found[entity]
         return items[0] if items else None

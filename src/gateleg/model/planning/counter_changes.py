@@ -1,4 +1,4 @@
-"""The changes of counters that belong to a write, and the clauses and conditions that make them."""
+"""Changes of counters that belong to a write, as update clauses and conditions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CounterChange:
-    """A counter to be changed in the transaction of a write."""
+    """A change of a counter in the transaction of a write."""
 
     ref: Ref[Any]
-    #: an `Attr[int]`; said as Any because type checkers read an `Attr` field as its value
+    #: an `Attr[int]`; annotated as Any because type checkers treat an `Attr` field as its value
     attribute: Any
     delta: int
-    #: whether the parent must exist. An item that leaves a parent, or stays in it, may be an orphan
+    #: whether the parent must exist: only if the item is added to it. An item that stays or leaves may be an orphan
     required: bool = False
 
     @property
@@ -38,7 +38,7 @@ class CounterChange:
 
 
 def counter_changes(layout: EntityLayout[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[CounterChange]:
-    """What the counters must change by when an item goes from one set of values to another; None stands for no item."""
+    """The counter changes when an item changes from one set of values to another; None means that the item does not exist."""
     totals: dict[tuple[str, str], CounterChange] = {}
     for counter in layout.counters.values():
         for values, sign in ((before, -1), (after, 1)):
@@ -53,7 +53,7 @@ def counter_changes(layout: EntityLayout[Any], before: Mapping[str, Any] | None,
 
 
 def upper_bounds(attribute: Any, delta: int) -> tuple[Guard, ...]:
-    """The bounds that a counter could break by rising; none when it does not rise. Zero is the only bound below."""
+    """The upper bounds that increasing a counter could break; empty if `delta` is not positive."""
     if delta <= 0:
         return ()
     rise: Constant[Any] = Constant(delta, {"N": str(delta)})
@@ -62,20 +62,20 @@ def upper_bounds(attribute: Any, delta: int) -> tuple[Guard, ...]:
 
 @dataclass(frozen=True)
 class Joined:
-    """What a transaction asks of an item besides the operation that writes it: moves of its counters, and checks."""
+    """Further changes and checks of an item in a transaction, merged into the operation that writes the item."""
 
-    #: by how much counters change, by wire name
+    #: the changes of counters, by wire name
     deltas: Mapping[str, int] = field(default_factory=dict)
-    #: what the checks of the transaction demand of the item
+    #: the condition of the transaction's checks of this item
     condition: Condition | None = None
-    #: the item that refused these moves before, because a counter would have gone below zero
+    #: the item as it was when the database refused these changes, because a counter would have become negative
     seen: Item | None = None
-    #: the upper bounds that the counters must keep
+    #: the upper bounds of the counters
     bounds: tuple[Guard, ...] = ()
 
     @property
     def actions(self) -> list[Action]:
-        """The clauses that move the counters; none when nothing moves."""
+        """The update actions that change the counters; empty if none changes."""
         if not self.deltas:
             return []
         moves: list[Action] = []
@@ -88,7 +88,10 @@ class Joined:
 
     @property
     def guard(self) -> Condition | None:
-        """That no counter breaks its bound or goes below zero; one that is too low already ends at zero, if it still is what was seen."""
+        """The condition that no counter breaks its bound or becomes negative.
+
+        A counter that is already too low is set to zero instead, on condition that it has not changed since it was read.
+        """
         conditions: list[Condition] = [bound.condition for bound in self.bounds]
         for wire, delta in self.deltas.items():
             if self._too_low(wire, delta):
@@ -99,11 +102,11 @@ class Joined:
         return all_of(*conditions)
 
     def lacks(self, item: Item) -> bool:
-        """Whether an item's counters are too low for the moves."""
+        """Whether a counter of an item is too low to be decreased."""
         return any(delta < 0 and _number(item, wire) < -delta for wire, delta in self.deltas.items())
 
     def broken(self, item: Item) -> tuple[Guard, ...]:
-        """The upper bounds that the moves would break in an item."""
+        """The upper bounds that the changes would break in an item."""
         return tuple(bound for bound in self.bounds if not bound.holds(item))
 
     def _too_low(self, wire: str, delta: int) -> bool:

@@ -1,7 +1,7 @@
 """TTL: whether an item has expired.
 
-DynamoDB deletes expired items when it finds the time, which may take days; an embedded store does so within a second. For both to behave
-alike, an expired item counts as absent from the moment its TTL attribute names.
+DynamoDB deletes an expired item within days, an embedded store within a second. For both to behave alike, a store treats an item as
+missing from the moment that it expires.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def is_expired(spec: Spec[Any], item: Item, now: datetime) -> bool:
-    """Whether an item's time is over. One without a time, or with something else in its place, does not expire."""
+    """Whether an item has expired. An item whose TTL attribute is missing or not a number never expires."""
     if spec.ttl is None:
         return False
     until = item.get(spec.ttl.wire, {}).get("N")
@@ -29,21 +29,21 @@ def is_expired(spec: Spec[Any], item: Item, now: datetime) -> bool:
 
 
 def expired(spec: Spec[Any], now: datetime) -> Condition | None:
-    """The same as a condition; None for an entity whose items do not expire."""
+    """The condition that an item has expired; None for an entity without a TTL attribute."""
     if spec.ttl is None:
         return None
     return Comparison(Reference((spec.ttl.wire,)), "<=", Constant(now, {"N": epoch_text(now)}))
 
 
 def not_expired(spec: Spec[Any], plan: KeyPlan, now: datetime) -> Condition | None:
-    """A filter for the queries of an index; None where the TTL attribute is a key of it, which filters must not name."""
+    """A filter that drops expired items from a query; None if the TTL attribute is a key of the index, which filters must not use."""
     over = expired(spec, now)
     assert spec.ttl is None or over is not None
     return None if over is None or spec.ttl is None or spec.ttl.wire in plan.index.attributes else Not(over)
 
 
 def holds_expiry(spec: Spec[Any], plan: KeyPlan) -> bool:
-    """Whether a query of an index sees when its items expire."""
+    """Whether an index contains the TTL attribute; True for an entity without one."""
     if spec.ttl is None:
         return True
     index, wire = plan.index, spec.ttl.wire

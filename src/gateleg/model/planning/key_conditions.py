@@ -1,4 +1,4 @@
-"""From the arguments of an access pattern to the key condition of a Query."""
+"""Render the key condition of a Query from the arguments of an access pattern."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["render_key_condition"]
 
 @dataclass(frozen=True)
 class Bound:
-    """A range of one sort component: the component, an operator and its values."""
+    """A restriction of one sort component: its name, an operator and values."""
 
     name: str
     operator: str
@@ -31,7 +31,7 @@ class Bound:
 
 
 def read_bound(condition: Condition) -> Bound:
-    """The bound that a condition stands for; one that cannot narrow a sort key is refused."""
+    """Convert a condition to a bound; raise `NotAKeyCondition` if it cannot restrict a sort key."""
     operand: Any = None
     bound = Bound("", "", ())
     if isinstance(condition, Comparison) and isinstance(condition.right, Constant) and condition.operator != "<>":
@@ -41,35 +41,35 @@ def read_bound(condition: Condition) -> Bound:
     elif isinstance(condition, Check) and condition.function == "begins_with" and isinstance(condition.arguments[1], Constant):
         operand, bound = condition.arguments[0], Bound("", "begins_with", (condition.arguments[1].value,))
     if not isinstance(operand, Attr) or len(operand.path) != 1:
-        raise NotAKeyCondition("Only one comparison of a sort attribute with a value narrows a key.")
+        raise NotAKeyCondition("A key can only be restricted by a single comparison of a sort attribute with a value.")
     return Bound(operand.name, bound.operator, bound.values)
 
 
 def next_components(plan: KeyPlan, values: Mapping[str, Any]) -> list[str]:
-    """The range components that are not given yet, in order."""
+    """The sort components without a value, in order."""
     return [name for entry in plan.range for name in entry.names if values.get(name) is None]
 
 
 def check_order(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None) -> None:
-    """Refuse arguments that leave a gap: a key is only searchable from the left."""
+    """Raise an error if a sort component has a value or bound but one before it does not: keys can only be searched from the left."""
     rest = next_components(plan, values)
     names = [name for entry in plan.range for name in entry.names]
     if rest:
         late = [name for name in names[names.index(rest[0]) :] if values.get(name) is not None]
         if late:
             raise QueryError(
-                f"{', '.join(late)} given without {rest[0]}.", fix=f"The sort key is ordered by {', '.join(names)}: give {rest[0]} too."
+                f"{', '.join(late)} passed without {rest[0]}.", fix=f"Pass {rest[0]} too: the sort key is ordered by {', '.join(names)}."
             )
     if bound is None:
         return
     if not rest or bound.name != rest[0]:
         place = f"The next sort component is {rest[0]}." if rest else "The key is already complete."
-        raise NotAKeyCondition(f"{bound.name} cannot narrow the key here. {place}")
+        raise NotAKeyCondition(f"A condition on {bound.name} cannot restrict the key here. {place}")
     entry = next(entry for entry in plan.range if bound.name in entry.names)
     shape = entry.source.shape if entry.source is not None else None
     if isinstance(shape, TimeShape) and shape.kind == "S" and not shape.format.ordered and bound.operator != "=":
         raise NotAKeyCondition(
-            f"{bound.name} is written as {shape.format.directives!r}, whose texts do not sort as times do.", fix="Compare for equality."
+            f"{bound.name} is stored as {shape.format.directives!r}, whose texts do not sort chronologically.", fix="Compare with ==."
         )
     if entry.text is not None and bound.operator not in ("=", "begins_with"):
         at = entry.names.index(bound.name)
@@ -77,8 +77,8 @@ def check_order(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None) -
         last = at + 1 == len(entry.names) and not entry.text.template.literals[at + 1]
         if not component.ordered or (component.width is None and not last):
             raise NotAKeyCondition(
-                f"{bound.name} has no fixed width in {entry.text.template.text!r}, so its order is not the key's.",
-                fix="Compare for equality, or give the component a width.",
+                f"{bound.name} has no fixed width in {entry.text.template.text!r}, so keys do not sort by it.",
+                fix="Compare with ==, or give the component a width.",
             )
 
 
@@ -88,7 +88,7 @@ def render_key_condition(plan: KeyPlan, values: Mapping[str, Any], bound: Bound 
     for entry in plan.hash:
         value = entry.value(values)
         if value is None:
-            raise QueryError(f"The hash of {plan.index.name or 'the table'} needs {', '.join(entry.names)}.", fix="Give all of them.")
+            raise QueryError(f"The hash of {plan.index.name or 'the table'} needs {', '.join(entry.names)}.", fix="Pass all of them.")
         if shard is not None and entry is plan.hash[0]:
             value = {"S": sharded(value["S"], shard)}
         clauses.append(f"{out.name(entry.attribute)} = {out.value(value)}")
@@ -102,7 +102,7 @@ def render_key_condition(plan: KeyPlan, values: Mapping[str, Any], bound: Bound 
 
 
 def in_key_range(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None, item: Item) -> bool:
-    """Whether the range attributes of a wire item satisfy the key condition of some values and a bound."""
+    """Whether the sort key of a wire item satisfies the key condition of these values and this bound."""
     for entry in plan.range:
         operator, *operands = _range_clause(entry, values, bound)
         found = item.get(entry.attribute)
@@ -114,7 +114,7 @@ def in_key_range(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None, 
 
 
 def _range_clause(entry: KeyField, values: Mapping[str, Any], bound: Bound | None) -> list[Any]:
-    """The operator and wire operands on one range attribute; no operands when nothing narrows it."""
+    """The operator and wire operands for one range attribute; no operands if it is not restricted."""
     if entry.text is None:
         assert entry.source is not None
         if values.get(entry.source.name) is not None:
@@ -124,7 +124,7 @@ def _range_clause(entry: KeyField, values: Mapping[str, Any], bound: Bound | Non
         if bound.operator == "begins_with":
             return ["begins_with", {"S": bound.values[0]}]
         return [bound.operator, *(entry.source.pack(value) for value in bound.values)]
-    lead, count = entry.text.lead(values)
+    lead, count = entry.text.build_prefix(values)
     if count == len(entry.names):
         return ["=", {"S": lead}]
     if bound is not None and bound.name == entry.names[count]:

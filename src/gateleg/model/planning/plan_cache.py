@@ -1,10 +1,10 @@
 """Plan cache: updates that differ only in their values are planned once.
 
-To plan an update is to decide what follows from it: which index keys are rewritten, what they rely on, what the database must check. That
-takes ten times as long as to work out the values, and it comes out the same for every update of the same kind: the same clauses on the
-same attributes, the same kind of condition, the same things known beforehand, and the same answers to the questions that a plan asks of
-values (is it None, is it one of those that an index admits). All of that together is the key under which a plan is kept: as a
-`PreparedUpdate`, with recipes for those of its values that the model works out. The plan that it was taken from used the same recipes.
+Planning an update decides which index keys are rewritten, which values that requires, and which conditions the database must check. That
+takes ten times as long as computing the values, and the result is the same for all updates of one kind: the same clauses on the same
+attributes, the same form of condition, the same known values, and the same answers to the yes/no questions that planning asks about values
+(is it None, is it in the `when` of an index). Together, these are the cache key. The cached value is a `PreparedUpdate` with recipes,
+functions that compute the values that the model adds. Planning itself uses the same recipes.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from gateleg.model.expressions.nodes import Condition, Placeholders
     from gateleg.model.layout import EntityLayout
 
-#: The new value of an attribute that only the database will know, such as a sum.
+#: The new value of an attribute that only the database computes, such as a sum.
 COMPUTED: Any = object()
-#: More plans than a program has; conditions with lists of changing lengths could make ever more of them.
+#: More than a program normally needs. The limit is for conditions with lists of varying length, each of which needs a plan.
 _MAX_CACHED_PLANS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the values of an update are made from."""
+    """The inputs of recipes."""
 
     key: Item
-    #: the values that are known of the item, and those that it will have
+    #: the known values of the item before and after the update
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     now: datetime
@@ -46,42 +46,42 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class Derived(Constant[Any]):
-    """A value that the model works out, and how."""
+    """A value that the model computes, with the recipe that computes it."""
 
     recipe: Callable[[Inputs], Value] = None  # type: ignore[assignment]
 
     def render(self, out: Placeholders) -> str:
-        """A value placeholder, for which the recipe is noted."""
+        """A value placeholder; the recipe is recorded under it."""
         placeholder = out.value(self.wire)
         out.recipes[placeholder] = self.recipe
         return placeholder
 
 
 def derived(recipe: Callable[[Inputs], Value], inputs: Inputs) -> Derived:
-    """The value that a recipe makes."""
+    """The operand for the value that a recipe computes."""
     return Derived(None, recipe(inputs), recipe)
 
 
 def fixed(value: Value) -> Derived:
-    """A value that is the same in all updates of one kind."""
+    """The operand for a value that is the same in all updates of one kind."""
     return Derived(None, value, lambda inputs: value)
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPlan:
-    """A prepared update of an entity, with how the model makes the values that the caller does not give."""
+    """A prepared update of an entity, with recipes for the values that the model adds."""
 
     #: its holes are positions in a list: the caller's values, then those of the recipes
     update: PreparedUpdate
     recipes: tuple[Callable[[Inputs], Value], ...]
-    #: the attributes that the model sets to the present time
+    #: the attributes that are set to the current time
     stamps: tuple[str, ...]
-    #: the version, where it is raised from the one that was read
+    #: the version attribute, if the update increments the version that was read
     version: str | None
 
-    def fill(self, inputs: Inputs, given: Sequence[Value]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The parameters of the update, and the values of attributes that the model has set."""
-        parameters = self.update.bind(dict(inputs.key), [*given, *[recipe(inputs) for recipe in self.recipes]])
+    def fill(self, inputs: Inputs, values: Sequence[Value]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The parameters of the update with the caller's values, and the values of the attributes that the model set."""
+        parameters = self.update.bind(dict(inputs.key), [*values, *[recipe(inputs) for recipe in self.recipes]])
         owned: dict[str, Any] = dict.fromkeys(self.stamps, inputs.now)
         if self.version is not None:
             owned[self.version] = inputs.before[self.version] + 1
@@ -90,15 +90,15 @@ class CachedPlan:
 
 @dataclass(frozen=True, slots=True)
 class UpdateRequest:
-    """An update as it is asked for: the key of its plan, the values that the caller gives, and those that the item will have."""
+    """A requested update: the cache key of its plan, the caller's values, and the known values of the item after the update."""
 
     key: Hashable
-    given: list[Value]
+    values: list[Value]
     after: dict[str, Any]
 
 
 def note_change(changes: dict[str, Any], attribute: Attribute, action: Action) -> Any:
-    """Enter the new value of an attribute, and those of the fields of a key part. The answer is the value."""
+    """Record an attribute's new value (and those of a key part's fields) in `changes`, and return it."""
     value = changes[attribute.name] = _new_value(action)
     if attribute.part is not None:
         changes |= {member: getattr(value, member, None) for member in attribute.part.__members__()}
@@ -124,9 +124,9 @@ def read_update(
     whole: bool,
     guarded: bool,
 ) -> UpdateRequest | None:
-    """What is asked for; None when that is not an attribute, has no outline or must be refused: the plan then says why.
+    """Read an update into the form that the cache uses; None if it cannot be cached or is invalid: planning then raises the error.
 
-    `whole` says that all values of the item are known, `guarded` that its version is checked.
+    `whole` means that all values of the item are known, `guarded` that its version is checked.
     """
     changes: dict[str, Any] = {}
     for action in actions:
@@ -136,28 +136,27 @@ def read_update(
     for attribute in spec.stamped("write"):
         changes.setdefault(attribute.name, now)
     after = {**before, **changes}
-    given: list[Value] = []
+    values: list[Value] = []
     try:
-        outlines = tuple([action.outline(given) for action in actions])
-        # A plan puts the conditions of moves behind all clauses, and before the caller's own.
+        clauses = tuple([action.cache_key(values) for action in actions])
+        # The values must be in the order of a plan: clauses, then the conditions of transitions, then bounds, then the caller's condition.
         for action in actions:
             if isinstance(action, Transition):
                 for source in action.sources:
-                    source.outline(given)
-        # Then come the bounds that sums and longer lists must keep.
-        kept = tuple([guard.condition.outline(given) for guard in guards_of(actions)])
-        wanted = None if condition is None else condition.outline(given)
+                    source.cache_key(values)
+        bounds = tuple([guard.condition.cache_key(values) for guard in guards_of(actions)])
+        condition_key = None if condition is None else condition.cache_key(values)
     except NotImplementedError:
         return None
     known = None if whole else tuple(before)
-    key = (outlines, kept, wanted, guarded, known, _answers(spec, before, changes, after, guarded))
-    return UpdateRequest(key, given, after)
+    key = (clauses, bounds, condition_key, guarded, known, _answers(spec, before, changes, after, guarded))
+    return UpdateRequest(key, values, after)
 
 
 def _answers(
     spec: EntityLayout[Any], before: Mapping[str, Any], changes: Mapping[str, Any], after: Mapping[str, Any], guarded: bool
 ) -> tuple[bool, ...]:
-    """All that a plan asks of values."""
+    """The answers to all questions that planning asks about values."""
     answers = []
     for plan in spec.rewritable:
         if not plan.inputs.isdisjoint(changes):
@@ -172,18 +171,18 @@ def _answers(
 def keep_plan(
     spec: EntityLayout[Any],
     plans: dict[Hashable, CachedPlan],
-    asked: UpdateRequest,
+    request: UpdateRequest,
     parameters: Mapping[str, Any],
     out: Placeholders,
     owned: Mapping[str, Any],
 ) -> None:
-    """Keep an update that was planned, unless a value in it came from somewhere else."""
-    given = [placeholder for placeholder in out.values if placeholder not in out.recipes]
-    if [out.values[placeholder] for placeholder in given] != asked.given:
+    """Cache an update that was planned, unless it contains a value that neither the caller nor a recipe provided."""
+    from_caller = [placeholder for placeholder in out.values if placeholder not in out.recipes]
+    if [out.values[placeholder] for placeholder in from_caller] != request.values:
         return
     if len(plans) >= _MAX_CACHED_PLANS:
         plans.clear()
     version = spec.version.name if spec.version is not None and spec.version.name in owned else None
     stamps = tuple(name for name in owned if name != version)
-    holes = tuple((placeholder, position) for position, placeholder in enumerate([*given, *out.recipes]))
-    plans[asked.key] = CachedPlan(PreparedUpdate.of(parameters, holes), tuple(out.recipes.values()), stamps, version)
+    holes = tuple((placeholder, position) for position, placeholder in enumerate([*from_caller, *out.recipes]))
+    plans[request.key] = CachedPlan(PreparedUpdate.of(parameters, holes), tuple(out.recipes.values()), stamps, version)

@@ -1,4 +1,4 @@
-"""A query of one index as a value, and the Query requests it compiles to."""
+"""Queries as values, and the Query requests that they compile to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ Select = Literal["COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"]
 
 @dataclass(frozen=True)
 class Query(Generic[E]):
-    """The items of an entity that a pattern finds for some arguments."""
+    """A query of an access pattern with its arguments, as a value. Pass it to `query`, `page` or `count` of a store.
+
+    `where`, `filter` and `reversed` return changed copies.
+    """
 
     entity: type[E]
     pattern: str
@@ -36,23 +39,26 @@ class Query(Generic[E]):
     bound: Bound | None = None
     condition: Condition | None = None
     descending: bool = False
-    #: arguments besides the key that all items have, by name: see `Pattern`
+    #: arguments outside the key, by which items are filtered: see `within` of `Pattern`
     within: Mapping[str, Any] = field(default_factory=dict)
-    #: whether items under older keys are in the index
+    #: whether items under legacy keys are in the index
     legacy_indexed: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse arguments with gaps, and bounds that are not next in the key."""
+        """Raise an error for arguments with gaps, and for bounds that do not follow the arguments in the key."""
         check_order(self.plan, self.values, self.bound)
 
     def where(self, condition: Condition[E]) -> Self:
-        """Narrow the sort key: one comparison of its next component."""
+        """Restrict the sort key with one comparison of its next component, such as `Album.year >= 1960`.
+
+        Raises `NotAKeyCondition` for any other condition, and if the sort key is already restricted.
+        """
         if self.bound is not None:
-            raise NotAKeyCondition("The key is already narrowed; one range is all that DynamoDB takes.")
+            raise NotAKeyCondition("The sort key is already restricted, and DynamoDB accepts only one range.")
         return replace(self, bound=read_bound(condition))
 
     def filter(self, condition: Condition[E]) -> Self:
-        """Drop what does not satisfy a condition, after reading it: filtered items are paid for."""
+        """Drop items that do not satisfy a condition; DynamoDB still charges for them. Raises `KeyInFilter` for key attributes."""
         keys = condition.attributes() & set(self.plan.index.attributes)
         if keys:
             raise KeyInFilter(f"{', '.join(sorted(keys))} is a key of {self.plan.index.name or 'the table'}.")
@@ -60,19 +66,19 @@ class Query(Generic[E]):
 
     @property
     def filters(self) -> Condition | None:
-        """All that items must satisfy besides the key: the condition, and the arguments of `within`."""
+        """The whole filter condition: that of `filter`, and the arguments of `within`."""
         sources = layout_of(self.entity).sources
         return all_of(self.condition, *(equals(sources[name].wire, sources[name].pack(value)) for name, value in self.within.items()))
 
     def finds(self, item: Item, values: Mapping[str, Any]) -> bool:
-        """Whether the query would find a whole item with these values, as it is written today."""
+        """Whether the query would find an item with these values, encoded with the current keys."""
         if any(values.get(name) != value for name, value in (*self.values.items(), *self.within.items())) or not self.plan.holds(values):
             return False
         filters = self.filters
         return in_key_range(self.plan, self.values, self.bound, item) and (filters is None or is_satisfied(filters, item))
 
     def reversed(self) -> Self:
-        """The same items in the opposite order."""
+        """The same query in the opposite order."""
         return replace(self, descending=not self.descending)
 
     def requests(
@@ -85,7 +91,7 @@ class Query(Generic[E]):
         select: Select | None = None,
         project: Iterable[Attr[Any]] = (),
     ) -> tuple[dict[str, Any], ...]:
-        """The Query requests: one, or one for each shard, whose answers are to be merged by the sort key."""
+        """The Query requests: one, or one for each shard. Merge the answers of shards by `sort_value`."""
         shards: Iterable[int | None] = range(self.plan.shards) if self.plan.shards > 1 else (None,)
         return tuple(self._request(table_name, limit, consistent, start, select, tuple(project), shard) for shard in shards)
 
@@ -121,18 +127,18 @@ class Query(Generic[E]):
         return request | {member: value for member, value in optional.items() if value is not None}
 
     def resume_key(self, item: Item) -> Item:
-        """The ExclusiveStartKey that continues after an item, also in the middle of a page."""
+        """The ExclusiveStartKey that continues after an item, which need not be the last one of a page."""
         table = layout_of(self.entity).table
         return {name: item[name] for name in (*table.attributes, *self.plan.index.attributes)}
 
     def sort_value(self, item: Item) -> tuple[Any, ...]:
-        """What to merge the answers of shards by: the range of the index, then the primary key."""
+        """The sort value for merging the answers of shards: the range of the index, then the primary key."""
         table = layout_of(self.entity).table
         return tuple(orderable(item[name]) for name in (*self.plan.index.range, *table.attributes))
 
 
 def tag_condition(spec: EntityLayout[Any], plan: KeyPlan) -> Condition | None:
-    """A filter by entity tag, when the key alone does not keep other entities of the table out."""
+    """A filter by entity tag; None if the key alone excludes the other entities of the table."""
     table = spec.table
     if spec.tag is None or table.tag is None:
         return None
@@ -141,7 +147,7 @@ def tag_condition(spec: EntityLayout[Any], plan: KeyPlan) -> Condition | None:
 
 
 def shares_key(plan: KeyPlan, other: EntityLayout[Any]) -> bool:
-    """Whether a query of one entity in this index could meet items of the other."""
+    """Whether a query of one entity in this index could find items of the other."""
     theirs = other.key if not plan.index.name else other.indexes.get(plan.index.name)
     if theirs is None:
         return False

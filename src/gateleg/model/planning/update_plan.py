@@ -1,4 +1,4 @@
-"""An update in the making: what is asked for, and everything that follows from it."""
+"""Build the plan of one update: the requested actions, and everything that follows from them."""
 
 from __future__ import annotations
 
@@ -32,26 +32,31 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass
 class UpdatePlan(Generic[E]):
-    """An update in the making."""
+    """An update that is being planned."""
 
     spec: Spec[Any]
     key: Item
+    #: the known values of the item before the update
     values: Mapping[str, Any]
+    #: the instance to patch, if the caller passed one
     instance: BaseModel | None
+    #: whether the version is checked
     guarded: bool
     now: datetime
-    #: what else a transaction asks of the item
+    #: further changes and checks of the item in the same transaction
     joined: Joined
     actions: list[Action] = field(default_factory=list)
+    #: the new values of changed attributes
     changes: dict[str, Any] = field(default_factory=dict)
     moves: list[Transition] = field(default_factory=list)
+    #: the known values that derived keys are built from, in insertion order
     relied: dict[str, None] = field(default_factory=dict)
-    #: markers and counters that the change moves
+    #: the writes of markers, and the counter changes, that follow from the update
     markers: tuple[Write[Any], ...] = ()
     counts: tuple[CounterChange, ...] = ()
 
-    def take(self, action: Action) -> None:
-        """Check one action and note what it changes."""
+    def add_action(self, action: Action) -> None:
+        """Check an action of the caller and record what it changes."""
         spec = self.spec
         attribute = spec.by_wire.get(action.path[0])
         if attribute is None or (action.owner is not None and not issubclass(spec.entity, action.owner)):
@@ -64,25 +69,25 @@ class UpdatePlan(Generic[E]):
             empty_key(spec.name, attribute.name)
 
     def after(self) -> dict[str, Any]:
-        """The values after the update, as far as they are known."""
+        """The values after the update, as far as known."""
         return {**self.values, **self.changes}
 
     def _inputs(self) -> Inputs:
         return Inputs(self.key, self.values, self.after(), self.now)
 
     def rewrite_parts(self) -> None:
-        """Keep the denormalised fields of a changed key part beside it."""
+        """Rewrite the denormalised fields of changed key parts."""
         for source in self.spec.denormalised():
             if source.attribute in self.changes:
                 self._write(source.wire, _changed_part(source), self.changes[source.name] is not None)
 
     def rewrite_computed(self) -> None:
-        """Recompute computed fields from the instance as it will be."""
+        """Recompute computed fields from the instance after the update."""
         if not self.spec.computed:
             return
         if self.instance is None or COMPUTED in self.changes.values():
             raise DerivedKeyUnknown(
-                f"{self.spec.name} has computed attributes ({', '.join(self.spec.computed)}).",
+                f"{self.spec.name} has computed attributes ({', '.join(self.spec.computed)}), which need the whole item.",
                 fix="Read the item and patch the instance with plain values.",
             )
         future = self.instance.model_copy(update={name: value for name, value in self.changes.items() if name in self.spec.attributes})
@@ -93,7 +98,7 @@ class UpdatePlan(Generic[E]):
                 self._rely([name for name in self.spec.attributes if name not in self.changes])
 
     def rewrite_indexes(self) -> None:
-        """Rewrite every index key that a change touches."""
+        """Rewrite all index keys that depend on a change."""
         for plan in self.spec.indexes.values():
             if plan.derived and plan.inputs & self.changes.keys():
                 self._rewrite(plan)
@@ -123,13 +128,13 @@ class UpdatePlan(Generic[E]):
         return self.spec.attributes[self.spec.sources[name].attribute].optional
 
     def _need(self, names: Sequence[str], purpose: str) -> None:
-        """Demand that the values are known, and rely on those that the update does not write."""
+        """Raise an error if one of the values is unknown, and rely on those that the update does not write."""
         after = self.after()
         unknown = sorted({name for name in names if name not in after or after[name] is COMPUTED})
         if unknown:
             raise DerivedKeyUnknown(
                 f"The update changes {purpose}, which also depends on {', '.join(unknown)}.",
-                fix="Patch the instance that was read, or pass their values as known=...; sums must be plain values.",
+                fix="Patch the instance that was read, or pass the values with known=; replace sums by plain values.",
             )
         self._rely([name for name in names if name not in self.changes])
 
@@ -137,7 +142,7 @@ class UpdatePlan(Generic[E]):
         self.relied |= dict.fromkeys(name for name in names if name not in self.spec.reachable(self.spec.key))
 
     def _write(self, wire: str, recipe: Callable[[Inputs], Value], present: bool) -> None:
-        """Set an attribute to what a recipe makes, or remove it; unless the caller's own actions write it."""
+        """Set an attribute to the value of a recipe, or remove it; do nothing if the caller's actions write it."""
         if not self._writes(wire):
             self.actions.append(SetAction((wire,), operand=derived(recipe, self._inputs())) if present else RemoveAction((wire,)))
 
@@ -148,8 +153,8 @@ class UpdatePlan(Generic[E]):
     def _writes(self, wire: str) -> bool:
         return any(action.path == (wire,) for action in self.actions)
 
-    def move_companions(self) -> None:
-        """Work out which markers and counters the change moves."""
+    def plan_companions(self) -> None:
+        """Plan the writes of markers and the counter changes that follow from the update."""
         spec = self.spec
         touched = [name for unique in spec.uniques.values() for name in unique.by if set(unique.by) & self.changes.keys()]
         for counter in spec.counters.values():
@@ -160,7 +165,7 @@ class UpdatePlan(Generic[E]):
         unknown = [name for name in touched if name not in self.values]
         if unknown:
             raise DerivedKeyUnknown(
-                f"The update moves markers or counters that depend on {', '.join(unknown)}.", fix="Patch the instance that was read."
+                f"The update changes markers or counters that depend on {', '.join(unknown)}.", fix="Patch the instance that was read."
             )
         self._need(touched, "markers or counters")
         self.relied |= dict.fromkeys(spec.sources[name].attribute for name in touched if name not in spec.reachable(spec.key))
@@ -168,8 +173,8 @@ class UpdatePlan(Generic[E]):
         self.markers = moved_markers(spec, self.values, after)
         self.counts = tuple(counter_changes(spec, self.values, after))
 
-    def own(self) -> dict[str, Any]:
-        """Raise the version and set the stamps."""
+    def stamp_and_bump_version(self) -> dict[str, Any]:
+        """Set the stamps and increment the version; return the new values as far as known."""
         spec, owned = self.spec, {}
         for attribute in spec.stamped("write"):
             if attribute.name not in self.changes:
@@ -180,10 +185,10 @@ class UpdatePlan(Generic[E]):
             if plan.derived and plan.inputs & stamped:
                 self._rewrite(plan)
         if spec.version is not None:
-            self._raise_version(spec.version, owned)
+            self._bump_version(spec.version, owned)
         return owned
 
-    def _raise_version(self, version: Attribute, owned: dict[str, Any]) -> None:
+    def _bump_version(self, version: Attribute, owned: dict[str, Any]) -> None:
         if self.guarded:
             owned[version.name] = self.values[version.name] + 1
             operand: Any = derived(lambda inputs: {"N": str(inputs.before[version.name] + 1)}, self._inputs())
@@ -192,12 +197,12 @@ class UpdatePlan(Generic[E]):
             operand = Arithmetic(old, "+", fixed({"N": "1"}))
         self.actions.append(SetAction((version.wire,), operand=operand))
 
-    def complete(self, components: Mapping[str, Any]) -> None:
-        """Add what a new item needs: its key's components, tag, schema, defaults and index keys."""
+    def fill_new_item(self, components: Mapping[str, Any]) -> None:
+        """Add everything that an upsert must write if it creates the item: key components, tag, schema number, defaults and index keys."""
         spec = self.spec
         if spec.uniques or spec.counters:
             raise DerivedKeyUnknown(
-                f"An upsert cannot tell whether it creates a {spec.name}, which has unique constraints or counters.",
+                f"{spec.name} has unique constraints or counters, and an upsert cannot know whether it creates the item.",
                 fix="Use create or patch.",
             )
         natural = {entry.attribute for entry in spec.key.fields}
@@ -234,14 +239,14 @@ class UpdatePlan(Generic[E]):
             self.actions.append(SetAction((wire,), operand=Call("if_not_exists", (Reference((wire,)), value))))
 
     def _enter(self, plan: KeyPlan, after: Mapping[str, Any]) -> None:
-        """Write the index keys that a new item has and the update does not touch."""
+        """Write the index keys of a new item that the update does not already write."""
         written = {action.path for action in self.actions}
         rest = [entry for entry in plan.derived if (entry.attribute,) not in written]
         if not rest or not plan.holds(after) or any(entry in self.spec.key.fields for entry in rest):
             return
         if plan.when or any(self._optional(name) for name in plan.names):
             raise DerivedKeyUnknown(
-                f"An upsert cannot tell whether an existing {self.spec.name} is in {plan.index.name}.", fix="Use create or patch."
+                f"An upsert cannot know whether an existing {self.spec.name} is in {plan.index.name}.", fix="Use create or patch."
             )
         self._need([name for entry in rest for name in entry.names if name in self.changes], f"the key of {plan.index.name}")
         inputs = Inputs(self.key, self.values, after, self.now)
@@ -249,7 +254,7 @@ class UpdatePlan(Generic[E]):
             self._write_if_new(entry.attribute, derived(_key_value(plan, entry), inputs))
 
     def transitions(self, mode: str) -> Condition | None:
-        """That every moved state is one of the target's predecessors."""
+        """The condition that each stored state is a predecessor of its new state."""
         conditions = []
         for move in self.moves:
             reference: Reference[Any] = Reference(move.path)
@@ -259,7 +264,7 @@ class UpdatePlan(Generic[E]):
         return all_of(*conditions)
 
     def guards(self) -> Condition | None:
-        """That the values which derived keys were built from are current; the version says so by itself."""
+        """The condition that the values from which derived keys were built are current; None if the version is checked instead."""
         if self.guarded:
             return None
         conditions = []
@@ -271,7 +276,7 @@ class UpdatePlan(Generic[E]):
         return all_of(*conditions)
 
     def unchanged(self) -> Condition | None:
-        """That the version is the one that was read, where that is checked."""
+        """The condition that the stored version is the one that was read; None if the version is not checked."""
         version = self.spec.version
         if version is None or not self.guarded:
             return None
@@ -286,7 +291,7 @@ def _not_an_attribute(spec: Spec[Any], action: Action) -> ExpressionError:
     source = spec.sources.get(action.attribute)
     if source is not None and source.member is not None and owner == spec.name:
         whole = f"{owner}.{source.attribute}"
-        return ExpressionError(f"{owner}.{source.name} is a field of {whole}.", fix=f"Write the whole of it: {whole}.set(...).")
+        return ExpressionError(f"{owner}.{source.name} is a field of {whole}.", fix=f"Set the whole key part: {whole}.set(...).")
     return ExpressionError(
         f"{owner}.{action.attribute} is not an attribute of {spec.name}, which the update changes.",
         fix=f"Use the attributes of {spec.name}: {', '.join(spec.attributes)}.",
@@ -294,7 +299,7 @@ def _not_an_attribute(spec: Spec[Any], action: Action) -> ExpressionError:
 
 
 def _key_value(plan: KeyPlan, entry: KeyField) -> Callable[[Inputs], Value]:
-    """How a key attribute of an index is made from values that are all there."""
+    """A recipe for a key attribute of an index whose components all have values."""
     spread = plan.shards > 1 and entry is plan.hash[0]
 
     def recipe(inputs: Inputs) -> Value:
@@ -324,11 +329,11 @@ def _check_writable(spec: Spec[Any], attribute: Attribute, action: Action) -> No
     if attribute.read_only:
         raise ReadOnlyAttribute(f"{name} is read-only.")
     if attribute.marked("version"):
-        raise ReadOnlyAttribute(f"{name} is raised by the model.")
+        raise ReadOnlyAttribute(f"{name} is the version, which every write increments.")
     if attribute.name in spec.counted:
         raise ReadOnlyAttribute(
             f"{name} counts items of another entity and changes only when they are written.",
-            fix="Leave it out of the update. If the count is wrong, `gateleg tables check --fix` corrects it.",
+            fix="Remove it from the update. If the count is wrong, run `gateleg tables check --fix`.",
         )
     forced = isinstance(action, Transition) or (isinstance(action, SetAction) and action.forced)
     if attribute.state and not forced:

@@ -1,8 +1,8 @@
-"""Updates that keep everything derived right: index keys, denormalised fields, versions, stamps, markers and counters.
+"""Plan updates that keep all derived data consistent: index keys, denormalised fields, versions, stamps, markers and counters.
 
-The rule for derived keys: when an update changes a component, the whole derived attribute is rewritten. What it needs besides comes
-from the primary key, from the instance that is patched, or from `known`; and unless the version guards it, the write is conditional on
-those values being current. What cannot be known is refused.
+When an update changes a component of a derived key, the whole key is rewritten. The other components come from the primary key, from the
+instance that is patched, or from `known`. Unless the version is checked, the write is conditional on those values being current. An update
+whose other components are unknown is refused.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ def plan_update(
     check_version: bool = True,
     joined: Joined | None = None,
 ) -> Write[E]:
-    """Change an item: `patch` one that exists, or `upsert`. Give the instance that was read, or a reference and what is `known` of it.
+    """Plan an update of an item: `patch` requires that it exists, `upsert` creates it if necessary.
 
-    `joined` is what else a transaction asks of the item.
+    The target is the instance that was read, or a reference; `known` are then values of the item that the caller knows. `joined` contains
+    further changes and checks of the item in the same transaction.
     """
     entity = type(target) if isinstance(target, BaseModel) else target.entity
     spec: Spec[Any] = spec_of(entity)
@@ -53,17 +54,17 @@ def plan_update(
     ref = spec.ref(target) if isinstance(target, BaseModel) else target
     values = spec.values(instance) if instance is not None else {**spec.arguments(known or {}), **ref.values}
     guarded = instance is not None and check_version and spec.version is not None
-    asked = None
-    # What an upsert or anything kept by transaction needs depends on more than the key of a plan tells.
+    cacheable = None
+    # Plans of upserts, and of updates with companions, depend on more than their cache key contains.
     if mode == "patch" and joined is None and not _PLAIN and not (spec.computed or spec.uniques or spec.counters):
-        asked = read_update(spec, actions, condition, values, now, whole=instance is not None, guarded=guarded)
-    plan = None if asked is None else spec.plans.get(asked.key)
-    if asked is not None and plan is not None:
-        parameters, owned = plan.fill(Inputs(ref.key, values, asked.after, now), asked.given)
+        cacheable = read_update(spec, actions, condition, values, now, whole=instance is not None, guarded=guarded)
+    plan = None if cacheable is None else spec.plans.get(cacheable.key)
+    if cacheable is not None and plan is not None:
+        parameters, owned = plan.fill(Inputs(ref.key, values, cacheable.after, now), cacheable.values)
         return Write(entity, spec.table, "Update", parameters, owned=owned, prepared=plan.update)
     besides = joined or Joined()
     draft: UpdatePlan[Any] = UpdatePlan(spec, ref.key, values, instance, guarded, now, besides)
-    owned = _worked_out(draft, actions, mode, ref)
+    owned = _build(draft, actions, mode, ref)
     schema = present_schema(spec, may_be_missing=mode == "upsert")
     guard = all_of(exists(spec.table.hash) if mode == "patch" else None, schema, draft.unchanged())
     bounds = all_of(*(guard.condition for guard in guards_of(actions)))
@@ -71,27 +72,27 @@ def plan_update(
     parameters = {"Key": dict(ref.key), "UpdateExpression": render_actions([*draft.actions, *besides.actions], out)}
     condition = all_of(guard, draft.transitions(mode), bounds, draft.guards(), condition, besides.condition, besides.guard)
     parameters = with_condition(parameters, condition, out)
-    if asked is not None:
-        keep_plan(spec, spec.plans, asked, parameters, out, owned)
+    if cacheable is not None:
+        keep_plan(spec, spec.plans, cacheable, parameters, out, owned)
     return Write(entity, spec.table, "Update", parameters, draft.markers, draft.counts, owned)
 
 
-def _worked_out(draft: UpdatePlan[Any], actions: Sequence[Action], mode: str, ref: Ref[Any]) -> dict[str, Any]:
-    """Take the actions and all that follows from them; the answer is what the model sets by itself."""
+def _build(draft: UpdatePlan[Any], actions: Sequence[Action], mode: str, ref: Ref[Any]) -> dict[str, Any]:
+    """Add the actions and everything that follows from them; return the values that the model sets."""
     for action in actions:
-        draft.take(action)
+        draft.add_action(action)
     draft.rewrite_parts()
     draft.rewrite_computed()
     draft.rewrite_indexes()
-    draft.move_companions()
-    owned = draft.own()
+    draft.plan_companions()
+    owned = draft.stamp_and_bump_version()
     if mode == "upsert":
-        draft.complete(ref.values)
+        draft.fill_new_item(ref.values)
     return owned
 
 
 def changed_attributes(before: E, after: E) -> list[Action]:
-    """The actions that bring a stored instance from one state to another: a partial save. A changed state must be a legal move."""
+    """The actions that change a stored instance from `before` to `after`. A changed state attribute becomes a transition."""
     spec: Spec[Any] = spec_of(type(before))
     actions: list[Action] = []
     for attribute in spec.attributes.values():

@@ -1,4 +1,4 @@
-"""Writes as values: the parameters of PutItem, UpdateItem and DeleteItem, and what must be written in the same transaction."""
+"""Writes as values: the parameters of PutItem, UpdateItem and DeleteItem, and the other writes of the same transaction."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ if TYPE_CHECKING:
     from gateleg.model.spec import Spec, Table
 
 E = TypeVar("E", bound=BaseModel)
-#: the attribute of a marker that names the item it belongs to, by its key
+#: the attribute of a marker that contains the key of the item that it belongs to
 MARKER_OWNER = "_owner"
 Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
 
 
-# Not frozen: one is made for every write, and a frozen one takes four times as long to make.
+# Not frozen: every write creates one, and creating a frozen one takes four times as long.
 @dataclass(slots=True)
 class Write(Generic[E]):
     """One write of an item.
 
-    `request()` is the request of the single operation. When it does not stand `alone`, the `markers` of unique constraints and the `counts`
-    of parents belong into the same transaction. `owned` are the values of attributes that the model set by itself (version, stamps), for
-    the instance in hand once the write succeeded.
+    `request()` is the request of the single operation. Unless it is `alone`, the `markers` of unique constraints and the `counts` of
+    parents belong in the same transaction. `owned` are the values that the model set (version, stamps), to copy to the caller's instance
+    after the write succeeded.
     """
 
     entity: type[E]
@@ -67,20 +67,20 @@ class Write(Generic[E]):
     #: the counters to change
     counts: tuple[CounterChange, ...] = ()
     owned: Mapping[str, Any] = field(default_factory=dict)
-    #: of a marker, what is done with it, for the reasons of a canceled transaction: `hold User.one_email`
+    #: for a marker, a description for the errors of a canceled transaction: `hold User.one_email`
     purpose: str = ""
-    #: of a put, the instance as it will be stored; without the counts that an item has which is there already
+    #: for a put, the instance as it will be stored, except for counts of an existing item
     instance: E | None = None
-    #: of an update, the prepared one that it was bound from
+    #: for an update, the prepared update that it was bound from
     prepared: PreparedUpdate | None = field(default=None, compare=False, repr=False)
 
     @property
     def alone(self) -> bool:
-        """Whether nothing else must be written in the same transaction."""
+        """Whether the write needs no transaction, because it has no markers and counter changes."""
         return not self.markers and not self.counts
 
     def request(self, table_name: str | None = None) -> dict[str, Any]:
-        """The request of PutItem, UpdateItem or DeleteItem. A refused condition answers with the item that won."""
+        """The request of PutItem, UpdateItem or DeleteItem. If its condition fails, the error contains the stored item."""
         request = {"TableName": self.table.name if table_name is None else table_name, **self.parameters}
         if "ConditionExpression" in request:
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
@@ -88,16 +88,16 @@ class Write(Generic[E]):
 
 
 def with_condition(parameters: dict[str, Any], condition: Condition | None, out: Placeholders) -> dict[str, Any]:
-    """The parameters with a condition and all placeholders."""
+    """Add a condition and all placeholders to the parameters."""
     if condition is not None:
         parameters["ConditionExpression"] = condition.render(out)
     return parameters | out.parameters()
 
 
 def present_schema(spec: Spec[Any], *, may_be_missing: bool) -> Condition | None:
-    """That an item is stored in the entity's present schema, or a later one; None where there is only one.
+    """A condition: the item is stored in the entity's current schema or a later one; None for an entity with only one schema.
 
-    An update of an older item would be hidden by its upcasters, and a condition would not see the item as it is read.
+    In an item of an older schema, upcasters could overwrite an update, and conditions would apply to values that readers never see.
     """
     if spec.schema == 1:
         return None
@@ -115,7 +115,7 @@ def version_condition(spec: Spec[Any], version: int) -> Condition | None:
 
 
 def moved_markers(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[Write[Any], ...]:
-    """The markers to take and to release when an item goes from one set of values to another."""
+    """The writes that take and release markers when an item changes from one set of values to another."""
     old = markers(spec, before) if before is not None else {}
     new = markers(spec, after) if after is not None else {}
     changed = [name for name in spec.uniques if old.get(name) != new.get(name)]
@@ -130,7 +130,7 @@ def moved_markers(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapp
 
 
 def as_marked(spec: Spec[Any], values: Mapping[str, Any]) -> Condition | None:
-    """A condition: the item exists with the values that its markers and counters were computed from."""
+    """A condition: the item exists, and the values from which its markers and counter changes were computed are current."""
     names = [name for unique in spec.uniques.values() for name in unique.by]
     names += [name for counter in spec.counters.values() for name in counter.names]
     conditions = [exists(spec.table.hash)]
@@ -141,16 +141,17 @@ def as_marked(spec: Spec[Any], values: Mapping[str, Any]) -> Condition | None:
 
 
 def take_marker(spec: Spec[Any], name: str, key: Item, owner: Item) -> Write[Any]:
-    """The write that takes a marker, which must be free, for the item whose key is `owner`."""
+    """The write that creates a marker for the item with the key `owner`, on condition that the marker does not exist."""
     out = Placeholders()
     parameters = with_condition({"Item": {**key, MARKER_OWNER: {"M": dict(owner)}}}, missing(spec.table.hash), out)
     return Write(spec.entity, spec.table, "Put", parameters, purpose=f"hold {spec.name}.{name}")
 
 
 def plan_release(instance: BaseModel) -> list[tuple[Write[Any], Write[Any]]]:
-    """For each marker of an item that is gone, the check that it is, and the release: only of a marker that is still the item's own.
+    """Plan the release of the markers of an item that no longer exists.
 
-    Markers from before they had an owner are released as well.
+    Returns two writes for each marker: the check that the item does not exist, and the delete of the marker, on condition that it still
+    belongs to the item. Markers without an owner, which older versions wrote, are deleted as well.
     """
     spec: Spec[Any] = spec_of(type(instance))
     values = spec.values(instance)
@@ -159,8 +160,8 @@ def plan_release(instance: BaseModel) -> list[tuple[Write[Any], Write[Any]]]:
     for name, marker in markers(spec, values).items():
         gone, free = Placeholders(), Placeholders()
         check = with_condition({"Key": dict(key)}, missing(spec.table.hash), gone)
-        own = missing(MARKER_OWNER) | equals(MARKER_OWNER, {"M": spec.key.build(values)})
-        release = with_condition({"Key": marker}, own, free)
+        still_owned = missing(MARKER_OWNER) | equals(MARKER_OWNER, {"M": spec.key.build(values)})
+        release = with_condition({"Key": marker}, still_owned, free)
         purpose = f"release {spec.name}.{name}"
         found.append(
             (Write(spec.entity, spec.table, "ConditionCheck", check), Write(spec.entity, spec.table, "Delete", release, purpose=purpose))
@@ -180,21 +181,22 @@ def plan_put(
     batched: bool = False,
     joined: Joined | None = None,
 ) -> Write[E]:
-    """Write a whole instance. `create` demands that there is none yet; `replaces` is the one that is there, when it is known.
+    """Plan a put of a whole instance.
 
-    An `exact` put is a copy: version and stamps are written as they are, and not checked.
+    `create` requires that the item does not exist. `replaces` is the stored instance that the put replaces, if known; entities with unique
+    constraints or counters need one of the two. `exact` writes version and stamps unchanged and does not check the version.
 
-    A versioned instance that was never written (version 0) is created; any other must be the one that was read. An entity with unique
-    constraints or counters can only be created or replaced knowingly. Counted attributes start at zero; over an item that may be there, an
-    update writes all attributes but them. So it does without `check_version`: the version of the item that is there is counted on, unless
-    it is `batched`, because a batch has no updates.
+    An instance with version 0 was never written and is created; with another version, the stored item must have the same one.
+
+    Counted attributes of a new item start at zero. If the item may exist, an UpdateItem writes all attributes except those. Puts without
+    `check_version` are also UpdateItems, to increment the stored version; except `batched` ones, because a batch cannot contain updates.
     """
     spec = spec_of(type(instance))
     companions = spec.uniques or spec.counters
     if companions and not create and replaces is None:
         raise DerivedKeyUnknown(
-            f"{spec.name} has unique constraints or counters, and what the put replaces is not known.",
-            fix="Use create for a new item; for one that is there, patch it, or put(new, replaces=old) with the instance that was read.",
+            f"{spec.name} has unique constraints or counters, but the item that the put replaces is unknown.",
+            fix="Use create for a new item. For an existing one, use patch, or put(new, replaces=old) with the instance that was read.",
         )
     written, owned, absent, version = (instance, {}, create, None) if exact else _stamped(spec, instance, now, create, check_version)
     if spec.counted:
@@ -207,7 +209,7 @@ def plan_put(
         parameters = _put_parameters(spec, item, absent, version, now)
     else:
         if counts_on and kind == "Update" and spec.version is not None:
-            # Only the service knows it.
+            # Only the database knows the new version.
             owned = {name: value for name, value in owned.items() if name != spec.version.name}
         guard = _none_there(spec, now) if absent else version_condition(spec, version) if version is not None else None
         if before is not None and companions and (spec.version is None or exact or not check_version):
@@ -230,7 +232,7 @@ def plan_put(
 
 
 def _counted_from_zero(spec: Spec[Any], instance: E, joined: Joined | None) -> E:
-    """The instance with the counts that a new item has: what its transaction adds."""
+    """The instance with the counts of a new item: zero, plus the changes in the same transaction."""
     deltas = joined.deltas if joined is not None else {}
     return copy_unchecked(instance, {name: max(0, deltas.get(wire, 0)) for wire, name in spec.counted_wires.items()})
 
@@ -244,10 +246,10 @@ def _put_around_counts(
     out: Placeholders,
     version_read: int | None = None,
 ) -> dict[str, Any]:
-    """An update that writes a whole item but for its counted attributes; those of a new item are zero.
+    """The parameters of an update that writes a whole item except for its counted attributes, which are zero in a new item.
 
-    Attributes that the entity does not know stay, unless `before`, the item that is replaced, has them and the new one does not. With
-    `version_read`, the version is one more than the stored one, or than this where there is none.
+    Attributes that the entity does not declare are kept, unless `before` (the replaced item) has them and the new item does not. With
+    `version_read`, the stored version is incremented; it starts from `version_read` if the item has none.
     """
     counted_on = frozenset[str]() if version_read is None or spec.version is None else {spec.version.wire}
     kept = {*spec.table.attributes, *spec.counted_wires, *counted_on, RECOUNT}
@@ -267,7 +269,7 @@ def _put_around_counts(
 
 
 def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_version: bool) -> tuple[E, dict[str, Any], bool, int | None]:
-    """The instance with what the model sets, those values, whether there may be none yet, and the version that must be there."""
+    """The instance with version and stamps set, those values, whether the item must not exist, and the version that it must have."""
     stamps, version = _owned_names(spec)
     if not stamps and version is None:
         return instance, {}, create, None
@@ -283,18 +285,18 @@ def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_ve
 
 @cache
 def _owned_names(spec: Spec[Any]) -> tuple[tuple[str, ...], str | None]:
-    """The attributes that every write stamps with the time, and the one that holds the version."""
+    """The names of the attributes that every write stamps, and of the version attribute."""
     return tuple(attribute.name for attribute in spec.write_stamps), None if spec.version is None else spec.version.name
 
 
 def _none_there(spec: Spec[Any], now: datetime) -> Condition:
-    """A condition: there is no item, or an expired one, which DynamoDB may keep for days."""
+    """A condition: the item does not exist, or has expired (DynamoDB may keep expired items for days)."""
     over = expired(spec, now)
     return missing(spec.table.hash) if over is None else missing(spec.table.hash) | over
 
 
 def _put_parameters(spec: Spec[Any], item: Item, absent: bool, version: int | None, now: datetime) -> dict[str, Any]:
-    """The parameters of a put that has no condition of the caller: it demands that the item is absent, or has the version, or nothing."""
+    """The parameters of a put without a condition of the caller: at most, the item must not exist or must have the version."""
     if not absent and version is None:
         return {"Item": item}
     condition, names, placeholder = _absence(spec) if absent else _sameness(spec)
@@ -306,14 +308,14 @@ def _put_parameters(spec: Spec[Any], item: Item, absent: bool, version: int | No
 
 @cache
 def _absence(spec: Spec[Any]) -> tuple[str, Mapping[str, str], str]:
-    """That there is no item, and the placeholder of the present time where items expire."""
+    """The text and names of the condition that the item does not exist, and the placeholder of the current time if items expire."""
     out = Placeholders()
     return _none_there(spec, datetime.now(UTC)).render(out), out.names, next(iter(out.values), "")
 
 
 @cache
 def _sameness(spec: Spec[Any]) -> tuple[str, Mapping[str, str], str]:
-    """That the item has a version, and the placeholder of that version: whichever it is, the expression is the same."""
+    """The text and names of the condition that the item has a version, and the placeholder of the version."""
     out, condition = Placeholders(), version_condition(spec, 1)
     assert condition is not None
     return condition.render(out), out.names, next(iter(out.values))
@@ -327,9 +329,10 @@ def plan_delete(
     check_version: bool = True,
     joined: Joined | None = None,
 ) -> Write[E]:
-    """Delete an item. An instance with a version must be the one that was read; one with markers or counters must be an instance.
+    """Plan the deletion of an item.
 
-    Moves of the item's own counters in the same transaction go with the item.
+    For an instance with a version, the stored item must have the same version. An entity with unique constraints or counters needs an
+    instance. Changes of the item's own counters in the same transaction are dropped.
     """
     entity = type(target) if isinstance(target, BaseModel) else target.entity
     spec: Spec[Any] = spec_of(entity)
@@ -348,16 +351,16 @@ def plan_delete(
         if spec.uniques or spec.counters:
             raise DerivedKeyUnknown(f"{spec.name} has unique constraints or counters.", fix="Read the item and delete the instance.")
         key = target.key
-    asked = all_of(condition, None if joined is None else joined.condition)
-    if asked is not None:
+    condition = all_of(condition, None if joined is None else joined.condition)
+    if condition is not None:
         guard = all_of(guard, present_schema(spec, may_be_missing=not must_exist))
     out = Placeholders()
-    parameters = with_condition({"Key": dict(key)}, all_of(guard, asked), out)
+    parameters = with_condition({"Key": dict(key)}, all_of(guard, condition), out)
     return Write(entity, spec.table, "Delete", parameters, released, counts)
 
 
 def plan_check(target: E | Ref[E], condition: Condition | None, joined: Joined | None = None) -> Write[E]:
-    """A condition on an item that a transaction does not write; an update when the transaction moves counters of the item."""
+    """Plan a condition check of an item that a transaction does not write; it becomes an update if the transaction changes its counters."""
     entity = type(target) if isinstance(target, BaseModel) else target.entity
     spec: Spec[Any] = spec_of(entity)
     key = spec.ref(target).key if isinstance(target, BaseModel) else target.key

@@ -1,4 +1,4 @@
-"""An HTTP/1.1 client: a protocol without I/O, and pools of connections for threads and for asyncio. Responses come whole or as streams."""
+"""An HTTP/1.1 client: a protocol without I/O, and connection pools for threads and for asyncio. Responses can be read as streams."""
 
 from gateleg.net.http.async_connection import Connection
 from gateleg.net.http.async_pool import AsyncPool, AsyncStreamedResponse

@@ -1,4 +1,4 @@
-"""One connection of an event loop: a request goes out, its response comes back, whole or piece by piece."""
+"""A connection for asyncio: sends a request and receives its response, whole or in pieces."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["connect_loop"]
 
-#: What has come of a streamed body and was not taken yet: with more than this, the service is made to wait.
-_UNTAKEN = 256 * 1024
+#: The maximum bytes of a streamed body that wait to be read; then the connection stops receiving.
+_MAX_UNREAD = 256 * 1024
 
 
 class _Goal(Enum):
-    """What is waited for: the whole response, its head, or more of its body."""
+    """What the task waits for: the whole response, its head, or more of its body."""
 
     WHOLE = 1
     HEAD = 2
@@ -34,7 +34,7 @@ _WHOLE, _HEAD, _BODY = _Goal
 
 
 class Connection(asyncio.Protocol):
-    """Sends a request, waits for its response. Used by one task at a time."""
+    """Sends requests and receives their responses. Used by one task at a time."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._loop = asyncio.get_running_loop()
@@ -51,24 +51,24 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle
         self.used = False
         self.released = 0.0
-        #: done when the connection is gone
+        #: done when the connection is closed
         self.gone: asyncio.Future[None] = self._loop.create_future()
 
     def is_closed(self) -> bool:
-        """Whether it cannot carry a request any more."""
+        """Whether the connection can no longer be used."""
         return self._transport is None or self._transport.is_closing()
 
-    def has_news(self) -> bool:
-        """Whether the service has sent something or closed the connection, which the loop has not read yet."""
+    def has_unread_data(self) -> bool:
+        """Whether the service has sent data or closed the connection, and the event loop has not read that yet."""
         if self._transport is None or self._transport.is_closing():
             return False
         wire = self._transport.get_extra_info("socket")
         return wire is not None and _is_readable(wire.fileno())
 
     def send(self, data: bytes, read_timeout: float, *, whole: bool) -> Coroutine[Any, Any, None]:
-        """Send a request and wait until the response is whole, or until its head has come.
+        """Send a request and wait for the whole response or, without `whole`, for its head.
 
-        A silence of more than `read_timeout` seconds is a failure, after which the connection is closed.
+        If nothing is received for more than `read_timeout` seconds, the call fails and the connection is closed.
         """
         if self._transport is None or self._transport.is_closing():
             raise ConnectionLost("The connection was closed.", sent=False, stale=self.used)
@@ -79,7 +79,7 @@ class Connection(asyncio.Protocol):
         return self._wait(read_timeout)
 
     async def receive(self, read_timeout: float) -> bytes:
-        """More of the body; nothing at its end."""
+        """The next part of the body; empty at its end."""
         self._goal = _BODY
         if not self.reader.pending and not self.reader.done:
             if self._failure is not None:
@@ -92,13 +92,13 @@ class Connection(asyncio.Protocol):
         return self.reader.take()
 
     def rest(self) -> None:
-        """The response was read to its end: be ready for the next request."""
+        """Mark the connection as idle, after the response was read to its end."""
         self._busy = False
         self.used = True
         self.released = self._loop.time()
 
     def abort(self) -> None:
-        """Close at once; what is under way is lost."""
+        """Close the connection at once, even during a request."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -107,7 +107,7 @@ class Connection(asyncio.Protocol):
         self._waiting = waiting
         self._heard = self._loop.time()
         self._read_timeout = read_timeout
-        self._timer = self._loop.call_at(self._heard + read_timeout, self._look)
+        self._timer = self._loop.call_at(self._heard + read_timeout, self._check_timeout)
         try:
             await waiting
         except BaseException:
@@ -124,7 +124,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Called by the loop."""
         if not self._busy or self.reader.done:
-            # Nothing was asked: the service says why it closes, or it is confused.
+            # Data without a request, such as the reason for closing the connection.
             self.reader.keep_alive = False
             self.abort()
             return
@@ -138,7 +138,7 @@ class Connection(asyncio.Protocol):
             self._progress(len(data))
 
     def eof_received(self) -> None:
-        """Called by the loop: the service sends no more."""
+        """Called by the loop: the service will send no more data."""
         if not self._busy:
             return
         try:
@@ -149,34 +149,34 @@ class Connection(asyncio.Protocol):
             self._progress(0)
 
     def resume_writing(self) -> None:
-        """Called by the loop when a large request is nearly sent: the wait for the response begins here."""
+        """Called by the loop when a large request is nearly sent, which starts the read timeout."""
         self._heard = self._loop.time()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the loop: the connection is gone."""
+        """Called by the loop: the connection is closed."""
         if self._busy and not self.reader.done:
             self._lose(ConnectionLost(f"The response was lost: {exc or 'the connection was closed'}."))
         if not self.gone.done():
             self.gone.set_result(None)
 
     def _progress(self, size: int) -> None:
-        """Wake the task that waits if there is what it waits for, and let the service wait while nobody takes what it sends."""
+        """Wake the waiting task if its goal is reached, and stop receiving while too much data is unread."""
         reader = self.reader
         reached = reader.done or (reader.opened if self._goal is _HEAD else reader.pending)
         if reached and self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
         self._untaken += size
-        if self._untaken > _UNTAKEN and not reader.done and not self._paused and self._transport is not None:
+        if self._untaken > _MAX_UNREAD and not reader.done and not self._paused and self._transport is not None:
             self._paused = True
             self._transport.pause_reading()
 
-    def _look(self) -> None:
-        """Give up if nothing came for too long, or look again later."""
+    def _check_timeout(self) -> None:
+        """Fail if nothing was received for too long; otherwise check again later."""
         if self._waiting is None or self._waiting.done():
             return
         limit = self._heard + self._read_timeout
         if self._loop.time() < limit:
-            self._timer = self._loop.call_at(limit, self._look)
+            self._timer = self._loop.call_at(limit, self._check_timeout)
         else:
             self._fail(ResponseTimedOut("The service did not answer in time."))
 
@@ -185,14 +185,14 @@ class Connection(asyncio.Protocol):
         self._fail(error)
 
     def _fail(self, error: HttpError) -> None:
-        """Raise the error in the task that waits, or in the next one that does."""
+        """Raise the error in the waiting task, or in the next one that waits."""
         self._failure = self._failure or error
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(self._failure)
 
 
 def _is_readable(number: int) -> bool:
-    """Whether something can be read from a file, be it the end."""
+    """Whether a file descriptor has data to read, or is at its end."""
     if not hasattr(select, "poll"):
         return bool(select.select([number], [], [], 0)[0])
     poll = select.poll()
@@ -201,7 +201,7 @@ def _is_readable(number: int) -> bool:
 
 
 async def connect_loop(make: Callable[[], Connection], address: Address, tls: ssl.SSLContext | None) -> Connection:
-    """A TCP connection of the running loop, encrypted if the address asks for it."""
+    """Open a TCP connection in the running loop, encrypted with `tls` if it is not None."""
     loop = asyncio.get_running_loop()
     _, connection = await loop.create_connection(make, address.host, address.port, ssl=tls)
     return connection

@@ -1,4 +1,4 @@
-"""HTTP in asyncio: the connections to one address, kept and shared by the tasks of an event loop."""
+"""A connection pool for asyncio: persistent connections to one address, shared by the tasks of an event loop."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 class AsyncStreamedResponse:
-    """A response whose head has come, and whose body is read piece by piece."""
+    """A response whose head was received, and whose body is read in pieces."""
 
     def __init__(self, pool: AsyncPool, connection: Connection) -> None:
         self._pool = pool
         self._connection: Connection | None = connection
         self.status = connection.reader.status
-        #: by their names in lower case
+        #: by lower-case name
         self.headers = text_headers(connection.reader.headers)
 
     async def receive(self, timeout: float) -> bytes:
-        """More of the body; nothing at its end."""
+        """The next part of the body; empty at its end."""
         if self._connection is None:
             return b""
         body = await self._connection.receive(timeout)
@@ -52,10 +52,10 @@ class AsyncStreamedResponse:
 
 
 class AsyncPool:
-    """Sends requests to one address. Each that is under way has a connection of its own.
+    """Sends requests to one address. Each request in progress uses one connection.
 
-    Connections belong to the event loop that made them; in another loop the pool begins anew. `connect` replaces the network, `limit` is
-    the largest response, and `keep` the number of connections without work that are kept.
+    Connections belong to the event loop that opened them; another loop opens new ones. `connect` replaces the network, for tests. `limit`
+    is the maximum size of a response, and `keep` the maximum number of idle connections.
     """
 
     def __init__(
@@ -76,14 +76,14 @@ class AsyncPool:
         self._idle: list[Connection] = []
 
     async def exchange(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> Response:
-        """The whole response to a request. Raises `HttpError`. A cancelled call closes its connection."""
+        """Send a request and return the whole response. Raises `HttpError`. A cancelled call closes its connection."""
         connection = await self._send(data, timeouts, deadline, whole=True)
         response = connection.reader.finish()
         self.release(connection, reusable=response.keep_alive)
         return response
 
     async def open(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> AsyncStreamedResponse:
-        """The response to a request, when its head has come. Raises `HttpError`. A cancelled call closes its connection."""
+        """Send a request and return the response once its head was received. Raises `HttpError`. A cancelled call closes its connection."""
         return AsyncStreamedResponse(self, await self._send(data, timeouts, deadline, whole=False))
 
     def release(self, connection: Connection, *, reusable: bool) -> None:
@@ -97,8 +97,8 @@ class AsyncPool:
             self._idle.pop(0).abort()
 
     async def close(self) -> None:
-        """Close the connections that have no work, and wait until they are gone."""
-        idle = self._shed()
+        """Close the idle connections, and wait until they are closed."""
+        idle = self._close_idle()
         if self._loop is asyncio.get_running_loop():
             await asyncio.gather(*(connection.gone for connection in idle))
 
@@ -110,18 +110,18 @@ class AsyncPool:
         except HttpError as error:
             connection.abort()
             if error.stale:
-                self._shed()
+                self._close_idle()
             raise
         return connection
 
-    def _shed(self) -> list[Connection]:
+    def _close_idle(self) -> list[Connection]:
         idle, self._idle = self._idle, []
         for connection in idle:
             connection.abort()
         return idle
 
     async def _take(self, longest: float) -> Connection | None:
-        """The connection that was used last, if it still is one."""
+        """The most recently used idle connection that is still open, or None."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop, self._idle = loop, []
@@ -130,9 +130,9 @@ class AsyncPool:
             if connection.released + longest <= loop.time():
                 connection.abort()
                 continue
-            # What the service has closed is found here, before a request is lost on it.
-            if connection.has_news():
-                # The loop reads after the tasks that are ready, so it takes two turns until it has looked.
+            # Find out whether the service closed the connection before a request is sent on it.
+            if connection.has_unread_data():
+                # The event loop reads after running the ready tasks, so this takes two iterations.
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
             if not connection.is_closed():

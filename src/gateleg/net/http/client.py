@@ -1,4 +1,4 @@
-"""Requests to any address: a pool for each, made when it is first asked for."""
+"""HTTP clients for any address, with a connection pool for each address."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Client:
-    """Sends requests. Any number of threads may use one. Redirections are not followed: a key would go along with them."""
+    """Sends requests; threads may share it. Redirects are not followed, because they would get the request's API key."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self._pools: dict[Address, Pool] = {}
 
     def open(self, request: HttpRequest, timeouts: Timeouts, deadline: Deadline | None = None) -> StreamedResponse:
-        """Send a request; the response, when its head has come. A kept connection that was closed meanwhile is replaced once."""
+        """Send a request and return the response once its head was received. Retries once if an idle connection turns out to be closed."""
         data, pool = request.encode(), self._pool(request.address)
         try:
             return pool.open(data, timeouts, deadline)
@@ -35,7 +35,7 @@ class Client:
         return pool.open(data, timeouts, deadline)
 
     def close(self) -> None:
-        """Close the connections that have no work."""
+        """Close the idle connections."""
         for pool in list(self._pools.values()):
             pool.close()
 
@@ -44,14 +44,14 @@ class Client:
 
 
 class AsyncClient:
-    """Sends requests. The tasks of one event loop share its connections; another loop begins anew. Redirections are not followed."""
+    """As `Client`, for asyncio. The tasks of an event loop share its connections; another loop opens new ones."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self._pools: dict[Address, AsyncPool] = {}
 
     async def open(self, request: HttpRequest, timeouts: Timeouts, deadline: Deadline | None = None) -> AsyncStreamedResponse:
-        """Send a request; the response, when its head has come. A kept connection that was closed meanwhile is replaced once."""
+        """Send a request and return the response once its head was received. Retries once if an idle connection turns out to be closed."""
         data, pool = request.encode(), self._pool(request.address)
         try:
             return await pool.open(data, timeouts, deadline)
@@ -61,7 +61,7 @@ class AsyncClient:
         return await pool.open(data, timeouts, deadline)
 
     async def close(self) -> None:
-        """Close the connections that have no work, and wait until they are gone."""
+        """Close the idle connections, and wait until they are closed."""
         for pool in list(self._pools.values()):
             await pool.close()
 

@@ -1,19 +1,19 @@
-"""Why a request got no response. Rooms put their own words to these for their callers."""
+"""Errors of HTTP requests without a valid response. Rooms translate them into their own errors."""
 
 from __future__ import annotations
 
 
 class HttpError(Exception):
-    """A request got no whole response."""
+    """A request got no complete response."""
 
     def __init__(self, reason: str, *, sent: bool = True, stale: bool = False, permanent: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
-        #: False if the service cannot have had the whole request, so that it certainly did nothing
+        #: False if the service cannot have received the whole request, so it certainly did not execute it
         self.sent = sent
-        #: the connection had been idle, and the service may simply have closed it: another one may do
+        #: whether the connection had been idle, so that the service may have closed it: a new connection may work
         self.stale = stale
-        #: the next attempt would fail in the same way
+        #: whether another attempt would fail in the same way
         self.permanent = permanent
 
 
@@ -22,7 +22,7 @@ class NotConnected(HttpError):
 
 
 class ConnectionLost(HttpError):
-    """The connection broke before the response was whole."""
+    """The connection was closed before the response was complete."""
 
 
 class ResponseTimedOut(HttpError):
@@ -30,12 +30,12 @@ class ResponseTimedOut(HttpError):
 
 
 class BadResponse(HttpError):
-    """The response is not HTTP, larger than allowed, or not in the form that was asked for."""
+    """The response is not HTTP, is larger than allowed, or does not have the expected form."""
 
 
 class ResponseTooLarge(BadResponse):
-    """The response is larger than the limit of its client."""
+    """The response is larger than the client's limit."""
 
 
 class BadHeader(ValueError):
-    """A header cannot be sent: it holds a control character or a letter beyond ASCII."""
+    """A header cannot be sent because it contains a control character or a non-ASCII character."""

@@ -1,4 +1,4 @@
-"""Streams of JSON: server-sent events, and lines. What was received is fed in; whole events come out."""
+"""Parse streams of JSON events, as server-sent events or lines, from received bytes."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ import orjson
 
 from gateleg.net.http.errors import BadResponse
 
-#: One event holds a few words, or the arguments of a tool.
-_LONGEST = 8 * 1024 * 1024
+#: The maximum size of an event. Events normally contain a few words, or the arguments of a tool.
+_MAX_EVENT = 8 * 1024 * 1024
 
 
 class Framing(Protocol):
-    """Cuts a stream into events."""
+    """Splits a stream into events."""
 
     def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """The events that are whole now."""
+        """Add received bytes, and return the events that they complete."""
         ...
 
     def end(self) -> list[dict[str, Any]]:
-        """The events that the end of the stream makes whole."""
+        """End the stream, and return the events that this completes."""
         ...
 
 
 class JsonLines:
-    """One JSON object on each line."""
+    """A stream with one JSON object per line."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """The events that are whole now."""
+        """Add received bytes, and return the events that they complete."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         _bound(self._rest)
         return [_object(line) for line in lines if line.strip()]
 
     def end(self) -> list[dict[str, Any]]:
-        """The last line may lack its end."""
+        """The event of a last line without a line break."""
         rest, self._rest = self._rest, b""
         return [_object(rest)] if rest.strip() else []
 
 
 class ServerSentEvents:
-    """`text/event-stream` whose data are JSON objects; `[DONE]`, comments and the other fields are passed over."""
+    """A `text/event-stream` whose data are JSON objects; `[DONE]`, comments and other fields are ignored."""
 
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
 
     def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """The events that are whole now. A line may end with CR, LF or both; a CR at the end of what came waits for its LF."""
+        """Add received bytes, and return the events that they complete. Lines end with CR, LF or both, which may arrive separately."""
         text = self._rest + data
         held = text.endswith(b"\r")
         *lines, rest = (text[:-1] if held else text).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
@@ -59,7 +59,7 @@ class ServerSentEvents:
         return [event for line in lines for event in self._take(line)]
 
     def end(self) -> list[dict[str, Any]]:
-        """An event that is not followed by an empty line counts too: some services end so."""
+        """The last event, even without an empty line after it: some services omit that."""
         rest, self._rest = self._rest.rstrip(b"\r"), b""
         return [*self._take(rest), *self._take(b"")] if rest else self._take(b"")
 
@@ -75,8 +75,8 @@ class ServerSentEvents:
 
 
 def _bound(data: bytes) -> None:
-    if len(data) > _LONGEST:
-        raise BadResponse(f"An event of the stream is larger than {_LONGEST:,} bytes.")
+    if len(data) > _MAX_EVENT:
+        raise BadResponse(f"An event of the stream is larger than {_MAX_EVENT:,} bytes.")
 
 
 def _object(data: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`GuardedClient`: requests to addresses that users supply. Every address is checked before connecting, also after a redirect."""
+"""`GuardedClient`: an HTTP client for addresses that users supply. It checks every address before connecting, also after a redirect."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 
 __all__ = ["GuardedClient", "GuardedResponse", "GuardedStream"]
 
-#: What goes along to another server when the first one redirects there: nothing that could be a key.
+#: The headers that are also sent to another server after a redirect: none that could contain a key.
 _HARMLESS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
-#: What says where a request goes and where it ends: one that brings its own could be read as two, or as another server's.
+#: Headers that define the receiver and the end of a request. Callers must not set them, to prevent request smuggling.
 _FRAMING = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _METHOD = re.compile(r"[A-Z]{1,20}")
-#: Seconds that a name may take to be resolved while an address is only checked.
-_LOOKUP = 5.0
-#: The head of a response counts too.
+#: The maximum seconds for resolving a name in `check`.
+_LOOKUP_SECONDS = 5.0
+#: Bytes for the head of a response, in addition to the limit of the body.
 _HEAD = 64 * 1024
 
 
 async def resolve(host: str, port: int) -> Sequence[IPAddress]:
-    """The numeric addresses of a host, as the system finds them."""
+    """The numeric addresses of a host, from the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedResponse:
-    """A whole response. `url` is where it came from, after all redirections."""
+    """A complete response. `url` is its address after redirects."""
 
     status: int
     headers: dict[str, str]
@@ -56,16 +56,16 @@ class GuardedResponse:
 
 
 class GuardedStream:
-    """A response whose body is read piece by piece, within the limits of its client."""
+    """A response whose body is read in pieces, by iterating over it, within the limits of the client."""
 
     def __init__(self, response: AsyncStreamedResponse, url: str, limit: int, ends: float) -> None:
         self._response = response
         self._limit = limit
         self._ends = ends
         self.status = response.status
-        #: by their names in lower case
+        #: by lower-case name
         self.headers = response.headers
-        #: where it came from, after all redirections
+        #: its address after redirects
         self.url = url
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -73,7 +73,7 @@ class GuardedStream:
         loop = asyncio.get_running_loop()
         try:
             while True:
-                with _Explained(self.url):
+                with _TranslatedErrors(self.url):
                     async with asyncio.timeout_at(self._ends):
                         piece = await self._response.receive(max(0.001, self._ends - loop.time()))
                 if not piece:
@@ -86,16 +86,16 @@ class GuardedStream:
             self.close()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._response.close()
 
 
 @dataclass(frozen=True)
 class GuardedClient:
-    """Sends requests that the guard allows. Every request has a connection of its own, so that nothing is kept for addresses of others.
+    """Sends requests to addresses that the guard allows. Every request uses a new connection.
 
-    A whole call takes at most `seconds`, with redirections and the body; a body has at most `limit` bytes. `resolve` and `tls` replace the
-    system's resolver and its trusted certificates.
+    A call takes at most `seconds`, including redirects and reading the body; a body has at most `limit` bytes. `resolve` and `tls` replace
+    the system's resolver and its trusted certificates.
     """
 
     guard: Guard = field(default_factory=Guard)
@@ -106,16 +106,16 @@ class GuardedClient:
     resolve: Callable[[str, int], Awaitable[Sequence[IPAddress]]] = resolve
 
     async def fetch(self, request: HttpRequest) -> GuardedResponse:
-        """The whole response to a request. Raises `AddressRefused`, or another `OutgoingError`."""
+        """Send a request and return the whole response. Raises `AddressRefused` or another `OutgoingError`."""
         stream = await self.open(request)
         body = b"".join([piece async for piece in stream])
         return GuardedResponse(stream.status, stream.headers, body, stream.url)
 
     async def check(self, url: str) -> None:
-        """Refuse an address that a request would be refused for, without sending one. A name that cannot be resolved now passes."""
+        """Raise `AddressRefused` for an address that is not allowed, without sending a request. A name that cannot be resolved passes."""
         address = self.guard.check_url(url)
         try:
-            async with asyncio.timeout(_LOOKUP):
+            async with asyncio.timeout(_LOOKUP_SECONDS):
                 found = await self.resolve(address.host, address.port)
         except (OSError, TimeoutError):
             return
@@ -123,7 +123,7 @@ class GuardedClient:
             self.guard.check_address(address, one)
 
     async def open(self, request: HttpRequest) -> GuardedStream:
-        """The response to a request, when its head has come. Iterate over it for its body, or close it."""
+        """Send a request and return the response once its head was received. Iterate over it for the body, or close it."""
         ends = asyncio.get_running_loop().time() + self.seconds
         for _ in range(self.redirects + 1):
             response = await self._send(request, ends)
@@ -136,21 +136,21 @@ class GuardedClient:
 
     async def _send(self, request: HttpRequest, ends: float) -> AsyncStreamedResponse:
         if not _METHOD.fullmatch(request.method):
-            raise AddressRefused("The method of the request is not one of HTTP.")
+            raise AddressRefused("The method of the request is not an HTTP method.")
         if framing := sorted(name for name in request.headers if name.lower() in _FRAMING):
-            raise AddressRefused(f"The header {framing[0]} is set by the host itself.", fix="Leave it out.")
+            raise AddressRefused(f"The header {framing[0]} is set by the host.", fix="Remove the header.")
         address = self.guard.check_url(request.url)
         try:
             data = request.encode()
         except BadHeader as error:
-            raise AddressRefused(str(error), fix="Send letters of ASCII in headers.") from None
+            raise AddressRefused(str(error), fix="Use ASCII characters only in headers.") from None
         pool = AsyncPool(address, tls=self.tls, connect=self._connect, limit=self.limit + _HEAD, keep=0)
-        with _Explained(request.url):
+        with _TranslatedErrors(request.url):
             async with asyncio.timeout_at(ends):
                 return await pool.open(data, Timeouts(connect=self.seconds, read=self.seconds))
 
     async def _connect(self, make: Callable[[], Connection], address: Address, tls: ssl.SSLContext | None) -> Connection:
-        """Connect to an address that was judged: the name is not looked up a second time, which could lead elsewhere."""
+        """Connect to a checked address. The name is not resolved again, which could give another address."""
         found = await self.resolve(address.host, address.port)
         for one in found:
             self.guard.check_address(address, one)
@@ -158,7 +158,7 @@ class GuardedClient:
         failure: OSError = OSError("the name has no address")
         for one in found:
             try:
-                # The certificate is that of the name, not of the number.
+                # The certificate is for the name, not for the numeric address.
                 _, connection = await loop.create_connection(
                     make, str(one), address.port, ssl=tls, server_hostname=address.host if tls else None
                 )
@@ -170,10 +170,10 @@ class GuardedClient:
 
 
 def redirected(request: HttpRequest, status: int, target: str) -> HttpRequest:
-    """The request that a redirection asks for: without a body where browsers leave it out, and without keys to another server."""
+    """The request to send after a redirect: without the body where browsers omit it, and without credentials to another server."""
     url = urljoin(request.url, target)
     if _origin(request.url).startswith("https:") and not url.startswith("https:"):
-        raise AddressRefused(f"{_origin(request.url)} redirects to an address without encryption.")
+        raise AddressRefused(f"{_origin(request.url)} redirects to an address without TLS.")
     turned = status == 303 or (status in (301, 302) and request.method == "POST")
     foreign = _origin(url) != _origin(request.url)
     headers = {name: value for name, value in request.headers.items() if not foreign or name.lower() in _HARMLESS}
@@ -188,8 +188,8 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-class _Explained:
-    """Puts words for users to what goes wrong on the way to an address."""
+class _TranslatedErrors:
+    """Context manager that translates errors of a request into `OutgoingError`s for users."""
 
     def __init__(self, url: str) -> None:
         self._place = _origin(url)

@@ -1,4 +1,4 @@
-"""HTTP on plain sockets: the connections to one address, kept and shared by any number of threads."""
+"""A connection pool on plain sockets: persistent connections to one address, shared by threads."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ _CHUNK = 64 * 1024
 
 
 class Socket(Protocol):
-    """The part of a socket that is used; a test or a benchmark may bring its own."""
+    """The methods of a socket that are used, so that tests and benchmarks can replace it."""
 
     def sendall(self, data: bytes, /) -> None:
-        """Send all of it."""
+        """Send all bytes."""
         ...
 
     def recv(self, size: int, /) -> bytes:
-        """What has come, at most `size` bytes; nothing at the end. Raises `BlockingIOError` if it may not wait."""
+        """Receive up to `size` bytes; empty at the end. Raises `BlockingIOError` if it must not wait."""
         ...
 
     def settimeout(self, seconds: float | None, /) -> None:
-        """How long the other methods may wait."""
+        """Set how long the other methods may wait."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the socket."""
         ...
 
 
 def connect_socket(address: Address, timeout: float, tls: ssl.SSLContext | None) -> Socket:
-    """A TCP connection, encrypted if the address asks for it."""
+    """Open a TCP connection, encrypted with `tls` if it is not None."""
     plain = socket.create_connection((address.host, address.port), timeout)
     try:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -61,23 +61,23 @@ def connect_socket(address: Address, timeout: float, tls: ssl.SSLContext | None)
 
 
 def time_left(seconds: float, deadline: Deadline | None, *, sent: bool = True) -> float:
-    """How long a step may take that is limited by a timeout and by the deadline of its call."""
+    """The maximum seconds of a step, limited by a timeout and the deadline of the call. Raises `ResponseTimedOut` after the deadline."""
     if deadline is None:
         return seconds
     left = deadline.left()
     if left <= 0:
-        raise ResponseTimedOut("The time for the call was over.", sent=sent)
+        raise ResponseTimedOut("The call timed out.", sent=sent)
     return min(seconds, left)
 
 
 def no_connection(address: Address, error: OSError) -> NotConnected:
-    """The failure to connect. A certificate that is not trusted will not be so a moment later."""
+    """The error for a failed connection; permanent if the certificate is not trusted."""
     reason = f"No connection to {address.url}: {error or 'it took too long'}."
     return NotConnected(reason, sent=False, permanent=isinstance(error, ssl.SSLCertVerificationError))
 
 
 class _Connection:
-    """A socket, and the reader of what comes over it."""
+    """A socket, and the reader of its responses."""
 
     __slots__ = ("reader", "released", "socket", "used")
 
@@ -99,7 +99,7 @@ class _Connection:
         return True
 
     def send(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None, *, whole: bool) -> None:
-        """Send a request, and read until the response is whole or its head has come."""
+        """Send a request, and read the whole response or, without `whole`, its head."""
         timeout = timeouts.read if deadline is None else time_left(timeouts.read, deadline, sent=False)
         try:
             self.socket.settimeout(timeout)
@@ -107,12 +107,12 @@ class _Connection:
         except TimeoutError as error:
             raise ResponseTimedOut("The request could not be sent in time.", sent=False) from error
         except OSError as error:
-            # The service has not had the last byte, so it has not acted on any of them.
+            # The service did not receive the last byte, so it did not execute the request.
             raise ConnectionLost(f"The request could not be sent: {error}.", sent=False, stale=self.used) from error
         self.read(timeouts.read, deadline, whole=whole)
 
     def read(self, timeout: float, deadline: Deadline | None, *, whole: bool) -> None:
-        """Read until the response is whole, or until there is something new of it."""
+        """Read the whole response or, without `whole`, until something new of it was received."""
         reader, wire = self.reader, self.socket
         try:
             while True:
@@ -134,17 +134,17 @@ class _Connection:
 
 
 class StreamedResponse:
-    """A response whose head has come, and whose body is read piece by piece."""
+    """A response whose head was received, and whose body is read in pieces."""
 
     def __init__(self, pool: Pool, connection: _Connection) -> None:
         self._pool = pool
         self._connection: _Connection | None = connection
         self.status = connection.reader.status
-        #: by their names in lower case
+        #: by lower-case name
         self.headers = text_headers(connection.reader.headers)
 
     def receive(self, timeout: float) -> bytes:
-        """More of the body; nothing at its end."""
+        """The next part of the body; empty at its end."""
         connection = self._connection
         if connection is None:
             return b""
@@ -168,9 +168,9 @@ class StreamedResponse:
 
 
 class Pool:
-    """Sends requests to one address. Each that is under way has a connection of its own.
+    """Sends requests to one address. Each request in progress uses one connection.
 
-    `connect` replaces the network, `limit` is the largest response, and `keep` the number of connections without work that are kept.
+    `connect` replaces the network, for tests. `limit` is the maximum size of a response, and `keep` the maximum number of idle connections.
     """
 
     def __init__(
@@ -187,21 +187,21 @@ class Pool:
         self._connect = connect
         self._limit = limit
         self._keep = keep
-        # The list's own methods are atomic, so that no lock is needed.
+        # No lock is needed, because list methods are atomic.
         self._idle: list[_Connection] = []
         _pools.add(self)
-        # A pool that was not closed leaves no connections behind.
-        weakref.finalize(self, _shed, self._idle)
+        # Close idle connections of a pool that is deleted without being closed.
+        weakref.finalize(self, _close_oldest, self._idle)
 
     def exchange(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> Response:
-        """The whole response to a request. Raises `HttpError`."""
+        """Send a request and return the whole response. Raises `HttpError`."""
         connection = self._send(data, timeouts, deadline, whole=True)
         response = connection.reader.finish()
         self.release(connection, reusable=response.keep_alive)
         return response
 
     def open(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> StreamedResponse:
-        """The response to a request, when its head has come. Raises `HttpError`."""
+        """Send a request and return the response once its head was received. Raises `HttpError`."""
         return StreamedResponse(self, self._send(data, timeouts, deadline, whole=False))
 
     def release(self, connection: _Connection, *, reusable: bool) -> None:
@@ -213,18 +213,18 @@ class Pool:
         connection.released = time.monotonic()
         self._idle.append(connection)
         if len(self._idle) > self._keep:
-            _shed(self._idle, self._keep)
+            _close_oldest(self._idle, self._keep)
 
     def close(self) -> None:
-        """Close the connections that have no work. The others are closed when their calls are over and the pool is let go."""
-        _shed(self._idle)
+        """Close the idle connections. The others are closed when their calls have ended and the pool is deleted."""
+        _close_oldest(self._idle)
 
     def _send(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None, *, whole: bool) -> _Connection:
         connection = self._take(timeouts.idle) or self._open(timeouts.connect, deadline)
         try:
             connection.send(data, timeouts, deadline, whole=whole)
         except BaseException as error:
-            # After any error, also Ctrl-C: an abandoned response must not be read by the next request.
+            # After any error, including Ctrl-C, so that the next request does not read an abandoned response.
             connection.socket.close()
             if isinstance(error, HttpError) and error.stale:
                 self.close()
@@ -232,13 +232,13 @@ class Pool:
         return connection
 
     def _take(self, longest: float) -> _Connection | None:
-        """The connection that was used last, if it still is one."""
+        """The most recently used idle connection that is still open, or None."""
         while True:
             try:
                 connection = self._idle.pop()
             except IndexError:
                 return None
-            # A service closes connections as it likes. What it has closed already is found here, before a request is lost on it.
+            # Find out whether the service closed the connection before a request is sent on it.
             if time.monotonic() - connection.released < longest and not connection.is_closed():
                 return connection
             connection.socket.close()
@@ -252,8 +252,8 @@ class Pool:
             raise no_connection(address, error) from error
 
 
-def _shed(idle: list[_Connection], keep: int = 0) -> None:
-    """Close connections, those that have been idle longest first, until `keep` are left."""
+def _close_oldest(idle: list[_Connection], keep: int = 0) -> None:
+    """Close idle connections, oldest first, until `keep` are left."""
     while len(idle) > keep:
         try:
             idle.pop(0).socket.close()
@@ -261,14 +261,14 @@ def _shed(idle: list[_Connection], keep: int = 0) -> None:
             return
 
 
-#: After a fork the child closes its copies: two processes on one connection would read each other's responses.
+#: All pools. After a fork, the child closes its copies of connections, because two processes would read each other's responses.
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
-def _shed_all() -> None:
+def _close_all() -> None:
     for pool in list(_pools):
         pool.close()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_shed_all)
+    os.register_at_fork(after_in_child=_close_all)

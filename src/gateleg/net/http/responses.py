@@ -1,4 +1,4 @@
-"""Responses from bytes, whole or piece by piece. No I/O here: what was received is fed in."""
+"""Parse responses from received bytes, whole or in pieces. No I/O."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from gateleg.net.http.errors import BadResponse, ConnectionLost, ResponseTooLarg
 
 __all__ = ["Response"]
 
-#: The largest response, unless a client says otherwise.
+#: The default maximum size of a response.
 LIMIT = 64 * 1024 * 1024
 
 
 class Response(NamedTuple):
-    """A whole response: headers by their names in lower case, and the body as it was sent."""
+    """A complete response: headers by lower-case name, and the body as it was sent."""
 
     status: int
     headers: dict[bytes, bytes]
     body: bytes
-    #: whether the connection may carry another request
+    #: whether the connection can be used for another request
     keep_alive: bool
 
 
 class ResponseReader:
-    """Reads the responses that come over one connection, one after the other."""
+    """Parses the responses of one connection, one after the other."""
 
     __slots__ = ("_limit", "_parser", "_pieces", "_size", "done", "headers", "keep_alive", "opened", "status")
 
@@ -35,29 +35,29 @@ class ResponseReader:
         self.restart()
 
     def restart(self) -> None:
-        """Be ready for the next response."""
+        """Prepare for the next response."""
         self._pieces: list[bytes] = []
         self._size = 0
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
-        #: the head has been read
+        #: whether the head is complete
         self.opened = False
-        #: the response is whole
+        #: whether the response is complete
         self.done = False
         self.keep_alive = False
 
     @property
     def begun(self) -> bool:
-        """Whether a part of a response has come."""
+        """Whether a part of a response was received."""
         return self._size > 0
 
     @property
     def pending(self) -> bool:
-        """Whether a part of the body waits to be taken."""
+        """Whether a part of the body was received and not yet taken."""
         return bool(self._pieces)
 
     def feed(self, data: bytes) -> bool:
-        """Take in what was received; whether the response is whole now."""
+        """Add received bytes, and return whether the response is complete. Raises `BadResponse`."""
         self._size += len(data)
         if self._size > self._limit:
             raise ResponseTooLarge(f"The response is larger than {self._limit:,} bytes.")
@@ -68,7 +68,7 @@ class ResponseReader:
         return self.done
 
     def end(self) -> None:
-        """The connection is at its end, which is also the response's if it has no length."""
+        """Handle the end of the connection, which ends a response without a length. Raises `ConnectionLost` for other responses."""
         if self.done:
             return
         if not self.opened or b"content-length" in self.headers or b"transfer-encoding" in self.headers:
@@ -76,27 +76,27 @@ class ResponseReader:
         self.done = True
 
     def take(self) -> bytes:
-        """What has come of the body since the last call."""
+        """The part of the body that was received since the last call."""
         pieces, self._pieces = self._pieces, []
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def finish(self) -> Response:
-        """The whole response. The reader is ready for the next one."""
+        """Return the complete response, and prepare for the next one."""
         response = Response(self.status, self.headers, self.take(), self.keep_alive)
         self.restart()
         return response
 
     def on_message_begin(self) -> None:
-        """Called by the parser. One response is expected at a time."""
+        """Called by the parser. Only one response is expected at a time."""
         if self.done:
-            raise BadResponse("There is more than one response.")
+            raise BadResponse("The server sent more than one response.")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Called by the parser."""
         self.headers[name.lower()] = value
 
     def on_headers_complete(self) -> None:
-        """Called by the parser, which forgets at the end of a response whether another may follow."""
+        """Called by the parser, which knows only now whether the connection stays open."""
         self.status = self._parser.get_status_code()
         self.opened = self.status >= 200
         self.keep_alive = self._parser.should_keep_alive()
@@ -114,5 +114,5 @@ class ResponseReader:
 
 
 def text_headers(headers: dict[bytes, bytes]) -> dict[str, str]:
-    """Headers as texts."""
+    """Headers as `str`."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}

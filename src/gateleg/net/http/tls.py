@@ -1,4 +1,4 @@
-"""How to trust a server, and to identify oneself to it."""
+"""TLS settings: which servers to trust, and client certificates."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def tls_context(
 ) -> ssl.SSLContext:
     """TLS settings that verify the server.
 
-    `authorities` is a file of the certificates to trust; by default those of the system, or botocore's own where the system has none.
-    `certificate` and `key` identify the client to servers that ask for it.
+    `authorities` is a file with the certificates to trust; by default those of the system, or botocore's if the system has none.
+    `certificate` and `key` are files of a client certificate, for servers that require one.
     """
     context = ssl.create_default_context(cafile=authorities)
     if authorities is None and not context.cert_store_stats()["x509_ca"]:
@@ -35,5 +35,5 @@ def _trust_bundle_of_botocore(context: ssl.SSLContext) -> None:
 
 @cache
 def default_context() -> ssl.SSLContext:
-    """The settings of all connections that have none of their own. Made at the first use: reading the certificates takes long."""
+    """The default settings, cached because reading the certificates is slow."""
     return tls_context()

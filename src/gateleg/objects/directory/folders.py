@@ -1,7 +1,6 @@
-"""Folders held open by descriptor: names are resolved in the folder itself, not along a path that somebody could redirect meanwhile.
+"""Folders that are open by descriptor, so that names are resolved in the folder itself, not along a path that could be redirected.
 
-Symbolic links are not followed. Where the system cannot resolve names in an open folder (Windows), paths are joined and checked for links
-first.
+Symbolic links are not followed. On systems that cannot resolve names in an open folder (Windows), paths are joined and checked for links.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _ASTRAY = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 
 
 def sync(descriptor: int) -> None:
-    """Flush written data to the disk itself."""
+    """Flush written data to the disk."""
     if sys.platform == "darwin":  # pragma: no cover
         import fcntl
 
@@ -50,7 +49,7 @@ class Folder:
 
     @property
     def identity(self) -> tuple[int, int]:
-        """Device and inode, which differ if another folder has been put in its place."""
+        """Device and inode, which change if the folder is replaced by another one."""
         found = os.stat(self._path if self._fd is None else self._fd)
         return found.st_dev, found.st_ino
 
@@ -137,14 +136,14 @@ class Folder:
         if self._fd is None:
             return os.listdir(self._path)
         # Duplicated descriptors share their position in the folder: threads that list it concurrently would each miss names.
-        own = os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._fd)
+        descriptor = os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._fd)
         try:
-            return os.listdir(own)
+            return os.listdir(descriptor)
         finally:
-            os.close(own)
+            os.close(descriptor)
 
     def modified(self, name: str) -> float:
-        """When a file was last modified, in epoch seconds."""
+        """The modification time of a file, in epoch seconds."""
         return os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False).st_mtime
 
     def remove(self, name: str) -> None:
@@ -152,7 +151,7 @@ class Folder:
         os.unlink(self._at(name), dir_fd=self._fd)
 
     def remove_folder(self, name: str) -> bool:
-        """Remove a folder if it is empty. Returns whether it is gone."""
+        """Remove a folder if it is empty. Returns whether it no longer exists."""
         try:
             os.rmdir(self._at(name), dir_fd=self._fd)
         except FileNotFoundError:
@@ -162,7 +161,7 @@ class Folder:
         return True
 
     def sync(self) -> None:
-        """Flush the folder's names to the disk itself. Windows has no equivalent."""
+        """Flush the folder's names to the disk. Windows has no equivalent."""
         if self._fd is not None:
             sync(self._fd)
 

@@ -1,4 +1,4 @@
-"""The footer of an object's file, which holds its description.
+"""The footer of an object's file, which contains its description.
 
 Content and description are in one file, so they are replaced together by one rename, and there is no second file that could be lost or
 collide with a key. The file consists of the content, a JSON object, the length of that object in four bytes, and an 8-byte signature.
@@ -16,9 +16,9 @@ from gateleg.objects.values import ObjectInfo
 
 _MAGIC = b"gateleg1"
 _END = struct.Struct(">I8s")
-#: Longer than most descriptions, so that one read is nearly always enough.
-_GLANCE = 4096
-_LARGEST = 64 * 1024
+#: Larger than most footers, so that one read is nearly always enough.
+_FIRST_READ = 4096
+_MAX_FOOTER = 64 * 1024
 
 
 def encode_footer(info: ObjectInfo) -> bytes:
@@ -37,11 +37,11 @@ def encode_footer(info: ObjectInfo) -> bytes:
 def read_info(key: str, descriptor: int) -> ObjectInfo:
     """The description of the object in an open file."""
     size = os.fstat(descriptor).st_size
-    tail = read_at(descriptor, min(size, _GLANCE), max(0, size - _GLANCE))
+    tail = read_at(descriptor, min(size, _FIRST_READ), max(0, size - _FIRST_READ))
     if len(tail) < _END.size:
         raise Damaged(f"The file of {key!r} is truncated.")
     length, magic = _END.unpack(tail[-_END.size :])
-    if magic != _MAGIC or length > min(size, _LARGEST):
+    if magic != _MAGIC or length > min(size, _MAX_FOOTER):
         raise Damaged(f"The file of {key!r} has no valid footer.")
     text = tail[-_END.size - length : -_END.size]
     if len(text) < length:

@@ -1,4 +1,4 @@
-"""Maps keys to file names: each key has its own path, whatever the file system does with names. Pure.
+"""Map keys to file names: each key has a distinct path, whatever the file system does with names. No I/O.
 
 A key becomes a path. Each segment but the last is a folder, `+segment`; the last one is a file, `=segment`. So "a" and "a/b" do not
 collide, no name is `.`, `..` or empty, and none is a Windows device. A segment of more than 80 bytes continues in a folder `~piece`.

@@ -1,4 +1,4 @@
-"""The secret that signs links: the caller's, or one that is stored beside the objects."""
+"""The secret that signs links: the caller's, or one that is stored in the store's folder."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 _NAME = "secret"
 _BYTES = 32
 #: Shorter secrets can be guessed.
-SHORTEST = 16
+MIN_BYTES = 16
 
 
-def load_secret(tree: Tree, given: bytes | str | None) -> bytes:
-    """The given secret, or the one stored in the folder, which all processes share. It is created at first use, so links survive
-    restarts.
+def load_secret(tree: Tree, secret: bytes | str | None) -> bytes:
+    """The caller's secret, or else the one stored in the folder, which all processes share. It is created at first use, so that links
+    survive restarts. Raises `ValueError` if the secret is too short.
     """
-    if given is not None:
-        secret = given.encode() if isinstance(given, str) else bytes(given)
-        if len(secret) < SHORTEST:
-            raise ValueError(f"A secret has {SHORTEST} bytes or more.")
-        return secret
-    while (kept := _read(tree.root)) is None:
+    if secret is not None:
+        encoded = secret.encode() if isinstance(secret, str) else bytes(secret)
+        if len(encoded) < MIN_BYTES:
+            raise ValueError(f"A secret must have {MIN_BYTES} bytes or more.")
+        return encoded
+    while (stored := _read(tree.root)) is None:
         _make(tree)
-    if len(kept) < SHORTEST:
-        raise ValueError(f"The secret in {tree.path} is cut short: remove the file, and links that were given out end.")
-    return kept
+    if len(stored) < MIN_BYTES:
+        raise ValueError(f"The secret in {tree.path} is truncated: remove the file, which invalidates all existing links.")
+    return stored
 
 
 def _read(root: Folder) -> bytes | None:

@@ -28,11 +28,11 @@ _DAY = timedelta(days=1)
 
 
 class DirectoryObjects(Verbs):
-    """Objects as files in a folder. Nothing outside of it is read or written, and only complete objects are visible.
+    """An object store in a folder. Nothing outside of it is read or written, and only complete objects are visible.
 
-    A write is synced to disk when it returns; with `durability="relaxed"`, meant for tests, a power cut may lose the last ones. Links are
-    signed with `secret` (16 bytes or more), or with one that is created and stored in the folder; they start with `url`, where the host
-    serves them. Any number of threads and processes may use one folder.
+    A write is on disk when it returns; with `durability="relaxed"`, meant for tests, a power cut may lose the most recent ones. Links are
+    signed with `secret` (16 bytes or more), by default one that is created and stored in the folder. They start with `url`, where the host
+    serves them. Threads and processes may share a folder.
     """
 
     def __init__(
@@ -67,18 +67,18 @@ class DirectoryObjects(Verbs):
         return DirectoryUpload(self._tree, self._clock, key, content_type, metadata, sha256, if_absent=if_absent)
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> DirectoryDownload:
-        """The content, or a range of it, in chunks. See `Objects.stream`."""
+        """Read the content, or a range of it, in chunks. See `Objects.stream`."""
         check_s3_key(key)
         with translated_errors(key):
             return DirectoryDownload(self._tree, key, range, unless_etag)
 
     def head(self, key: str) -> ObjectInfo:
-        """The object without its content."""
+        """Read the description of an object. Raises `ObjectMissing`."""
         with self.stream(key) as download:
             return download.info
 
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
-        """A page of the objects whose keys start with `prefix`. See `Objects.list`."""
+        """List a page of the objects whose keys start with `prefix`. See `Objects.list`."""
         with translated_errors(prefix):
             return page(self._tree.keys, prefix, delimiter, decode_cursor(cursor), validate_limit(limit))
 
@@ -124,15 +124,15 @@ class DirectoryObjects(Verbs):
         return UploadForm(self._signer.sign(grant, validity(self._clock(), expires, self._window).ends), "PUT")
 
     def verify(self, method: str, key: str, query: str, *, content_type: str | None = None, length: int | None = None) -> Grant:
-        """The grant of a request with a signed link, for the host that serves the links.
+        """Verify a request with a signed link, for the host that serves links, and return what the link permits.
 
-        `key` is the decoded path after `url`, `query` the raw query string; the others are the headers of a PUT. Raises `LinkRefused` or
+        `key` is the decoded path after `url`, `query` the raw query string; the others are headers of a PUT. Raises `LinkRefused` or
         `LinkExpired`.
         """
         return self._signer.verify(method, key, query, self._clock(), content_type=content_type, length=length)
 
     def sweep(self, *, older_than: timedelta = _DAY) -> int:
-        """Remove unfinished uploads that were not written to for `older_than` (a day by default). Returns how many were removed."""
+        """Remove unfinished uploads that were not written to for `older_than` (by default a day). Returns their number."""
         horizon = self._clock() - older_than.total_seconds()
         swept = 0
         incoming = self._tree.incoming
@@ -146,7 +146,7 @@ class DirectoryObjects(Verbs):
         return swept
 
     def check(self) -> Iterator[Damaged]:
-        """Read every object and yield those whose content is damaged."""
+        """Read every object, and yield an error for each damaged one."""
         for entry in self.walk():
             try:
                 self.get(entry.key)

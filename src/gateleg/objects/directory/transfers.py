@@ -61,7 +61,7 @@ class DirectoryUpload(AbstractUpload):
             self._closing()
             placed = self._tree.place(self._name, path_of(self.key), replace=not self.if_absent)
         if not placed:
-            raise ObjectExists(f"The object {self.key!r} exists already.")
+            raise ObjectExists(f"The object {self.key!r} already exists.")
         return info
 
     def _abort(self) -> None:
@@ -79,7 +79,7 @@ def _write_all(file: int, data: bytes | memoryview) -> None:
 
 
 class DirectoryDownload:
-    """Reads a file that it opened at the start, so that replacing or deleting the object meanwhile does not affect it."""
+    """Reads a file that was opened at the start, so that replacing or deleting the object meanwhile does not affect the download."""
 
     def __init__(self, tree: Tree, key: str, range: ByteRange | None, unless_etag: str | None) -> None:
         self._file = tree.open(path_of(key))

@@ -1,4 +1,4 @@
-"""The folder tree of a store: opens, creates, syncs and removes the folders that hold objects."""
+"""The folder tree of a store: opens, creates, syncs and removes the folders that contain objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-#: How many folders are remembered as synced. Beyond that all are forgotten, at the cost of one sync each.
+#: The maximum number of folders to remember as synced. Beyond that, all are forgotten, and each is synced once more.
 _MAX_SYNCED_FOLDERS = 10_000
 #: Attempts to use a folder that a concurrent deletion keeps removing.
 _ATTEMPTS = 100
@@ -24,7 +24,7 @@ _MARKER = "private"
 
 
 class Tree:
-    """The store's folder: `keys` holds the objects, `incoming` unfinished uploads."""
+    """The store's folder: `keys` contains the objects, `incoming` unfinished uploads."""
 
     def __init__(self, root: Path, *, durable: bool = True) -> None:
         make_private(root)
@@ -64,7 +64,7 @@ class Tree:
                         folder.sync()
                     return True
             except FileNotFoundError:
-                # A deletion removed the folder while it was still empty, or the uploaded file itself is gone: then the last attempt raises.
+                # A deletion removed the folder while it was still empty. If the uploaded file itself is missing, raise.
                 if not left or incoming not in self.incoming.names():
                     raise
         raise AssertionError("the last attempt raises")
@@ -110,7 +110,7 @@ class Tree:
 
 
 def _restrict_existing(root: Path) -> None:
-    """Remove the permissions of other users that an earlier version, or a copy, has left."""
+    """Remove permissions of other users that an earlier version or a copy left."""
     mark = root / _MARKER
     if not mark.exists():
         restrict_tree_to_owner(root)

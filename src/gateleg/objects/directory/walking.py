@@ -1,4 +1,4 @@
-"""Lists the objects of a tree in key order, from any key on, visiting only folders that can contain matching keys."""
+"""List the objects of a tree in key order, starting after any key, and visiting only folders that can contain matching keys."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TreeEntry:
 
 
 def walk(keys: Folder, bounds: KeyRange, top: TreeEntry | None = None) -> Iterator[TreeEntry]:
-    """The places of matching objects, in key order. Objects created or deleted meanwhile may or may not be included."""
+    """The entries of matching objects, in key order. Objects created or deleted meanwhile may or may not be included."""
     waiting = [_within(keys, top or TreeEntry(b"", 2, ()), bounds)]
     while waiting:
         group = next(waiting[-1], None)
@@ -70,7 +70,7 @@ def walk(keys: Folder, bounds: KeyRange, top: TreeEntry | None = None) -> Iterat
 
 
 def _is_key(key: bytes) -> bool:
-    """Whether the store can have created a place: files that others put there may have names that no key produces."""
+    """Whether a key is valid: files that other programs created may have names that no valid key produces."""
     try:
         check_s3_key(key.decode())
     except (UnicodeDecodeError, S3KeyRefused):
@@ -88,7 +88,7 @@ def _within(keys: Folder, top: TreeEntry, bounds: KeyRange) -> Iterator[tuple[Tr
     previous: TreeEntry | None = None
     for key, rank, name in sorted(_wanted(names, top.key, bounds)):
         place = TreeEntry(key, rank, (*top.path, name))
-        # `~X` holds keys such as X! and X0, and `+X` those that begin with X/, which sorts between the two.
+        # `~X` contains keys such as X! and X0, and `+X` those that begin with X/, which sort between the two.
         if previous is not None and previous.rank == 1 and rank == 2 and key == previous.key + b"/":
             yield previous, place
             previous = None
@@ -112,7 +112,7 @@ def _wanted(names: Iterable[str], base: bytes, bounds: KeyRange) -> Iterator[tup
 
 
 class Reader:
-    """Reads descriptions of objects one after the other, keeping the folder of the last one open for the next."""
+    """Reads descriptions of objects one after the other, and keeps the last folder open for the next object."""
 
     def __init__(self, keys: Folder) -> None:
         self._keys = keys
@@ -120,7 +120,7 @@ class Reader:
         self._folder: Folder | None = None
 
     def entry(self, place: TreeEntry) -> Entry | None:
-        """The object at a place. None if it is gone, or if somebody put a link there."""
+        """The object of a tree entry. None if it no longer exists, or was replaced by a link."""
         try:
             if self._folder is None or place.path[:-1] != self._path:
                 self.close()
@@ -183,12 +183,12 @@ def _shared(key: str, prefix: str, delimiter: str | None) -> str | None:
 
 
 def encode_cursor(after: bytes) -> str:
-    """A place in a listing as a cursor."""
+    """The cursor for a position in a listing."""
     return urlsafe_b64encode(after).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str | None) -> bytes:
-    """The place that a cursor stands for."""
+    """The position of a cursor. Raises `BadCursor`."""
     if cursor is None:
         return b""
     try:

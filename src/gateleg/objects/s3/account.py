@@ -27,7 +27,7 @@ class Bucket:
     region: str | None = None
 
     def address(self, region: str) -> Address:
-        """The URL of the bucket: virtual-hosted at Amazon; path-style at other endpoints, and for names that certificates do not cover."""
+        """The address of the bucket: virtual-hosted at Amazon; path-style at other endpoints and for names without a certificate."""
         if self.endpoint is None and "." not in self.name:
             whole = amazon(region, "s3")
             return Address(f"{self.name}.{whole.host}", whole.port, whole.secure, "/")
@@ -36,7 +36,7 @@ class Bucket:
 
 
 class Account:
-    """A botocore client for a bucket. Any number of threads may use it."""
+    """A botocore client for a bucket. Threads may share it."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Account:
             return self._given
         if self._session is None:
             raise AccessRefused(
-                "Cannot sign URLs.", why="S3Objects got a client, but no credentials.", fix="Pass credentials together with the client."
+                "Cannot sign URLs.", why="S3Objects has a client, but no credentials.", fix="Pass credentials together with the client."
             )
         frozen = self._session.get_credentials().get_frozen_credentials()
         return Credentials(frozen.access_key, frozen.secret_key, frozen.token or None)
@@ -97,30 +97,30 @@ class Account:
         self._session = botocore.session.Session(profile=self._profile)
         if self._given is None and self._session.get_credentials() is None:
             if self.bucket.endpoint is None:
-                raise AccessRefused("No AWS credentials were given, and botocore found none.")
+                raise AccessRefused("No AWS credentials were passed, and botocore found none.")
             # A custom endpoint without configured credentials is assumed not to check them.
             self._given = LOCAL_CREDENTIALS
-        own = self.bucket.endpoint is not None
-        # Only Amazon is certain to support the checksums that botocore adds by itself.
-        checksums = "when_required" if own else "when_supported"
+        custom = self.bucket.endpoint is not None
+        # Only Amazon is certain to support the checksums that botocore adds by default.
+        checksums = "when_required" if custom else "when_supported"
         settings: dict[str, Any] = {
             "retries": {"mode": "standard", "total_max_attempts": 6},
-            "s3": {"addressing_style": "path" if own else "auto"},
+            "s3": {"addressing_style": "path" if custom else "auto"},
             "request_checksum_calculation": checksums,
             "response_checksum_validation": checksums,
             "max_pool_connections": self._parallel + 16,
             "connect_timeout": 5,
             "read_timeout": 30,
         }
-        given = self._given
+        credentials = self._given
         keys = {
-            "aws_access_key_id": given and given.key_id,
-            "aws_secret_access_key": given and given.secret,
-            "aws_session_token": given and given.token,
+            "aws_access_key_id": credentials and credentials.key_id,
+            "aws_secret_access_key": credentials and credentials.secret,
+            "aws_session_token": credentials and credentials.token,
         }
         return self._session.create_client(
             "s3",
-            region_name=self.bucket.region or (None if not own else self._session.get_config_variable("region") or "us-east-1"),
+            region_name=self.bucket.region or (None if not custom else self._session.get_config_variable("region") or "us-east-1"),
             endpoint_url=self.bucket.endpoint,
             config=Config(**{**settings, **self._settings}),
             **keys,

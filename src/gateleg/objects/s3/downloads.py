@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from gateleg.objects.values import ByteRange
 
-#: How often a download is resumed without receiving a byte.
+#: The maximum number of attempts to resume a download without receiving a byte.
 _ATTEMPTS = 4
 
 
 class S3Download:
-    """Reads the version of the object that it opened. If the object is replaced meanwhile, reading on raises `ObjectChanged`."""
+    """Reads the version of the object that it opened. If the object is replaced meanwhile, it may raise `ObjectChanged`."""
 
     def __init__(self, client: Any, place: Mapping[str, str], key: str, range: ByteRange | None, unless_etag: str | None) -> None:
         self._client = client
@@ -55,7 +55,7 @@ class S3Download:
                 left -= 1
                 self._resume(offset)
             else:
-                raise StorageFailed(f"The connection broke repeatedly while reading {self.info.key!r}.")
+                raise StorageFailed(f"The connection was lost repeatedly while reading {self.info.key!r}.")
 
     def _resume(self, offset: int) -> None:
         self._body.close()

@@ -1,4 +1,4 @@
-"""Presigned URLs of S3 with a chosen signing time: botocore always signs for the current time, so each of its URLs would differ. Pure."""
+"""Presigned URLs of S3 with a chosen signing time: botocore signs for the current time, so all its URLs differ. No I/O."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def presigned_form(bucket: Bucket, key: str, grant: Grant, validity: Validity, c
 
 def presigned(address: Address, key: str, grant: Grant, validity: Validity, credentials: Credentials, region: str) -> str:
     """The presigned URL of an object for a grant and its validity."""
-    given = {"content-type": grant.content_type, "content-length": None if grant.length is None else str(grant.length)}
+    headers = {"content-type": grant.content_type, "content-length": None if grant.length is None else str(grant.length)}
     return presign(
         grant.method,
         address,
@@ -53,6 +53,6 @@ def presigned(address: Address, key: str, grant: Grant, validity: Validity, cred
         region=region,
         begins=validity.begins,
         seconds=validity.ends - validity.begins,
-        headers={name: value for name, value in given.items() if value is not None},
+        headers={name: value for name, value in headers.items() if value is not None},
         query={"response-content-disposition": content_disposition(grant.download)} if grant.download is not None else {},
     )

@@ -12,12 +12,12 @@ from gateleg.objects.values import ObjectInfo
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: The name of the digest in the object's metadata, the only place that every endpoint keeps.
+#: The name of the digest in the object's metadata, the only place that every endpoint preserves.
 SHA256 = f"{RESERVED_PREFIX}sha256"
 
 
 def parse_info(key: str, response: Mapping[str, Any], size: int) -> ObjectInfo:
-    """The object of a HEAD or GET response."""
+    """The description of the object in a HEAD or GET response."""
     metadata = {name.lower(): value for name, value in response.get("Metadata", {}).items()}
     digest = metadata.pop(SHA256, None)
     return ObjectInfo(
@@ -37,6 +37,6 @@ def etag_of(response: Mapping[str, Any]) -> str:
 
 
 def date_of(response: Mapping[str, Any]) -> datetime:
-    """The service's time of a response, which is when the object that it acknowledges was written."""
+    """The `Date` of a response, which is the time when the acknowledged object was written."""
     header = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
     return parsedate_to_datetime(header).astimezone(UTC) if header else datetime.now(UTC)

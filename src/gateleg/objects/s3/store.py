@@ -37,14 +37,13 @@ _AT_ONCE = 1000
 
 
 class S3Objects(Verbs):
-    """Objects in a bucket of Amazon S3, or of any `endpoint` that is compatible with it.
+    """An object store in a bucket of Amazon S3, or of a compatible `endpoint`.
 
-    Without `credentials` and `region`, botocore finds them as usual. `prefix` is added to all keys, and callers never see it. Objects of
-    more than `part_size` bytes are sent in parts, up to `parallel` at once, so an upload holds about that many parts in memory. `settings`
-    are further arguments of `botocore.config.Config`. `client` is a botocore client to use instead; URLs are then signed with
-    `credentials`.
+    By default, botocore finds `credentials` and `region` as usual. `prefix` is added to all keys, invisibly to callers. Objects of more
+    than `part_size` bytes are sent in parts, up to `parallel` at once, so an upload keeps about that many parts in memory. `settings` are
+    further arguments of `botocore.config.Config`. `client` is a botocore client to use instead; URLs are then signed with `credentials`.
 
-    The digest of an object is stored in its metadata, unless a stream of more than one part was put without `sha256`: then it is unknown.
+    The digest of an object is stored in its metadata, except for a stream of more than one part without `sha256`, whose digest is unknown.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class S3Objects(Verbs):
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port of the bucket's URLs, as browsers see them."""
+        """The origin (scheme, host and port) of the bucket's URLs."""
         # The address of a custom endpoint does not contain a region; otherwise it comes from the settings or botocore's configuration.
         region = self.bucket.region or ("" if self.bucket.endpoint is not None else self._account.region)
         return self.bucket.address(region).origin
@@ -92,7 +91,7 @@ class S3Objects(Verbs):
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """Store or replace an object, atomically. Durable when this returns. See `Objects.put`."""
+        """Store or replace an object atomically. See `Objects.put`."""
         check_s3_key(key)
         if sha256 is None and (size_of(body) or 0) > self._part_size:
             # Metadata is sent before the parts, so the digest must be known by then.
@@ -119,25 +118,25 @@ class S3Objects(Verbs):
         return S3Upload(target, key, content_type, metadata, sha256, if_absent=if_absent)
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> S3Download:
-        """The content, or a range of it, in chunks. See `Objects.stream`."""
+        """Read the content, or a range of it, in chunks. See `Objects.stream`."""
         return S3Download(self._account.client, self._place(key), key, range, unless_etag)
 
     def head(self, key: str) -> ObjectInfo:
-        """The object without its content."""
+        """Read the description of an object. Raises `ObjectMissing`."""
         place = self._place(key)
         with translated_errors(key):
             response = self._account.client.head_object(**place)
         return parse_info(key, response, int(response["ContentLength"]))
 
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
-        """A page of the objects whose keys start with `prefix`. See `Objects.list`."""
-        asked: dict[str, Any] = {"Bucket": self.bucket.name, "Prefix": self.prefix + prefix, "MaxKeys": validate_limit(limit)}
+        """List a page of the objects whose keys start with `prefix`. See `Objects.list`."""
+        parameters: dict[str, Any] = {"Bucket": self.bucket.name, "Prefix": self.prefix + prefix, "MaxKeys": validate_limit(limit)}
         if delimiter:
-            asked["Delimiter"] = delimiter
+            parameters["Delimiter"] = delimiter
         if cursor is not None:
-            asked["ContinuationToken"] = cursor
+            parameters["ContinuationToken"] = cursor
         with translated_errors(prefix):
-            response = self._account.client.list_objects_v2(**asked)
+            response = self._account.client.list_objects_v2(**parameters)
         return ObjectPage(
             tuple(self._entry(content) for content in response.get("Contents", ())),
             tuple(shared["Prefix"].removeprefix(self.prefix) for shared in response.get("CommonPrefixes", ())),
@@ -209,7 +208,7 @@ class S3Objects(Verbs):
         return presigned_form(self.bucket, place["Key"], grant, valid, credentials, region)
 
     def sweep(self, *, older_than: timedelta = _DAY) -> int:
-        """Abort multipart uploads that began longer ago than `older_than` (a day by default). Returns how many were aborted."""
+        """Abort multipart uploads that began more than `older_than` ago (by default a day). Returns their number."""
         horizon = datetime.fromtimestamp(self._clock(), UTC) - older_than
         swept = 0
         client = self._account.client

@@ -36,7 +36,7 @@ def part_size(size: int | None, number: int, smallest: int) -> int:
 
 @dataclass(frozen=True)
 class UploadTarget:
-    """How an object is sent: its place in a bucket, in parts of at least `smallest` bytes, `parallel` of them at once."""
+    """How an object is sent: its bucket and key, in parts of at least `smallest` bytes, `parallel` of them at once."""
 
     client: Any
     place: Mapping[str, str]
@@ -48,7 +48,7 @@ class UploadTarget:
 
 
 class S3Upload(AbstractUpload):
-    """Holds at most a few parts in memory, sends them in parallel, and removes them from the service if the upload fails."""
+    """Sends parts concurrently with at most a few in memory, and removes them from the service if the upload fails."""
 
     def __init__(
         self,
@@ -116,10 +116,10 @@ class S3Upload(AbstractUpload):
                     self._require_absent()
                 yield
         except ObjectChanged as error:
-            raise ObjectExists(f"The object {self.key!r} exists already.") from error
+            raise ObjectExists(f"The object {self.key!r} already exists.") from error
 
     def _require_absent(self) -> None:
-        """Check for the object first: some endpoints ignore or refuse the condition. For those a race remains."""
+        """Check for the object first, because some endpoints ignore or refuse the condition. A race remains for those."""
         with suppress(ObjectMissing), translated_errors(self.key):
             self._client.head_object(**self._place)
             raise ObjectChanged("The object exists.")
@@ -128,11 +128,11 @@ class S3Upload(AbstractUpload):
         for part in self._under_way:
             part.cancel()
         for part in self._under_way:
-            # A part that arrives after its upload was aborted would stay, and cost, for ever.
+            # A part that arrives after its upload was aborted would be stored, and billed, for ever.
             if not part.cancelled():
                 part.exception()
         if self._id is not None:
-            # The caller needs the error that led here; `sweep` removes what is left.
+            # The caller needs the original error; `sweep` removes what remains.
             with suppress(ObjectsError), translated_errors(self.key):
                 self._client.abort_multipart_upload(**self._place, UploadId=self._id)
 

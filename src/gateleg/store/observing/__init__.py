@@ -1,1 +1,1 @@
-"""Watching requests: hooks, metrics, tracing, redaction."""
+"""Observe requests: hooks, metrics, tracing, redaction."""

@@ -13,36 +13,36 @@ __all__ = ["item_count"]
 
 @dataclass(slots=True)
 class Call:
-    """One request under way."""
+    """A request as hooks see it. All but `request` and `notes` is set before `after` is called."""
 
     request: Request
-    #: seconds from sending to the answer
+    #: seconds from sending the request to its answer
     seconds: float = 0.0
-    #: capacity units that the answer reports
+    #: consumed capacity units, as reported in the answer
     units: float = 0.0
-    #: items in the answer
+    #: the number of items in the answer
     items: int = 0
     error: Exception | None = None
-    #: how often a transport has sent it, as far as it says
+    #: how often the transport sent the request, if known
     attempts: int = 1
-    #: for the hook's own use between `before` and `after`
+    #: for hooks to keep data between `before` and `after`
     notes: dict[str, Any] = field(default_factory=dict)
 
 
 class Hook(Protocol):
-    """Sees every request. Its methods are called in the thread that sends it, and must not raise."""
+    """Observes every request of a store: `Store.connect(..., hooks=[hook])`. Called in the thread that sends it; must not raise."""
 
     def before(self, call: Call) -> None:
-        """The request is about to be sent."""
+        """Called before the request is sent."""
         ...
 
     def after(self, call: Call) -> None:
-        """The answer is there, or `call.error` says why not."""
+        """Called after the answer arrived, or after the request failed with `call.error`."""
         ...
 
 
 def item_count(reply: dict[str, Any]) -> int:
-    """How many items an answer has, or counts."""
+    """The number of items that an answer contains or counts."""
     if "Count" in reply:
         return int(reply["Count"])
     if "Responses" in reply:

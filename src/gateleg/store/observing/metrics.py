@@ -1,4 +1,4 @@
-"""Counting requests, errors, items and capacity by access pattern."""
+"""Count requests, errors, items and capacity by access pattern."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Tally"]
 
 @dataclass(frozen=True)
 class Tally:
-    """What one pattern has cost so far."""
+    """The totals of one pattern and operation."""
 
     requests: int = 0
     errors: int = 0
@@ -27,17 +27,17 @@ class Tally:
 
 
 class Metrics:
-    """A hook that adds up what requests cost: `metrics = Metrics(); Store(transport, hooks=[metrics]); metrics.by_pattern()`."""
+    """A hook that adds up requests, errors, items, capacity and time: `Store.connect(..., hooks=[metrics])`, `metrics.by_pattern()`."""
 
     def __init__(self) -> None:
         self._tallies: dict[tuple[str, str], Tally] = {}
         self._lock = threading.Lock()
 
     def before(self, call: Call) -> None:
-        """Nothing yet."""
+        """Do nothing."""
 
     def after(self, call: Call) -> None:
-        """Add the request to its pattern."""
+        """Add the request to the totals of its pattern."""
         place = (call.request.pattern, call.request.operation)
         with self._lock:
             tally = self._tallies.get(place, Tally())
@@ -53,12 +53,12 @@ class Metrics:
             )
 
     def by_pattern(self) -> dict[tuple[str, str], Tally]:
-        """The tallies so far, by pattern and operation."""
+        """The totals so far, by pattern and operation."""
         with self._lock:
             return dict(self._tallies)
 
     def reset(self) -> dict[tuple[str, str], Tally]:
-        """The tallies so far, which begin again from nothing."""
+        """Return the totals so far, and start again from zero."""
         with self._lock:
             tallies, self._tallies = self._tallies, {}
             return tallies

@@ -1,4 +1,4 @@
-"""Telling hooks about a request: what is the same for both drivers."""
+"""Notify hooks of requests, for the sync and the async driver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNMETERED = frozenset(
 
 
 class Watch:
-    """A request under the eyes of the setup's hooks: `with Watch(request, setup) as watch: watch.answered(reply)`."""
+    """Context manager around a request, which notifies the hooks: `with Watch(request, setup) as watch: watch.answered(reply)`."""
 
     def __init__(self, request: Request, setup: Setup) -> None:
         self._setup = setup
@@ -26,7 +26,7 @@ class Watch:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """The request, asking for its consumed capacity too."""
+        """The request's payload; with hooks, it also asks for the consumed capacity."""
         request = self._call.request
         if not self._setup.hooks or request.operation in _UNMETERED or "ReturnConsumedCapacity" in request.payload:
             return request.payload
@@ -39,7 +39,7 @@ class Watch:
         return self
 
     def answered(self, reply: dict[str, Any]) -> dict[str, Any]:
-        """Note what the answer says."""
+        """Record capacity and items of the answer, and return it."""
         self._call.units = used(reply)
         self._call.items = item_count(reply)
         return reply

@@ -1,6 +1,6 @@
-"""Requests without the data in them, and addresses without their passwords, for errors, logs and traces.
+"""Remove data from requests and passwords from addresses, for errors, logs and traces.
 
-Of a request, names and expressions stay, and values become their type and length.
+Redacted requests keep names and expressions; each value is replaced by its type and length.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["without_credentials"]
 
-#: Members whose content is attribute values by name.
+#: Request parameters that contain attribute values by name.
 _ITEMS = frozenset({"Key", "Item", "ExclusiveStartKey", "ExpressionAttributeValues"})
 _CONTAINERS = (dict, list)
 #: The user and the password in a URL.
@@ -18,7 +18,7 @@ _USER = re.compile(r"(?<=://)[^/?#\s@'\"]+@")
 
 
 def without_credentials(text: str) -> str:
-    """A text in which URLs do not say with whose name and password they are opened."""
+    """The text with user names and passwords in URLs hidden."""
     return _USER.sub("(hidden)@", text)
 
 

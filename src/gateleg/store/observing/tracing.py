@@ -1,4 +1,4 @@
-"""OpenTelemetry spans for requests, where OpenTelemetry is installed."""
+"""OpenTelemetry spans for requests. Needs the extra `tracing`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 class Tracing:
-    """A hook that makes a client span of every request: `Store(transport, hooks=[Tracing()])`.
+    """A hook that records each request as an OpenTelemetry client span: `Store.connect(..., hooks=[Tracing()])`.
 
-    Spans have the names of OpenTelemetry's conventions for DynamoDB. No attribute value ever goes into a span.
+    Spans and their attributes are named by OpenTelemetry's conventions for DynamoDB. Spans never contain attribute values of items.
+    `tracer` is by default that of the global tracer provider. Raises `MissingPackage` if OpenTelemetry is not installed.
     """
 
     def __init__(self, tracer: Any = None) -> None:

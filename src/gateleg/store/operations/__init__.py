@@ -1,10 +1,10 @@
-"""Every verb of the store as a function that builds its operation, to be run later or as a part of something else.
+"""Every method of the store as a function that builds the operation as a value, to run it later or as a part of a transaction.
 
-    operation = query(Job.ready, queue="default")       no request is sent yet
+    operation = query(Job.ready, queue="default")       sends no request yet
     operation.params()                                  the request that it would send: a dry run
     store.stream(operation)                             what `store.query` does; `store.run(operation)` for all but query, scan and export
 
-`check`, `create`, `put`, `patch`, `upsert` and `delete` build the members of a transaction and are exported by `gateleg.store` too.
+`check`, `create`, `put`, `patch`, `upsert` and `delete` build the operations of a transaction; `gateleg.store` exports them too.
 """
 
 from gateleg.store.operations.batches import batch_get, batch_write

@@ -1,4 +1,4 @@
-"""BatchGetItem and BatchWriteItem for any number of keys or items: concurrent requests of 100 or 25; unprocessed ones are retried."""
+"""BatchGetItem and BatchWriteItem for any number of keys or items, split into concurrent requests; unprocessed entries are retried."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ WRITE_LIMIT = 25
 def rounds(
     work: dict[Identity, Any],
     size: int,
-    ask: Callable[[dict[Identity, Any]], Request],
+    build: Callable[[dict[Identity, Any]], Request],
     read: Callable[[dict[str, Any]], list[Identity]],
     setup: Setup,
     rate: Rate | None = None,
 ) -> Flow[None]:
-    """Do all work in requests of `size`, as many at once as the setup allows, until nothing is left.
+    """Process all entries of `work` in concurrent requests of up to `size` entries, until none is left.
 
-    `ask` makes the request of a chunk; `read` takes its answer and says what is left undone. What is left waits for the next round, and a
-    round after one that left something waits with full jitter.
+    `build` makes the request of a chunk; `read` handles its answer and returns the entries that were not processed. Those are retried in
+    the next round, after a delay with full jitter. Raises `Throttled` after too many rounds without progress.
     """
     delays, pending, number = setup.delays(), dict(work), 0
     while pending:
@@ -47,7 +47,7 @@ def rounds(
                 {place: pending[place] for place in places[start : start + size]}
                 for start in range(first, min(first + size * setup.concurrency, len(places)), size)
             ]
-            requests = [replace(ask(chunk), retries=number) for chunk in chunks]
+            requests = [replace(build(chunk), retries=number) for chunk in chunks]
             for chunk, reply in zip(chunks, (yield Together(requests)), strict=True):
                 if isinstance(reply, ServiceError) and is_throttled(reply.code, reply.status):
                     left |= chunk
@@ -60,21 +60,21 @@ def rounds(
         if left:
             delay = next(delays, None)
             if delay is None:
-                raise Throttled(f"{len(left)} of {len(work)} items of the batch were not done.", unprocessed=len(left))
+                raise Throttled(f"{len(left)} of {len(work)} items of the batch were not processed.", unprocessed=len(left))
             yield Pause(delay)
         if len(left) < len(pending):
-            # It moves: only standing still uses up the tries.
+            # Progress resets the retries.
             delays = setup.delays()
         pending, number = left, number + 1
 
 
 def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent: bool, pattern: str) -> Flow[list[Item | None]]:
-    """The items of some keys, in their order; None where there is none. Keys may repeat."""
+    """Read the items of some keys, in their order, with None for each item that does not exist. Keys may repeat."""
     wanted = [identity(setup.name_of(table), key) for table, key in keys]
     attributes = {setup.name_of(table): table.attributes for table, _ in keys}
     found: dict[Identity, Item] = {}
 
-    def ask(chunk: dict[Identity, Item]) -> Request:
+    def build(chunk: dict[Identity, Item]) -> Request:
         tables: dict[str, dict[str, Any]] = {}
         for (name, _), key in chunk.items():
             tables.setdefault(name, {"ConsistentRead": True, "Keys": []} if consistent else {"Keys": []})["Keys"].append(key)
@@ -85,17 +85,17 @@ def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent:
             found.update({identity(name, {part: item[part] for part in attributes[name]}): item for item in items})
         return [identity(name, key) for name, entry in reply.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
 
-    yield from rounds(dict(zip(wanted, (key for _, key in keys), strict=True)), GET_LIMIT, ask, read, setup)
+    yield from rounds(dict(zip(wanted, (key for _, key in keys), strict=True)), GET_LIMIT, build, read, setup)
     return [found.get(place) for place in wanted]
 
 
 def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, pattern: str, rate: Rate | None = None) -> Flow[int]:
-    """Carry out PutRequests and DeleteRequests; the result is their number."""
+    """Execute PutRequests and DeleteRequests; return their number."""
     attributes: dict[str, tuple[str, ...]] = {}
     for name, parts in entries:
         attributes[name] = tuple(part[0] for part in parts)
 
-    def ask(chunk: dict[Identity, dict[str, Any]]) -> Request:
+    def build(chunk: dict[Identity, dict[str, Any]]) -> Request:
         tables: dict[str, list[dict[str, Any]]] = {}
         for (name, _), entry in chunk.items():
             tables.setdefault(name, []).append(entry)
@@ -111,7 +111,7 @@ def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, patt
             for entry in undone
         ]
 
-    yield from rounds(entries, WRITE_LIMIT, ask, read, setup, rate)
+    yield from rounds(entries, WRITE_LIMIT, build, read, setup, rate)
     return len(entries)
 
 

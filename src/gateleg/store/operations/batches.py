@@ -1,4 +1,4 @@
-"""Batches: many keys or items in concurrent requests of 100 or 25; unprocessed ones are retried."""
+"""Batches: reads and writes of many items in concurrent requests of 100 or 25; unprocessed items are retried."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class BatchGet(Operation[list[Any]]):
-    """Many items by their keys."""
+    """Read many items by key."""
 
     refs: tuple[Ref[Any], ...]
     consistent: bool = False
 
     def flow(self, setup: Setup) -> Flow[list[Any]]:
-        """Requests of 100; more of them where keys have older forms, or upcasters ask for other items."""
+        """Requests of 100 keys, and further ones for legacy keys and for items that upcasters need."""
         reader = ListReader(setup)
         results = yield from read_refs(self.refs, reader, self.consistent)
         return reader.results(results)
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """Those of all items."""
+        """The partitions of all items."""
         for ref in self.refs:
             yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
 @dataclass(frozen=True, slots=True)
 class BatchWrite(Operation[int]):
-    """Many puts and deletes, without conditions."""
+    """Write many puts and deletes, without conditions."""
 
     operations: tuple[WriteOperation[Any], ...]
 
     def flow(self, setup: Setup) -> Flow[int]:
-        """Requests of 25. When an item is written twice, the last write counts."""
+        """Requests of 25 writes. If an item is written twice, the last write wins."""
         now = setup.now()
         entries: dict[Identity, dict[str, Any]] = {}
         for operation in self.operations:
@@ -80,47 +80,51 @@ class BatchWrite(Operation[int]):
         return (yield from batch_write_flow(entries, setup, "batch_write"))
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """Those of all operations."""
+        """The partitions of all operations."""
         for operation in self.operations:
             yield from operation.partitions()
 
 
 def _check_batchable(operation: WriteOperation[Any], write: Write[Any]) -> None:
-    """Refuse a write that needs a condition or further writes, and say which."""
+    """Raise `NotBatchable` for a write that needs a condition or further writes."""
     spec = spec_of(operation.entity)
     verb, name = operation.verb, spec.name
     if spec.counted and verb == "put":
         counted = ", ".join(sorted(spec.counted))
         raise NotBatchable(
-            f"{name}.{verb}: a batch would write over the counted attributes of {name} ({counted}).",
+            f"{name}.{verb}: a batch would overwrite the counted attributes of {name} ({counted}).",
             fix=f"Use create, put or patch for {name}, one by one or in a transaction.",
         )
     if not write.alone:
-        raise NotBatchable(f"{name}.{verb}: {name} has unique constraints or counters, which are kept right by a transaction.")
+        raise NotBatchable(f"{name}.{verb}: {name} has unique constraints or counters, which need a transaction.")
     if write.kind not in ("Put", "Delete"):
-        raise NotBatchable(f"{name}.{verb}: batches only put and delete whole items.")
+        raise NotBatchable(f"{name}.{verb}: batches can only put and delete whole items.")
     if "ConditionExpression" not in write.parameters:
         return
     if spec.version is not None and isinstance(operation, Put | Delete) and operation.check_version and operation.condition is None:
         raise NotBatchable(
             f"{name}.{verb}: {name} has a version ({spec.version.name}), which a batch cannot check.",
-            fix="Pass check_version=False to write over whatever is there, or use the single verb or a transaction.",
+            fix=f"Pass check_version=False to overwrite without a check, or use {verb} for each item, or a transaction.",
         )
     raise NotBatchable(f"{name}.{verb} has a condition, which a batch cannot check.")
 
 
 def batch_get(refs: Sequence[Ref[E]], /, *, consistent: bool = False) -> Operation[list[E | None]]:
-    """Any number of items, also of several tables, in the order of their references; None where there is none."""
+    """Read any number of items, also of several tables.
+
+    Returns them in the order of the references, with None for each item that does not exist. Items that cannot be decoded are None too;
+    they are listed in `unreadable` of the result. Raises `Throttled` if the service does not process all keys after many retries.
+    """
     return BatchGet(tuple(refs), consistent)
 
 
 def batch_write(
     puts: Sequence[BaseModel] = (), /, *, deletes: Sequence[Ref[Any] | BaseModel] = (), check_version: bool = True
 ) -> Operation[int]:
-    """Any number of puts and deletes, also of several tables, not atomically; the result is their number.
+    """Put and delete any number of items, also of several tables, but not atomically. Returns their number.
 
-    Batches have no conditions: items with a version are refused unless `check_version=False`, those with unique constraints or counters
-    always.
+    Batches have no conditions. So entities with a version need `check_version=False`, and entities with unique constraints or counters
+    cannot be written; they raise `NotBatchable`. Raises `Throttled` if the service does not process all items after many retries.
     """
     writes: list[WriteOperation[Any]] = [Put(instance, check_version=check_version) for instance in puts]
     writes += [Delete(target, check_version=check_version) for target in deletes]

@@ -1,4 +1,4 @@
-"""Delete everything that an access pattern finds."""
+"""Delete all items that an access pattern finds."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class DeleteAll(Operation[int]):
-    """All items that a query finds, to be removed."""
+    """Delete all items that a query finds."""
 
     query: Query[Any]
     write_units: float | None = None
 
     def flow(self, setup: Setup) -> Flow[int]:
-        """Keys only, page by page, each page deleted in batches. Interrupted, it can be started again: what is gone stays gone."""
+        """Read the keys page by page, and delete each page in batches. If it is interrupted, it can be started again."""
         spec, setup = spec_of(self.query.entity), replace(setup, expired=True)
-        # Markers and counters must go along, and items under older keys must be found there.
+        # With markers, counters or legacy keys, each item must be read and deleted by itself.
         marked = bool(spec.uniques or spec.counters or spec.key.legacy)
         reading = Reading(self.query, hydrate=not marked or self.query.plan.index.project != "all")
         reader = ListReader(setup)
@@ -55,7 +55,7 @@ class DeleteAll(Operation[int]):
             yield from merge.fill(None, setup)
             items = merge.take(None)
             if marked:
-                # Each is deleted in a transaction of its own.
+                # One transaction for each item.
                 for instance in (yield from reading.finish(items, reader)):
                     total += yield from _delete_one(instance, setup)
             else:
@@ -70,7 +70,7 @@ class DeleteAll(Operation[int]):
 
 
 def _delete_one(instance: Any, setup: Setup) -> Flow[int]:
-    """Remove one item with its markers and counters, as it is by then; 0 if it was removed already."""
+    """Delete the current version of one item with its markers and counters; return 1, or 0 if it was already deleted."""
     while instance is not None:
         try:
             yield from Delete(instance).flow(setup)
@@ -85,5 +85,8 @@ def _delete_one(instance: Any, setup: Setup) -> Flow[int]:
 def delete_all(
     pattern: PatternOrQuery[E], /, *conditions: Condition[E], write_units: float | None = None, **arguments: Any
 ) -> Operation[int]:
-    """Remove everything that a pattern finds; the result is how many items there were. `write_units` bounds the capacity per second."""
+    """Delete all items that a pattern finds, and return their number. `write_units` limits the write capacity units used per second.
+
+    Not atomic: after an error or interruption, call it again to delete the rest.
+    """
     return DeleteAll(build_query(pattern, conditions, arguments), write_units)

@@ -1,4 +1,4 @@
-"""Changing an instance in a block and saving what changed."""
+"""`edit`: change an instance in a `with` block, and save the changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class Draft(Generic[E]):
-    """A copy of an instance to change in a block; it becomes the stored item, with its new version and stamps, when the block has ended."""
+    """A copy of an instance to change in a block. After the block, it has the stored values, including the new version and stamps."""
 
     def __init__(self, before: E, run: Callable[[Operation[Any]], Any]) -> None:
         self._before = before
@@ -29,14 +29,14 @@ class Draft(Generic[E]):
         return self._run(save(self._draft, before=self._before))
 
     def _take(self, stored: E) -> None:
-        """Make the copy what was stored. Nothing is validated again: a stored item may violate a newer bound."""
+        """Copy the stored values into the draft, without validation, because stored values may violate newer bounds."""
         if stored is not self._before:
             self._draft.__dict__.clear()
             self._draft.__dict__.update(stored.__dict__)
 
 
 class Edit(Draft[E]):
-    """The block of a `Store`."""
+    """The context manager of `Store.edit`."""
 
     def __enter__(self) -> E:
         return self._draft
@@ -47,7 +47,7 @@ class Edit(Draft[E]):
 
 
 class AsyncEdit(Draft[E]):
-    """The block of an `AsyncStore`."""
+    """The context manager of `AsyncStore.edit`."""
 
     async def __aenter__(self) -> E:
         return self._draft

@@ -1,4 +1,4 @@
-"""From stored items to entities, where one request is not enough: older forms of keys, and upcasters that ask for other items."""
+"""Decode stored items where one request is not enough: legacy keys, and upcasters that need other items."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import ModelError, spec_of
-from gateleg.model.codec.upcasters import asks_store, bring_up_steps
+from gateleg.model.codec.upcasters import upcast_steps, upcasting_needs_lookup
 from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.identities import Identity, identity
-from gateleg.store.operations.legacy_forms import with_present_key
+from gateleg.store.operations.legacy_forms import with_current_key
 from gateleg.store.operations.unreadable import ListReader, shown_item
 from gateleg.store.unreadable import Unreadable
 
@@ -29,20 +29,20 @@ E = TypeVar("E", bound=BaseModel)
 
 def needs_lookup(spec: Spec[Any], item: Item | None) -> bool:
     """Whether other items must be read before an item can be decoded."""
-    return bool(spec.lookups) and item is not None and asks_store(item, spec)
+    return bool(spec.lookups) and item is not None and upcasting_needs_lookup(item, spec)
 
 
-def brought_up(spec: Spec[Any], items: Sequence[Item], setup: Setup, asked: dict[Identity, Any]) -> Flow[list[Item | ModelError]]:
-    """Items in the present schema of their entity, where that takes other items; in place of those that cannot be brought up, the error.
+def brought_up(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[list[Item | ModelError]]:
+    """Upcast items whose upcasters need other items. In the result, an item that cannot be upcast is replaced by its error.
 
-    What their upcasters ask for is read in batches and kept in `asked`, so that no item is read twice.
+    The needed items are read in batches and kept in `looked_up`, so that none is read twice.
     """
     results: list[Item | ModelError] = list(items)
     waiting: dict[int, tuple[Generator[Ref[Any], Any, Item], Ref[Any]]] = {}
 
-    def advance(number: int, steps: Generator[Ref[Any], Any, Item], go_on: Callable[[], Ref[Any]]) -> None:
+    def advance(number: int, steps: Generator[Ref[Any], Any, Item], resume: Callable[[], Ref[Any]]) -> None:
         try:
-            waiting[number] = steps, go_on()
+            waiting[number] = steps, resume()
         except StopIteration as end:
             results[number] = end.value
         except ModelError as error:
@@ -50,17 +50,17 @@ def brought_up(spec: Spec[Any], items: Sequence[Item], setup: Setup, asked: dict
 
     for number, item in enumerate(items):
         if needs_lookup(spec, item):
-            steps = bring_up_steps(item, spec)
+            steps = upcast_steps(item, spec)
             advance(number, steps, steps.__next__)
     while waiting:
         places = {number: _place(ref, setup) for number, (_, ref) in waiting.items()}
-        new = {places[number]: ref for number, (_, ref) in waiting.items() if places[number] not in asked}
-        yield from _ask(new, setup, asked)
+        new = {places[number]: ref for number, (_, ref) in waiting.items() if places[number] not in looked_up}
+        yield from _look_up(new, setup, looked_up)
         before, waiting = waiting, {}
         for number, (steps, _) in before.items():
-            answer = asked[places[number]]
-            go_on = _thrown(steps, answer) if isinstance(answer, ModelError) else _sent(steps, answer)
-            advance(number, steps, go_on)
+            answer = looked_up[places[number]]
+            resume = _thrown(steps, answer) if isinstance(answer, ModelError) else _sent(steps, answer)
+            advance(number, steps, resume)
     return results
 
 
@@ -76,35 +76,35 @@ def _place(ref: Ref[Any], setup: Setup) -> Identity:
     return identity(setup.name_of(spec_of(ref.entity).table), ref.key)
 
 
-def _ask(refs: dict[Identity, Ref[Any]], setup: Setup, asked: dict[Identity, Any]) -> Flow[None]:
-    """Read what upcasters need; for what is there and cannot be read, the error is kept."""
+def _look_up(refs: dict[Identity, Ref[Any]], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[None]:
+    """Read the items that upcasters need into `looked_up`; for an item that cannot be decoded, store the error."""
     if not refs:
         return
-    reader = ListReader(replace(setup, on_unreadable=_quietly), asked=asked)
+    reader = ListReader(replace(setup, on_unreadable=_quietly), looked_up=looked_up)
     found = yield from read_refs(list(refs.values()), reader)
-    asked |= dict(zip(refs, found, strict=True))
-    asked |= {_place(bad.ref, setup): bad.error for bad in reader.unreadable}
+    looked_up |= dict(zip(refs, found, strict=True))
+    looked_up |= {_place(bad.ref, setup): bad.error for bad in reader.unreadable}
 
 
 def _quietly(bad: Unreadable) -> None:
-    """The item that asked reports it."""
+    """Do nothing: the item whose upcaster needs this one reports the error."""
 
 
-def brought_up_item(spec: Spec[Any], item: Item, setup: Setup, asked: dict[Identity, Any] | None = None) -> Flow[Item]:
-    """One item in the present schema of its entity, where that takes other items; `asked` has those that were read before."""
+def brought_up_item(spec: Spec[Any], item: Item, setup: Setup, looked_up: dict[Identity, Any] | None = None) -> Flow[Item]:
+    """Upcast one item whose upcasters may need other items; `looked_up` contains items that were already read."""
     if not needs_lookup(spec, item):
         return item
-    (found,) = yield from brought_up(spec, [item], setup, {} if asked is None else asked)
+    (found,) = yield from brought_up(spec, [item], setup, {} if looked_up is None else looked_up)
     if isinstance(found, ModelError):
         raise found
     return found
 
 
 def current_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader) -> Flow[list[Item]]:
-    """The items of a list, so far as they can be brought to the present schema; the others are reported."""
+    """Upcast items; those that cannot be upcast are reported and left out."""
     if not spec.lookups:
         return list(items)
-    found = yield from brought_up(spec, items, reader.setup, reader.asked)
+    found = yield from brought_up(spec, items, reader.setup, reader.looked_up)
     for item, one in zip(items, found, strict=True):
         if isinstance(one, ModelError):
             reader.report(Unreadable(spec.ref_of(item), item, one))
@@ -112,7 +112,7 @@ def current_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader) ->
 
 
 def read_item(spec: Spec[Any], item: Item | None, reader: ListReader) -> Flow[Any]:
-    """One item of a list as an entity; None when it is absent, expired or unreadable."""
+    """Decode one item of a list; None if it is missing, expired or unreadable."""
     if needs_lookup(spec, item):
         assert item is not None
         item = next(iter((yield from current_items(spec, [item], reader))), None)
@@ -120,17 +120,17 @@ def read_item(spec: Spec[Any], item: Item | None, reader: ListReader) -> Flow[An
 
 
 def read_older(item: Item, ref: Ref[E], setup: Setup) -> Flow[E | None]:
-    """The item as an entity, if it is the one that was asked for: an older key says less, and may belong to another item."""
+    """Decode an item under a legacy key; None if it is not the item of the reference, as different items may share a legacy key."""
     spec = spec_of(ref.entity)
-    found = spec.decode(with_present_key((yield from brought_up_item(spec, item, setup)), spec))
+    found = spec.decode(with_current_key((yield from brought_up_item(spec, item, setup)), spec))
     values = spec.values(found)
     return found if all(values.get(name) == ref.values.get(name) for name in spec.key.names) else None
 
 
 def read_refs(refs: Sequence[Ref[Any]], reader: ListReader, consistent: bool = False) -> Flow[list[Any]]:
-    """The entities of references in their order; None where there is none.
+    """Read and decode the items of references, in their order, with None for each one that does not exist.
 
-    For what was not found, once more with older keys; and for what was not there either, with the present ones.
+    Items that were not found are read by their legacy keys, and if that fails too, by their current keys once more.
     """
     setup, specs = reader.setup, [spec_of(ref.entity) for ref in refs]
     keys = [(spec.table, ref.key) for spec, ref in zip(specs, refs, strict=True)]
@@ -144,7 +144,7 @@ def read_refs(refs: Sequence[Ref[Any]], reader: ListReader, consistent: bool = F
         for (number, _), item in zip(older, found, strict=True):
             if item is not None and results[number] is None and shown_item(item, refs[number].entity, setup) is not None:
                 results[number] = yield from read_older(item, refs[number], setup)
-    # An item may have been moved to its present key after the first read; it never moves back.
+    # An item may have been moved to its current key after the first read; it never moves back.
     moved = [number for number in dict(older) if results[number] is None]
     if moved:
         again = yield from batch_get_flow([keys[number] for number in moved], setup, consistent, "batch_get")
@@ -154,7 +154,7 @@ def read_refs(refs: Sequence[Ref[Any]], reader: ListReader, consistent: bool = F
 
 
 def _read_each(specs: Sequence[Spec[Any]], items: Sequence[Item | None], reader: ListReader) -> Flow[list[Any]]:
-    """Items of several entities; those whose upcasters ask for others are brought up together."""
+    """Decode items of several entities; items whose upcasters need others are upcast together."""
     asking: dict[int, list[int]] = {}
     for number, (spec, item) in enumerate(zip(specs, items, strict=True)):
         if needs_lookup(spec, item):
@@ -163,7 +163,7 @@ def _read_each(specs: Sequence[Spec[Any]], items: Sequence[Item | None], reader:
     for numbers in asking.values():
         spec = specs[numbers[0]]
         waiting = [item for number in numbers if (item := items[number]) is not None]
-        for number, one in zip(numbers, (yield from brought_up(spec, waiting, reader.setup, reader.asked)), strict=True):
+        for number, one in zip(numbers, (yield from brought_up(spec, waiting, reader.setup, reader.looked_up)), strict=True):
             if isinstance(one, ModelError):
                 reader.report(Unreadable(spec.ref_of(items[number] or {}), items[number] or {}, one))
             current[number] = None if isinstance(one, ModelError) else one

@@ -1,4 +1,4 @@
-"""Whether a store can be used: asked by hosts before they take requests."""
+"""`health`: check whether a store can be used, for hosts before they accept requests."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ _KINDS = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
 
 @dataclass(frozen=True)
 class Health:
-    """What a look at a store found."""
+    """The result of a health check."""
 
-    #: seconds that it took
+    #: the duration of the check
     seconds: float
-    #: what is wrong, in words; empty when all is well
+    #: the problems that were found, in words
     problems: tuple[str, ...] = ()
 
     @property
     def well(self) -> bool:
-        """Whether the store answers, and every table and index is there as declared, and active."""
+        """Whether the store answers, and all tables and indexes are active and have the declared keys."""
         return not self.problems
 
 
 @dataclass(frozen=True, slots=True)
-class Look(Operation[Health]):
-    """A look at a store and some of its tables."""
+class HealthCheck(Operation[Health]):
+    """Check a store and some of its tables."""
 
     tables: tuple[Table, ...]
 
     def flow(self, setup: Setup) -> Flow[Health]:
-        """One request for each table, or one for none. Nothing is raised: an answer that fails is a problem."""
+        """One request for each table, or a single one without tables. An error of the service becomes a problem, and is not raised."""
         started, problems = setup.ticks(), []
         try:
             if not self.tables:
@@ -63,12 +63,12 @@ class Look(Operation[Health]):
         return Health(setup.ticks() - started, tuple(problems))
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """All of it: no scope has room for a table."""
-        raise OutOfScope("Tables belong to no partition.")
+        """Raises `OutOfScope`: a scoped store cannot use whole tables."""
+        raise OutOfScope("A scoped store cannot check tables.")
 
 
 def drift(table: Table, name: str, described: Mapping[str, Any] | None) -> list[str]:
-    """What keeps a table from being used as it is declared: that it, or an index, is missing, is not ready, or has another key."""
+    """The problems of a deployed table: the table or an index is missing or not active, or its key is not as declared."""
     status = "missing" if described is None else described["TableStatus"]
     if described is None or status not in _USABLE:
         return [f"The table {name} is {status.lower()}."]
@@ -85,5 +85,8 @@ def drift(table: Table, name: str, described: Mapping[str, Any] | None) -> list[
 
 
 def health(*tables: Table) -> Operation[Health]:
-    """Whether the service answers and these tables can be used: `store.health(jobs).well`. It never raises; see `problems`."""
-    return Look(tables)
+    """Check that the service answers and that these tables can be used: `store.health(jobs).well`.
+
+    Does not raise errors of the service; they are in `problems` of the result.
+    """
+    return HealthCheck(tables)

@@ -1,4 +1,4 @@
-"""What makes two keys the same item."""
+"""Identities: a hashable form of a table and key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Identity = tuple[str, tuple[tuple[str, str, Any], ...]]
 
 
 def identity(table: str, key: Item) -> Identity:
-    """What makes two keys the same item: numbers count by value."""
+    """A hashable value that is equal for two keys if they address the same item; numbers are compared by value."""
     parts = []
     for name in sorted(key):
         ((tag, content),) = key[name].items()

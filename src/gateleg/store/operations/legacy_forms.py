@@ -1,4 +1,4 @@
-"""Older forms of an item's key: which items have one, and what they look like under the key that they have today."""
+"""Legacy forms of keys: recognise items that have one, and convert them to their current key."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec
     from gateleg.model.keys.plans import KeyPlan
 
-__all__ = ["is_legacy", "with_present_key"]
+__all__ = ["is_legacy", "with_current_key"]
 
 
 E = TypeVar("E", bound=BaseModel)
 
 
 class LegacyItem(dict[str, Any]):
-    """An item that lies under an older form of its key, whole, as a write would store it today."""
+    """An item that is stored under a legacy key, encoded as a write would store it today."""
 
 
 def is_legacy(item: Item, spec: Spec[Any]) -> bool:
-    """Whether an item may be one of the entity's under an older form of its key."""
+    """Whether an item may belong to the entity and be stored under a legacy key."""
     owner = spec.table.spec_for(item)
     return (owner is None or owner is spec) and any(plan.fits(item) for plan in spec.key.legacy)
 
 
-def with_present_key(item: Item, spec: Spec[Any]) -> Item:
-    """The item with the key that it would be written with today, as far as it says what that is."""
+def with_current_key(item: Item, spec: Spec[Any]) -> Item:
+    """The item with its current key; unchanged if the item does not contain all components of that."""
     for plan in spec.key.legacy:
         if not plan.fits(item):
             continue
@@ -41,17 +41,17 @@ def with_present_key(item: Item, spec: Spec[Any]) -> Item:
 
 
 def read_form(item: Item, spec: Spec[E]) -> tuple[E, int | None]:
-    """An item as an entity, and the number of the older form that its key has; None when the key is the present one."""
-    instance = spec.decode(item if spec.key.fits(item) else with_present_key(item, spec))
+    """Decode an item; also return the number of the legacy form that its key has, or None for the current form."""
+    instance = spec.decode(item if spec.key.fits(item) else with_current_key(item, spec))
     values, key = spec.values(instance), {name: item[name] for name in spec.table.attributes}
     if spec.key.build(values) == key:
         return instance, None
-    # As `find` has it: an item is under an older key if the key is the one that its values make.
+    # As in `find`: a key is a legacy key of an item if it is built from the item's values.
     return instance, next((number for number, plan in enumerate(spec.key.legacy) if plan.build(values) == key), None)
 
 
-def has_older_form(item: Item, spec: Spec[Any], plan: KeyPlan) -> bool:
-    """Whether the key of an item, of which only a part may be there, is an older form of its key rather than the present one."""
+def has_legacy_key(item: Item, spec: Spec[Any], plan: KeyPlan) -> bool:
+    """Whether the key of an item, which may be a projection, is a legacy key rather than the current one."""
     if not plan.fits(item):
         return False
     if not spec.key.fits(item):
@@ -67,7 +67,7 @@ def has_older_form(item: Item, spec: Spec[Any], plan: KeyPlan) -> bool:
 
 
 def _known(item: Item, spec: Spec[Any]) -> dict[str, Any]:
-    """The components of the present key that an item has as attributes of their own."""
+    """The components of the current key that an item has as separate attributes."""
     parts = (source for source in spec.sources.values() if source.name in spec.reachable(spec.key))
     return {
         source.name: source.unpack(item[source.wire])

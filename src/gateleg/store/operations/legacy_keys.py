@@ -1,4 +1,4 @@
-"""Legacy keys: items under an older form of their key are read from there, and moved to the current key by the first write."""
+"""Legacy keys: items are found under them, and the first write moves an item to its current key."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
 from gateleg.model.expressions import Placeholders, all_of, equals, exists, missing
-from gateleg.store.backoff import settled
+from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import read_older
-from gateleg.store.operations.legacy_forms import with_present_key
+from gateleg.store.operations.legacy_forms import with_current_key
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["migrate_to_current_key", "unchanged", "with_present_key"]
+__all__ = ["migrate_to_current_key", "unchanged", "with_current_key"]
 
-#: A condition has at most 300 operators, the words between its parts among them.
-_COMPARED = 149
+#: DynamoDB allows 300 operators in a condition, including AND.
+_MAX_COMPARISONS = 149
 
 
 def migrate_to_current_key(ref: Ref[Any], setup: Setup) -> Flow[bool]:
-    """Move an item that still lies under an older key to the one it has today; whether there was one.
+    """Move an item from a legacy key to its current key; return whether it was moved.
 
-    Every write does this first, so that the older item is never left beside a new one.
+    Every write does this first, so that an item never exists under both keys.
     """
     spec, moved = spec_of(ref.entity), False
     for key in ref.legacy():
@@ -41,13 +41,13 @@ def migrate_to_current_key(ref: Ref[Any], setup: Setup) -> Flow[bool]:
 
 
 def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]:
-    """Write the item under its present key and delete the older one, together; False if the older one was changed meanwhile."""
+    """Write the item under its current key and delete the old one, in one transaction; return False if the old one changed meanwhile."""
     name = setup.name_of(spec.table)
     put = {"TableName": name, "Item": spec.encode(found), **_condition(missing(spec.table.hash))}
     delete = {"TableName": name, "Key": {part: older[part] for part in spec.table.attributes}, **_condition(unchanged(spec, older))}
     payload = {"TransactItems": [{"Put": put}, {"Delete": delete}], "ClientRequestToken": setup.token()}
     try:
-        yield from settled(Request("TransactWriteItems", payload, f"{spec.name}.move"), setup)
+        yield from retry_conflicts(Request("TransactWriteItems", payload, f"{spec.name}.move"), setup)
         return True
     except ServiceError as error:
         codes = [reason.get("Code") for reason in error.extra.get("CancellationReasons", ())]
@@ -55,9 +55,9 @@ def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]
             raise
     if codes[0] != "ConditionalCheckFailed":
         return False
-    # There is an item under the present key: it is the newer one, and the older must not come back when that is deleted.
+    # The current key already has an item, which is newer. Delete the old one, so that it does not reappear when the newer is deleted.
     try:
-        yield from settled(Request("DeleteItem", delete, f"{spec.name}.move"), setup)
+        yield from retry_conflicts(Request("DeleteItem", delete, f"{spec.name}.move"), setup)
         return True
     except ServiceError as error:
         if error.code != "ConditionalCheckFailedException":
@@ -66,16 +66,16 @@ def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]
 
 
 def unchanged(spec: Spec[Any], item: Item) -> Condition:
-    """That an item is still the one that was read: all of it is as it was, and nothing that the entity knows of has come.
+    """The condition that an item has not changed since it was read: its attributes are equal, and no declared attribute was added.
 
-    Its version alone would not tell: not every write of an item moves it, and an older program may write without one.
+    Checking the version is not enough: not every write increments it, and an older program may write without one.
     """
     known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names
-    # Counts change most often, so they are among what is compared however many attributes there are.
+    # Counts change most often, so they come first, in case the number of comparisons exceeds the limit.
     wires = sorted(item, key=lambda wire: wire not in spec.counted_wires)
     same = [equals(wire, item[wire]) for wire in wires if wire not in spec.table.attributes]
     absent = [missing(wire) for wire in sorted(known - item.keys())]
-    condition = all_of(exists(spec.table.hash), *[*same, *absent][:_COMPARED])
+    condition = all_of(exists(spec.table.hash), *[*same, *absent][:_MAX_COMPARISONS])
     assert condition is not None
     return condition
 

@@ -1,4 +1,4 @@
-"""One order over the items of a query under their present keys and those that still lie under older ones."""
+"""Merge the items of a query under current keys and under legacy keys into one order."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from gateleg.model import spec_of
 from gateleg.store.cursors import Position
-from gateleg.store.operations.legacy_forms import LegacyItem, has_older_form
-from gateleg.store.operations.legacy_partitions import LegacyPartition, legacy_items, present_identity, replaced_items, without_replaced
+from gateleg.store.operations.legacy_forms import LegacyItem, has_legacy_key
+from gateleg.store.operations.legacy_partitions import LegacyPartition, current_identity, legacy_items, replaced_items, without_replaced
 from gateleg.store.operations.shard_merge import Merge
 
 if TYPE_CHECKING:
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 E = TypeVar("E", bound=BaseModel)
-#: How many items of a partition in another order are kept at most; for more, the partition is read again.
-_KEPT = 10_000
+#: The maximum number of items to keep of a partition in another order; for more, the partition is read again.
+_MAX_KEPT = 10_000
 
 
 @dataclass
 class _Older:
-    """How far an old partition has been read."""
+    """How far a legacy partition has been read."""
 
     partition: LegacyPartition
-    #: the key after which the next page begins; only of an ordered partition
+    #: the key after which the next page begins; for ordered partitions only
     start: Item | None = None
-    #: the place in the order up to which all items have been seen
+    #: the position in the order up to which all items have been seen
     floor: tuple[Any, ...] | None = None
     items: deque[LegacyItem] = field(default_factory=deque)
     ended: bool = False
 
 
 class LegacyMerge(Merge[E]):
-    """The items of a query's requests and of its old partitions, each once, in the query's order.
+    """The items of a query's requests and of its legacy partitions, without duplicates, in the query's order.
 
-    Items with equal sort keys come in one order too: those under present keys before those under older ones.
+    Among items with equal sort keys, those under current keys come first.
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class LegacyMerge(Merge[E]):
         self.filtered = True
         self._reader = reader
         self._consistent = consistent
-        #: the item that was handed out last, and whether it came from an old partition
+        #: the last item that was returned, and whether it came from a legacy partition
         self._last: Item | None = position.last if position is not None else None
         self._last_older = position is not None and position.last_is_legacy
-        #: where this reading began, in the sort key alone
+        #: the sort key where this reading began
         self._begin = None if self._last is None else self._range(self._last)
-        self._begin_at = None if self._last is None else present_identity(query, self._last)
-        self._handed_out: set[Any] = set()
+        self._begin_at = None if self._last is None else current_identity(query, self._last)
+        self._returned: set[Any] = set()
         self._first: Item | None = None
         self._older = [_Older(partition) for partition in partitions]
         for older in self._older:
@@ -75,34 +75,34 @@ class LegacyMerge(Merge[E]):
 
     @property
     def done(self) -> bool:
-        """Whether everything has been taken, from old partitions too."""
+        """Whether all items have been taken, from legacy partitions too."""
         return super().done and all(older.ended and not older.items for older in self._older)
 
     @property
     def position(self) -> Position:
-        """Where to go on: each shard after what was taken from it, and old partitions after what was handed out last."""
+        """The position to continue from: in each shard after the items taken from it, in legacy partitions after the last returned item."""
         last = None if self._last is None else self._query.resume_key(self._last)
         return replace(super().position, last=last, last_is_legacy=self._last_older)
 
     def before(self, item: Item) -> Position:
-        """Where to go on backwards from the first item of a page: each shard from the first item that was read from it."""
+        """The position to continue backwards from, given the first item of a page."""
         shard = self._shards[0]
         first = self._first if self._first is not None else (None if shard.ended else shard.start)
         start = None if first is None else self._query.resume_key(first)
         return Position((start,), last=self._query.resume_key(item), last_is_legacy=isinstance(item, LegacyItem))
 
     def fill(self, page_size: int | None, setup: Setup) -> Flow[None]:
-        """Read on where nothing is left: old partitions first, then the present ones, anew from where they were left."""
+        """Read the next page of each exhausted source: legacy partitions first, then shards, starting again after the items taken."""
         hungry = [older for older in self._older if not older.items and not older.ended]
         for older in hungry:
             yield from self._fill_ordered(older, page_size) if older.partition.ordered else self._fill_sorted(older, page_size)
         if hungry:
             for shard in self._shards:
-                # What moved since it was read may belong before these.
+                # Items that moved to current keys since the last read may belong before these.
                 shard.items.clear()
                 shard.start, shard.ended = self._resume_key(shard.taken), False
         yield from super().fill(page_size, setup)
-        self._settle()
+        self._drop_duplicates()
         yield from self._drop_replaced()
 
     def _fill_ordered(self, older: _Older, page_size: int | None) -> Flow[None]:
@@ -114,8 +114,8 @@ class LegacyMerge(Merge[E]):
         yield from self._keep(older, [item for item in found if self._is_ahead(older, item)])
 
     def _fill_sorted(self, older: _Older, page_size: int | None) -> Flow[None]:
-        """Read the whole partition; keep what comes next in the query's order."""
-        most = min(page_size or _KEPT, _KEPT)
+        """Read a whole partition, and keep the items that come next in the query's order."""
+        most = min(page_size or _MAX_KEPT, _MAX_KEPT)
         best: list[LegacyItem] = []
         start: Item | None = None
         older.ended = True
@@ -142,48 +142,48 @@ class LegacyMerge(Merge[E]):
         older.items.extend(kept)
 
     def _is_ahead(self, older: _Older, item: LegacyItem) -> bool:
-        """Whether an item comes after those that have been seen."""
+        """Whether an item comes after all items that have been seen."""
         if older.floor is None:
             return True
         order = self._order(item, True)
         return order < older.floor if self._query.descending else order > older.floor
 
-    def _settle(self) -> None:
-        """Drop what is there twice: old forms that an index shows, and items that have been moved since they were read."""
+    def _drop_duplicates(self) -> None:
+        """Drop duplicates: items under legacy keys that an index also contains, and items that moved since they were read."""
         present = set()
         for shard in self._shards:
             shard.items = deque(item for item in shard.items if self._is_new(item))
-            present |= {present_identity(self._query, item) for item in shard.items}
+            present |= {current_identity(self._query, item) for item in shard.items}
         if self._first is None and self._shards[0].items:
             self._first = self._shards[0].items[0]
         for older in self._older:
-            older.items = deque(item for item in older.items if present_identity(self._query, item) not in present)
+            older.items = deque(item for item in older.items if current_identity(self._query, item) not in present)
 
     def _drop_replaced(self) -> Flow[None]:
-        """Drop items that the index has under an older key although there is a newer one."""
+        """Drop items that the index contains under a legacy key although a newer item exists."""
         spec = spec_of(self._query.entity)
         shown = [
-            item for shard in self._shards for item in shard.items if any(has_older_form(item, spec, plan) for plan in spec.key.legacy)
+            item for shard in self._shards for item in shard.items if any(has_legacy_key(item, spec, plan) for plan in spec.key.legacy)
         ]
         replaced = yield from replaced_items(spec, shown, self._reader, self._consistent)
         if replaced:
             for shard in self._shards:
-                shard.items = deque(item for item in shard.items if present_identity(self._query, item) not in replaced)
+                shard.items = deque(item for item in shard.items if current_identity(self._query, item) not in replaced)
 
     def _is_new(self, item: Item) -> bool:
         spec = spec_of(self._query.entity)
         for older in self._older:
-            if item[spec.table.hash] == older.partition.hash and has_older_form(item, spec, older.partition.plan):
+            if item[spec.table.hash] == older.partition.hash and has_legacy_key(item, spec, older.partition.plan):
                 return False
-        place = present_identity(self._query, item)
-        if place in self._handed_out or place == self._begin_at:
+        place = current_identity(self._query, item)
+        if place in self._returned or place == self._begin_at:
             return False
         if self._begin is None:
             return True
         return self._range(item) <= self._begin if self._query.descending else self._range(item) >= self._begin
 
     def take(self, most: int | None) -> list[Item]:
-        """The next items, as far as they are certain: until a shard or an old partition that has more to come runs out."""
+        """Take the next items, up to `most`, until a source that has further pages is exhausted."""
         taken: list[Item] = []
         choose = max if self._query.descending else min
         while most is None or len(taken) < most:
@@ -197,7 +197,7 @@ class LegacyMerge(Merge[E]):
             _, source = choose(heads, key=lambda head: head[0])
             if isinstance(source, _Older):
                 item: Item = source.items.popleft()
-                self._handed_out.add(present_identity(self._query, item))
+                self._returned.add(current_identity(self._query, item))
             else:
                 (item,) = self._take_one(source, 1)
             self._last, self._last_older = item, isinstance(item, LegacyItem)

@@ -1,8 +1,8 @@
-"""The partitions in which the items of a query may still lie under older forms of their keys, and how they are read.
+"""Legacy partitions: where items of a query may still be stored under legacy keys.
 
-An old partition is read before the new one: items move from old to new and never back, so none is missed, and one that moved in between
-is found twice and handed out once. Where the older key sorts items as the query does, pages are read as they are wanted. Otherwise the
-whole partition is read for every page of the query, and its best items are kept: a cost that ends when the items have been moved.
+A legacy partition is read before the current one. Items move from legacy to current keys and never back, so none is missed, and one that
+moves in between is found twice and returned once. If the legacy key sorts items like the query, pages are read on demand. Otherwise the
+whole partition is read for each page of the query, and its first items are kept: a cost that ends when all items have been moved.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass(frozen=True)
 class LegacyPartition:
-    """A partition of the table that holds items under an older form of their key."""
+    """A partition of the table that may contain items under a legacy key."""
 
     query: Query[Any]
     plan: KeyPlan
-    #: the number of the form among those of the key: the first one counts most
+    #: the number of the legacy form; earlier forms take precedence
     number: int
-    #: its partition key on the wire
+    #: the wire value of its partition key
     hash: Value
     #: the Query request, without limit and start
     payload: Payload
-    #: whether its order is that of the query
+    #: whether its items are in the order of the query
     ordered: bool
 
     def start_after(self, last: Item) -> Item:
-        """The ExclusiveStartKey after the item that was handed out last; only of an ordered partition."""
+        """The ExclusiveStartKey after the last returned item; for ordered partitions only."""
         spec = spec_of(self.query.entity)
         return {name: last[name] for name in spec.table.attributes} | {spec.table.hash: self.hash}
 
@@ -67,7 +67,7 @@ class LegacyPartition:
 
 
 def legacy_partitions(query: Query[Any], setup: Setup, consistent: bool) -> tuple[LegacyPartition, ...]:
-    """Where older items of a query are: one partition for each form of the key whose hash the query's arguments give."""
+    """The legacy partitions of a query: one for each legacy form whose hash the query's arguments determine."""
     spec = spec_of(query.entity)
     found = []
     for number, plan in enumerate(() if query.legacy_indexed else spec.key.legacy):
@@ -92,12 +92,12 @@ def _payload(query: Query[Any], plan: KeyPlan, values: Mapping[str, Any], ordere
 
 
 def _form(plan: KeyPlan) -> list[Any]:
-    """The sort key of a plan, for comparison."""
+    """The sort key templates of a plan, for comparison."""
     return [(entry.attribute, entry.text.template.text if entry.text is not None else entry.names) for entry in plan.range]
 
 
 def legacy_items(partition: LegacyPartition, items: Sequence[Item], reader: ListReader) -> Flow[list[LegacyItem]]:
-    """Those of a partition's items that the query would find under their present keys, in the form that they would have there."""
+    """The items of a legacy partition that the query would find under their current keys, encoded with those."""
     spec = spec_of(partition.query.entity)
     mine = [item for item in items if is_legacy(item, spec) and partition.plan.fits(item)]
     found = []
@@ -113,7 +113,7 @@ def legacy_items(partition: LegacyPartition, items: Sequence[Item], reader: List
 
 
 def _present(spec: Spec[Any], item: Item, partition: LegacyPartition) -> LegacyItem | None:
-    """An item as it would be stored today; None when the query does not find it, or when it does not lie under an older key."""
+    """Encode an item as it would be stored today; None if the query would not find it, or if its key is not the partition's legacy key."""
     instance, number = read_form(item, spec)
     if number != partition.number:
         return None
@@ -124,14 +124,14 @@ def _present(spec: Spec[Any], item: Item, partition: LegacyPartition) -> LegacyI
 def without_replaced(
     partition: LegacyPartition, items: Sequence[LegacyItem], reader: ListReader, consistent: bool
 ) -> Flow[list[LegacyItem]]:
-    """The items for which there is none under the present key, or under a form that comes first: the newer one counts."""
+    """The items without a newer item, that is, one under the current key or under an earlier legacy form."""
     spec = spec_of(partition.query.entity)
     stored = yield from newer_items(spec, [spec.decode(item) for item in items], partition.number, reader.setup, consistent)
     return [item for item, newer in zip(items, stored, strict=True) if not any(newer)]
 
 
 def replaced_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader, consistent: bool) -> Flow[set[Any]]:
-    """The identities of those items, of which only the keys are needed, that lie under an older key although there is a newer one."""
+    """The identities of the items that are stored under a legacy key although a newer item exists. Only the items' keys are used."""
     keys = [{name: item[name] for name in spec.table.attributes} for item in items]
     stored = (
         (yield from batch_get_flow([(spec.table, key) for key in keys], reader.setup, consistent, f"{spec.name}.legacy")) if keys else []
@@ -141,7 +141,7 @@ def replaced_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader, c
         try:
             instance, number = read_form(item, spec)
         except ModelError:
-            # Whoever decodes it reports it.
+            # Reported when the item is decoded.
             continue
         if number is not None and any((yield from newer_items(spec, [instance], number, reader.setup, consistent))[0]):
             replaced.add(identity(spec.table.name, {name: item[name] for name in spec.table.attributes}))
@@ -151,7 +151,7 @@ def replaced_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader, c
 def newer_items(
     spec: Spec[E], instances: Sequence[E], number: int, setup: Setup, consistent: bool = False
 ) -> Flow[list[list[Item | None]]]:
-    """What is stored under the present key of entities that lie under an older form, and under the forms before that one."""
+    """The items stored under the current key, and under legacy forms before `number`, of instances that have that legacy form."""
     keys = [[spec.ref(one).key, *_older_keys(spec, one)[:number]] for one in instances]
     wanted = [(spec.table, key) for group in keys for key in group]
     stored = iter((yield from batch_get_flow(wanted, setup, consistent, f"{spec.name}.legacy")) if wanted else ())
@@ -162,7 +162,7 @@ def _older_keys(spec: Spec[E], instance: E) -> list[Item]:
     return [plan.build(spec.values(instance)) for plan in spec.key.legacy]
 
 
-def present_identity(query: Query[Any], item: Item) -> Any:
-    """What makes an item the same under its present key and an older one."""
+def current_identity(query: Query[Any], item: Item) -> Any:
+    """The identity of an item with its current key, to recognise it under a legacy key."""
     table = spec_of(query.entity).table
     return identity(table.name, {name: item[name] for name in table.attributes})

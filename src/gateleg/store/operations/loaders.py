@@ -1,4 +1,4 @@
-"""Loaders: many reads of single items that become few batches. One for each request of a user, so that its cache is short-lived."""
+"""Loaders combine reads of single items into batches, and cache them. Create one for each request of a user: caches must be short-lived."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class _Keys(Generic[E]):
-    """From what a caller asks for to a place in the cache."""
+    """References, cache keys and read operations of a loader."""
 
     def __init__(self, entity: type[E], setup: Setup, consistent: bool) -> None:
         self._entity = entity
@@ -35,22 +35,22 @@ class _Keys(Generic[E]):
         self._table = setup.name_of(spec_of(entity).table)
 
     def ref(self, conditions: tuple[Condition, ...], components: dict[str, Any]) -> Ref[E]:
-        """The reference, inside the scope."""
+        """The reference for a caller's arguments, completed with the components of the scope."""
         scope = self._setup.scope
         presets: tuple[Any, ...] = () if scope is None else (Presets(scope.values),)
         return locate(self._entity, (*conditions, *presets), components)
 
     def place(self, ref: Ref[E]) -> Identity:
-        """Where a reference lies in the cache."""
+        """The cache key of a reference."""
         return identity(self._table, ref.key)
 
     def operation(self, refs: Sequence[Ref[E]]) -> Operation[list[E | None]]:
-        """What reads them."""
+        """The operation that reads the items of references."""
         return BatchGet(tuple(refs), self._consistent)
 
 
 class Loader(Generic[E]):
-    """Items by key, each read once: `store.loader(Agent).load_many([Agent.key(...), ...])`."""
+    """Reads items of one entity by key, in batches, and caches them: `store.loader(Agent).load_many([Agent.key(...), ...])`."""
 
     def __init__(self, entity: type[E], setup: Setup, run: Callable[[Operation[Any]], Any], consistent: bool = False) -> None:
         self._keys = _Keys(entity, setup, consistent)
@@ -59,7 +59,7 @@ class Loader(Generic[E]):
         self._unreadable: dict[Identity, Unreadable] = {}
 
     def load(self, *key: Condition[E], **components: Any) -> E | None:
-        """One item, or None; `DecodeError` when it is there but cannot be read."""
+        """Read one item by its key components; None if it does not exist. Raises `DecodeError` if the item cannot be decoded."""
         ref = self._keys.ref(key, components)
         found = self.load_many([ref])[0]
         bad = self._unreadable.get(self._keys.place(ref))
@@ -68,7 +68,7 @@ class Loader(Generic[E]):
         return found
 
     def load_many(self, refs: Sequence[Ref[E]]) -> list[E | None]:
-        """Several items in the order of their references; None where there is none."""
+        """Read several items, in the order of the references, with None for each item that does not exist or cannot be decoded."""
         places = [self._keys.place(ref) for ref in refs]
         wanted = {place: ref for place, ref in zip(places, refs, strict=True) if place not in self._cache}
         if wanted:
@@ -78,19 +78,19 @@ class Loader(Generic[E]):
         return [self._cache[place] for place in places]
 
     def prime(self, instance: E) -> None:
-        """Put an instance into the cache, such as one that was just written."""
+        """Add an instance to the cache, such as one that was just written."""
         place = self._keys.place(spec_of(type(instance)).ref(instance))
         self._cache[place] = instance
         self._unreadable.pop(place, None)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Empty the cache."""
         self._cache.clear()
         self._unreadable.clear()
 
 
 class AsyncLoader(Generic[E]):
-    """Items by key, each read once; those asked for in the same moment are read together, 100 at a time."""
+    """Reads items of one entity by key and caches them. Items requested in the same iteration of the event loop are read in one batch."""
 
     def __init__(
         self, entity: type[E], setup: Setup, run: Callable[[Operation[Any]], Coroutine[Any, Any, Any]], consistent: bool = False
@@ -103,7 +103,7 @@ class AsyncLoader(Generic[E]):
         self._unreadable: dict[Identity, Unreadable] = {}
 
     async def load(self, *key: Condition[E], **components: Any) -> E | None:
-        """One item, or None; `DecodeError` when it is there but cannot be read."""
+        """Read one item by its key components; None if it does not exist. Raises `DecodeError` if the item cannot be decoded."""
         ref = self._keys.ref(key, components)
         found = await self._future(ref)
         bad = self._unreadable.get(self._keys.place(ref))
@@ -112,11 +112,11 @@ class AsyncLoader(Generic[E]):
         return found
 
     async def load_many(self, refs: Sequence[Ref[E]]) -> list[E | None]:
-        """Several items in the order of their references; None where there is none."""
+        """Read several items, in the order of the references, with None for each item that does not exist or cannot be decoded."""
         return list(await asyncio.gather(*[self._future(ref) for ref in refs]))
 
     def prime(self, instance: E) -> None:
-        """Put an instance into the cache, such as one that was just written."""
+        """Add an instance to the cache, such as one that was just written."""
         future: asyncio.Future[E | None] = asyncio.get_running_loop().create_future()
         future.set_result(instance)
         place = self._keys.place(spec_of(type(instance)).ref(instance))
@@ -124,7 +124,7 @@ class AsyncLoader(Generic[E]):
         self._unreadable.pop(place, None)
 
     def clear(self) -> None:
-        """Forget everything that has been read."""
+        """Empty the cache; reads in progress continue."""
         self._cache = {place: future for place, future in self._cache.items() if not future.done()}
         self._unreadable.clear()
 
@@ -136,9 +136,9 @@ class AsyncLoader(Generic[E]):
             future = self._cache[place] = loop.create_future()
             self._waiting[place] = ref
             if len(self._waiting) == 1:
-                # Everything that is asked for before the loop comes round again joins this batch.
+                # Requests until the next iteration of the event loop join this batch.
                 loop.call_soon(self._dispatch)
-        # Shielded: one caller that gives up must not take the item from the others.
+        # Shielded, so that cancelling one caller does not cancel the read for others.
         return asyncio.shield(future)
 
     def _dispatch(self) -> None:

@@ -1,4 +1,4 @@
-"""Releasing the unique values of items that are gone: the service deletes expired items without their markers."""
+"""Release the unique values of deleted items: DynamoDB deletes expired items without their markers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
 from gateleg.model.planning import plan_release
-from gateleg.store.backoff import settled
+from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
 from gateleg.store.operations.operation import Operation
 from gateleg.store.transports import ServiceError
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseMarkers(Operation[int]):
-    """The unique values of an item that is gone."""
+    """Release the unique values of an item that was deleted."""
 
     instance: BaseModel
 
     def flow(self, setup: Setup) -> Flow[int]:
-        """One transaction for each marker: the item is still gone, and the marker is still its own."""
+        """One transaction for each marker, on condition that the item does not exist and the marker still belongs to it."""
         released = 0
         for check, release in plan_release(self.instance):
             items = [{str(write.kind): write.request(setup.name_of(write.table))} for write in (check, release)]
             payload = {"TransactItems": items, "ClientRequestToken": setup.token()}
             try:
-                yield from settled(Request("TransactWriteItems", payload, f"{check.entity.__name__}.release"), setup)
+                yield from retry_conflicts(Request("TransactWriteItems", payload, f"{check.entity.__name__}.release"), setup)
                 released += 1
             except ServiceError as error:
                 codes = {reason.get("Code") for reason in error.extra.get("CancellationReasons", ())}
@@ -50,8 +50,8 @@ class ReleaseMarkers(Operation[int]):
 
 
 def release_unique(instance: BaseModel, /) -> Operation[int]:
-    """Release the unique values of an item that was deleted without them, such as by TTL; the result is how many were released.
+    """Release the unique values of an item that was deleted without its markers, such as by TTL. Returns the number of released values.
 
-    Nothing is released while there is an item with its key, nor what another item has taken meanwhile. Done again it does nothing.
+    Releases nothing if an item with the same key exists, and no value that another item has taken meanwhile. Safe to repeat.
     """
     return ReleaseMarkers(instance)

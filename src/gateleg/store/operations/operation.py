@@ -1,4 +1,4 @@
-"""Operations: values that know their requests and how to interpret the responses. Every verb builds one."""
+"""Operations: values that know their requests and how to interpret the responses. Every method of the store builds one."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Operation(Generic[R_co]):
-    """Something that a store can do, with a result of type `R_co`. Nothing is sent until `Store.run`."""
+    """An operation of a store as a value, with a result of type `R_co`. It is executed by `Store.run(operation)`."""
 
     __slots__ = ()
 
     def flow(self, setup: Setup) -> Flow[R_co]:
-        """The steps. Mistakes in the operation itself are raised here, before the first step."""
+        """The steps of the operation. Mistakes in its arguments are raised here, before the first step."""
         raise NotImplementedError
 
     def start(self, setup: Setup) -> Request | Flow[R_co]:
-        """The first step of a driver: the flow, or the request of a `SingleRequest`."""
+        """What a driver begins with: the flow, or the request of a `SingleRequest`."""
         return self.flow(setup)
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """The partitions that it touches, each as an entity, the key that is used and its known components."""
+        """The partitions that the operation touches: for each, the entity, the key plan, and the known components. Checked by scopes."""
         raise NotImplementedError
 
     def params(self, prefix: str = "") -> dict[str, Any]:
-        """The first request, as it would be sent: a dry run."""
+        """The parameters of the first request, without sending it. `prefix` precedes table names."""
         step = next(self.flow(Setup(prefix=prefix)))
         first = step.requests[0] if isinstance(step, Together) else step
         assert isinstance(first, Request)
@@ -55,29 +55,29 @@ class Operation(Generic[R_co]):
 
 
 class SingleRequest(Operation[R_co], Generic[R_co]):
-    """An operation that is one request and its answer, as a rule.
+    """An operation that usually needs a single request.
 
-    `start` gives the request, or a flow where more is needed. Drivers send the request and give its answer to `finish`, or its refusal
-    to `refused`; `flow` is the same in the form of a generator, for operations that are parts of others.
+    `start` returns the request, or a flow if more are needed. Drivers send the request and pass its answer to `finish`, or its error to
+    `refused`. `flow` does the same as a generator, for use inside other operations.
     """
 
     __slots__ = ()
 
     def start(self, setup: Setup) -> Request | Flow[R_co]:
-        """The single request, or a flow if more are needed. Mistakes in the operation itself are raised here."""
+        """The single request, or a flow if more are needed. Mistakes in the operation's arguments are raised here."""
         raise NotImplementedError
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co | Flow[R_co]:
-        """The result, or the rest of the way to it."""
+        """The result, or a flow that returns it if more requests are needed."""
         raise NotImplementedError
 
     def refused(self, request: Request, error: ServiceError | Unreachable, setup: Setup) -> Flow[R_co]:
-        """What to do if the service refuses the request; by default the error is raised."""
+        """The flow to run if the request fails; by default it raises the error."""
         yield from ()
         raise error
 
     def flow(self, setup: Setup) -> Flow[R_co]:
-        """The steps: one request, and what follows from its answer."""
+        """The operation as a generator."""
         first = self.start(setup)
         if not isinstance(first, Request):
             return (yield from first)
@@ -92,12 +92,12 @@ class SingleRequest(Operation[R_co], Generic[R_co]):
 
 
 class Stream(Operation[None], Generic[R_co]):
-    """An operation with many results, to be iterated over."""
+    """An operation with many results. Iterate over them with `Store.stream(operation)`."""
 
     __slots__ = ()
 
 
-#: The options of the verbs that take components of keys. As a keyword, such a name is always the option.
+#: The options of methods that also take key components as keywords. A keyword with such a name is always the option.
 OPTIONS = frozenset(
     {
         "check_version",
@@ -119,7 +119,7 @@ OPTIONS = frozenset(
 
 
 def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), components: Mapping[str, Any] = NOTHING) -> Ref[E]:
-    """The reference to an item, from an entity and key components, a reference or an instance."""
+    """The reference to an item, from an entity and key components, from a reference, or from an instance."""
     if isinstance(target, type):
         spec = spec_of(target)
         try:
@@ -134,25 +134,25 @@ def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), c
 
 
 def _key_given_twice(target: Ref[Any] | BaseModel, components: Mapping[str, Any]) -> KeyGivenTwice:
-    """The error for arguments besides a target that has its key; the advice is for those who meant to change an attribute."""
+    """The error for key components beside a target that already has its key; the fix helps callers who meant to change an attribute."""
     entity, kind = (target.entity, "a reference") if isinstance(target, Ref) else (type(target), f"an instance of {type(target).__name__}")
-    given = ", ".join(f"{name}=" for name in components) or "Components of a key"
+    passed = ", ".join(f"{name}=" for name in components) or "Key components"
     changed = [name for name in components if name in entity.model_fields and name not in spec_of(entity).key.names]
     fix = f"To change {changed[0]}, patch with the action {entity.__name__}.{changed[0]}.set(value)." if changed else None
-    return KeyGivenTwice(f"{given} cannot be given with {kind}, which has its key already.", fix=fix)
+    return KeyGivenTwice(f"{passed} cannot be passed together with {kind}, which already has its key.", fix=fix)
 
 
 def by_position(error: MissingComponent) -> MissingComponent:
-    """The error, with advice that works: a component that is called like an option can only be given by position."""
+    """The error with a fix that works: a component with the name of an option can only be passed by position."""
     clash = next((name for name in error.missing if name in OPTIONS), None)
     if clash is None:
         return error
-    fix = f"{clash}= is an option of the store's verbs; give the component by position, as {error.entity}.{clash} == value."
+    fix = f"Pass the component by position, as {error.entity}.{clash} == value, because {clash}= is an option of the store's methods."
     return MissingComponent(error.message, fix=fix, entity=error.entity, missing=error.missing)
 
 
 def check_limit(limit: int) -> int:
-    """A limit that is an int. A text from a query string is the usual mistake."""
+    """Return a limit; raise `BadLimit` if it is not an int, such as text from a query string."""
     if not isinstance(limit, int):
         raise BadLimit(f"limit must be an int, and is {limit!r}.", fix="Convert it with int().")
     return limit

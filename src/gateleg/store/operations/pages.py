@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.store.cursors import Position, question_of
+from gateleg.store.cursors import Position, request_digest
 from gateleg.store.errors import BadLimit
 from gateleg.store.operations.operation import Operation, check_limit
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
@@ -27,18 +27,18 @@ __all__ = ["ReadPage"]
 
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseModel)
-#: With a filter, pages of DynamoDB grow up to this many items while too few are found.
-_LONGEST_PAGE = 1000
+#: With a filter, the page size of requests grows up to this number of items while too few are found.
+_MAX_PAGE_SIZE = 1000
 
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """Some results in order. `next` and `previous` are cursors; None where there is nothing more."""
+    """A page of results in order. `next` and `previous` are cursors of other pages, or None. Iterate over it, or use `items`."""
 
     items: list[T]
     next: str | None = None
     previous: str | None = None
-    #: what is there but cannot be read; such items count towards the limit
+    #: items that could not be decoded; they count towards the limit
     unreadable: tuple[Unreadable, ...] = ()
 
     def __iter__(self) -> Iterator[T]:
@@ -50,7 +50,7 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ReadPage(Operation[Page[Any]]):
-    """One page of a query's results."""
+    """Read one page of a query's results."""
 
     reading: Reading[Any]
     limit: int
@@ -58,17 +58,17 @@ class ReadPage(Operation[Page[Any]]):
     examine: int | None = None
 
     def flow(self, setup: Setup) -> Flow[Page[Any]]:
-        """Read until there is one result more than wanted: only then is it known that another page follows."""
-        requests = self.reading.question(setup)
-        question = question_of([self.reading.query.pattern, requests])
+        """Read one result more than the limit, to know whether another page follows."""
+        requests = self.reading.cursor_requests(setup)
+        digest = request_digest([self.reading.query.pattern, requests])
         position = Position((None,) * len(requests))
         if self.cursor is not None:
-            position = setup.cursors.open(self.cursor, question)
+            position = setup.cursors.open(self.cursor, digest)
         reading = replace(self.reading, query=self.reading.query.reversed()) if position.backward else self.reading
         reader = ListReader(setup)
-        return self._read(reading, reading.merge(setup, reader, position), reader, question, position)
+        return self._read(reading, reading.merge(setup, reader, position), reader, digest, position)
 
-    def _read(self, reading: Reading[Any], merge: Merge[Any], reader: ListReader, question: bytes, position: Position) -> Flow[Page[Any]]:
+    def _read(self, reading: Reading[Any], merge: Merge[Any], reader: ListReader, digest: bytes, position: Position) -> Flow[Page[Any]]:
         setup = reader.setup
         items: list[Item] = []
         stops = [merge.position]
@@ -78,14 +78,14 @@ class ReadPage(Operation[Page[Any]]):
             while len(items) <= self.limit and (found := merge.take(1)):
                 items += found
                 stops.append(merge.position)
-            size = min(size * 2, max(_LONGEST_PAGE, size)) if merge.filtered else self.limit + 1 - len(items)
+            size = min(size * 2, max(_MAX_PAGE_SIZE, size)) if merge.filtered else self.limit + 1 - len(items)
         more = len(items) > self.limit or not merge.done
         kept = items[: self.limit]
-        # After the last result of the page; or, when the search was cut short, after the last item that was read.
+        # After the last result of the page or, if `examine` ended the search, after the last item that was read.
         ahead = stops[self.limit] if len(items) > self.limit else merge.position
         results = yield from reading.finish(kept[::-1] if position.backward else kept, reader)
         behind = merge.before(kept[0]) if kept and not position.at_start and len(position.starts) == 1 else None
-        page = _page(results, ahead if more else None, behind, position, question, setup)
+        page = _page(results, ahead if more else None, behind, position, digest, setup)
         return replace(page, unreadable=tuple(reader.unreadable)) if reader.unreadable else page
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
@@ -94,10 +94,10 @@ class ReadPage(Operation[Page[Any]]):
 
 
 def _page(
-    results: list[Any], ahead: Position | None, behind: Position | None, position: Position, question: bytes, setup: Setup
+    results: list[Any], ahead: Position | None, behind: Position | None, position: Position, digest: bytes, setup: Setup
 ) -> Page[Any]:
-    onward = None if ahead is None else setup.cursors.seal(replace(ahead, backward=position.backward), question)
-    back = None if behind is None else setup.cursors.seal(replace(behind, backward=not position.backward), question)
+    onward = None if ahead is None else setup.cursors.seal(replace(ahead, backward=position.backward), digest)
+    back = None if behind is None else setup.cursors.seal(replace(behind, backward=not position.backward), digest)
     return Page(results, back, onward) if position.backward else Page(results, onward, back)
 
 
@@ -141,12 +141,15 @@ def page(
     examine: int | None = None,
     **arguments: Any,
 ) -> Operation[Page[Any]]:
-    """So many results of a pattern, and cursors to go on and back: `page(Job.ready, queue="default", limit=20, cursor=previous.next)`.
+    """Read up to `limit` results of a pattern, with cursors to the next and previous page.
 
-    A page is full unless it is the last, also when a filter drops most items; `examine` limits the items that are read for one page.
-    Cursors are signed, and good only for the same pattern with the same arguments. Patterns on a sharded index have no way back.
+    `page(Job.ready, queue="default", limit=20, cursor=previous.next)`. A page is full unless it is the last one, even if a filter drops
+    most items; `examine` limits the number of items that are read for one page. The other options are those of `query`.
+
+    Cursors are signed, and valid only for the same pattern and arguments; others raise `CursorRejected`. Patterns on a sharded index have
+    no cursor to the previous page.
     """
     if check_limit(limit) < 1:
-        raise BadLimit(f"limit must be at least 1, and is {limit}.")
+        raise BadLimit(f"limit is {limit}.")
     reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return ReadPage(reading, limit, cursor, examine)

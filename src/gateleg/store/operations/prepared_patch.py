@@ -1,4 +1,4 @@
-"""A patch that is bound from a prepared update, for programs that make the same patch over and over and know its values on the wire."""
+"""Prepared patches: patches that are bound from a prepared update, for programs that repeat the same patch and know its wire values."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ E = TypeVar("E", bound=BaseModel)
 
 
 def prepare_patch(example: WriteOperation[Any], examples: Mapping[str, Value], now: datetime) -> PreparedUpdate:
-    """Prepare patches from one of them. `examples` are the values in it that differ from patch to patch, by name.
+    """Prepare patches from an example. `examples` are the values in it that differ from patch to patch, by name.
 
-    Time stamps are among them, at `now`. Each value must differ from all others in the patch. The entity may have no unique constraints
-    and no counters: what those need differs from item to item.
+    They include the time stamps, which are `now` in the example. Each must differ from all other values in the patch. The entity must not
+    have unique constraints or counters, because their writes differ from item to item. Raises `ValueError` otherwise.
     """
     write = example.write(now)
     if not write.alone:
-        raise ValueError(f"A patch of {write.entity.__name__} is more than one write, which cannot be prepared.")
+        raise ValueError(f"Patches of {write.entity.__name__} cannot be prepared, because they need more than one write.")
     return PreparedUpdate.from_example(write.parameters, examples)
 
 
-# Not frozen: one is made for every claim and completion of a job.
+# Not frozen: every claim and completion of a job creates one.
 @dataclass(slots=True)
 class PreparedPatch(WriteOperation[Any], Generic[E]):
-    """A patch by a prepared update.
+    """A patch that binds a prepared update.
 
-    `planned` makes the same patch without it: for the reasons of a refusal, and for transactions that ask more of the item. `result` makes
-    the item as it is afterwards, where the caller knows it; else the service answers with it.
+    `planned` builds the same patch as an ordinary one, to explain a refusal, and for transactions that also check the item or change its
+    counters. `result` builds the item after the patch, if the caller knows it; otherwise the service returns it.
     """
 
     kind: type[E]
@@ -59,28 +59,28 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
 
     @property
     def entity(self) -> type[E]:
-        """The class that was given."""
+        """The entity of the patched item."""
         return self.kind
 
     @property
     def ref(self) -> Ref[E]:
-        """As of the planned patch."""
+        """The reference of the ordinary patch."""
         return self.planned().ref
 
     @property
     def verb(self) -> str:
-        """patch."""
+        """The name "patch"."""
         return "patch"
 
     def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
-        """An UpdateItem; that of the planned patch where a transaction asks more of the item."""
+        """The UpdateItem. With `joined`, that of the ordinary patch."""
         if joined is not None:
             return self.planned().write(now, joined)
         parameters, spec = self.update.bind(self.key, self.values), spec_of(self.kind)
         return Write(self.kind, spec.table, "Update", parameters, prepared=self.update)
 
     def start(self, setup: Setup) -> Request:
-        """One request. The time is among the values."""
+        """The UpdateItem request."""
         payload = self.update.bind(self.key, self.values)
         payload["TableName"] = setup.name_of(spec_of(self.kind).table)
         payload["ReturnValues"] = returns = "ALL_NEW" if self.result is None else "NONE"
@@ -89,15 +89,15 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
         return Request("UpdateItem", payload, self.pattern, statement=(self.update, returns))
 
     def expectation(self) -> Expectation:
-        """As of the planned patch."""
+        """The expectation of the ordinary patch."""
         return self.planned().expectation()
 
     def options(self, write: Write[Any]) -> dict[str, Any]:
-        """The item as it is then, unless that is known."""
+        """Ask for the item after the patch, unless it is known."""
         return {"ReturnValues": "ALL_NEW" if self.result is None else "NONE"}
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> E | Flow[E]:
-        """The item as it is now."""
+        """The item after the patch."""
         if self.result is not None:
             return self.result()
         item: E | Flow[E] = returned(self.kind, reply["Attributes"], setup)

@@ -1,4 +1,4 @@
-"""Reading many items: query and count."""
+"""`query` and `count`: read or count many items."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Found, Request, Together
 from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.entity_reads import current_items
-from gateleg.store.operations.legacy_forms import LegacyItem, with_present_key
+from gateleg.store.operations.legacy_forms import LegacyItem, with_current_key
 from gateleg.store.operations.legacy_merge import LegacyMerge
 from gateleg.store.operations.legacy_partitions import legacy_partitions
 from gateleg.store.operations.operation import Operation, Stream, by_position, check_limit
@@ -41,7 +41,7 @@ PatternOrQuery = Query[E] | Access[E]
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[E]):
-    """A query, and the form in which its items are read: whole, hydrated from the table, or projected."""
+    """A query with its options: whether its items are projected, or hydrated (read whole from the table)."""
 
     query: Query[E]
     consistent: bool = False
@@ -52,33 +52,33 @@ class Reading(Generic[E]):
         """The Query requests, without limit and start."""
         return self._requests(without_expired(self.query, setup), setup)
 
-    def question(self, setup: Setup) -> tuple[Payload, ...]:
-        """The requests that a cursor is bound to: those without the present time in them."""
+    def cursor_requests(self, setup: Setup) -> tuple[Payload, ...]:
+        """The requests that a cursor is bound to: without the filter for expired items, which contains the current time."""
         return self._requests(self.query, setup)
 
     def _requests(self, query: Query[E], setup: Setup) -> tuple[Payload, ...]:
         index, spec = query.plan.index, spec_of(query.entity)
         if index.project != "all" and not self.hydrate and not self.project:
-            raise NotProjected(f"{index.name} holds only a part of each {spec.name}.")
+            raise NotProjected(f"{index.name} does not project all attributes of {spec.name}.")
         requests = query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, project=self.project)
         if self.hydrate:
             wanted = (*spec.table.attributes, *index.attributes)
             return tuple(_with_names(request, wanted) for request in requests)
         if self.project:
-            # The keys are needed to know where a page ended.
+            # The keys are needed for cursors.
             return tuple(_with_names(request, (*spec.table.attributes, *index.attributes), keep=True) for request in requests)
         return requests
 
     def decode(self, item: Item) -> Any:
-        """An item as an entity, or as a dictionary of the projected attributes."""
+        """Decode an item, to an instance or to a dictionary of the projected attributes."""
         spec = spec_of(self.query.entity)
         if not self.project:
-            return spec.decode(item if not spec.key.legacy or spec.key.fits(item) else with_present_key(item, spec))
+            return spec.decode(item if not spec.key.legacy or spec.key.fits(item) else with_current_key(item, spec))
         wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
         return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
 
     def finish(self, items: list[Item], reader: ListReader) -> Flow[list[Any]]:
-        """The decoded items of a page. Hydrating reads them from the table, and leaves out those that were deleted meanwhile."""
+        """Decode the items of a page. Hydrating reads them from the table and leaves out those that were deleted meanwhile."""
         spec, setup = spec_of(self.query.entity), reader.setup
         if self.hydrate:
             items = yield from self._whole(items, setup)
@@ -87,7 +87,7 @@ class Reading(Generic[E]):
         return reader.all(spec, items, self.decode if self.project or spec.key.legacy else None)
 
     def _whole(self, items: list[Item], setup: Setup) -> Flow[list[Item]]:
-        """The items as the table has them. Those under older keys are whole already."""
+        """Read the whole items from the table. Items from legacy partitions are already whole."""
         spec = spec_of(self.query.entity)
         parts = {number: item for number, item in enumerate(items) if not isinstance(item, LegacyItem)}
         keys = [(spec.table, {name: item[name] for name in spec.table.attributes}) for item in parts.values()]
@@ -96,7 +96,7 @@ class Reading(Generic[E]):
         return [item for item in whole.values() if item is not None]
 
     def merge(self, setup: Setup, reader: ListReader, position: Position | None = None) -> Merge[E]:
-        """The items as they are stored, in one order, from wherever they are."""
+        """The merge of all sources of stored items: shards and legacy partitions."""
         query, requests = self.query, self.requests(setup)
         if spec_of(query.entity).key.legacy:
             partitions = legacy_partitions(without_expired(query, setup), setup, self.consistent)
@@ -105,7 +105,7 @@ class Reading(Generic[E]):
 
 
 def _with_names(request: Payload, names: Sequence[str], keep: bool = False) -> Payload:
-    """A request whose projection has these top-level attributes, alone or besides what it has."""
+    """A request whose projection consists of these top-level attributes; with `keep`, they are added to its projection."""
     placeholders = dict(request.get("ExpressionAttributeNames", {}))
     known = {name: placeholder for placeholder, name in placeholders.items()}
     texts = request["ProjectionExpression"].split(", ") if keep else []
@@ -119,14 +119,14 @@ def _with_names(request: Payload, names: Sequence[str], keep: bool = False) -> P
 
 @dataclass(frozen=True, slots=True)
 class QueryStream(Stream[Any]):
-    """The items of a query, read page by page while they are iterated over."""
+    """Iterate over the items of a query, which are read page by page."""
 
     reading: Reading[Any]
     limit: int | None = None
     page_size: int | None = None
 
     def flow(self, setup: Setup) -> Flow[None]:
-        """Query after Query, until the end or the limit."""
+        """Query requests, until the end or the limit."""
         reader = ListReader(setup)
         merge = self.reading.merge(setup, reader)
         return self._pages(merge, reader, setup)
@@ -139,7 +139,7 @@ class QueryStream(Stream[Any]):
             if not items and merge.done:
                 return
             found = yield from self.reading.finish(items, reader)
-            # What is left out does not count: the limit is a number of results.
+            # The limit is a number of results, so items that were left out do not count.
             left = None if left is None else left - len(found)
             yield Found(found)
 
@@ -150,14 +150,14 @@ class QueryStream(Stream[Any]):
 
 @dataclass(frozen=True, slots=True)
 class Count(Operation[int]):
-    """The number of items that a query finds, counted up to `limit`."""
+    """Count the items that a query finds, up to `limit`."""
 
     query: Query[Any]
     consistent: bool = False
     limit: int | None = None
 
     def flow(self, setup: Setup) -> Flow[int]:
-        """Queries with Select=COUNT, which DynamoDB charges like reads; reads where a filter cannot leave out expired items."""
+        """Query requests with Select=COUNT; with legacy keys, or if a filter cannot drop expired items, reads the items instead."""
         spec = spec_of(self.query.entity)
         if spec.ttl is not None and not setup.expired and not _filters_expired(spec, self.query.plan):
             return self._read(spec.ttl.attr, setup)
@@ -169,7 +169,7 @@ class Count(Operation[int]):
         return _sum(requests, self.query.pattern, self.limit)
 
     def _read(self, ttl: Any, setup: Setup) -> Flow[int]:
-        """Count by reading, where no filter of the query can tell which items have expired."""
+        """Count by reading items, if a filter cannot drop expired ones."""
         there, total = holds_expiry(spec_of(self.query.entity), self.query.plan), 0
         reading = Reading(self.query, self.consistent, hydrate=not there, project=(ttl,) if there else ())
         reader = ListReader(setup)
@@ -180,7 +180,7 @@ class Count(Operation[int]):
         return total if self.limit is None else min(total, self.limit)
 
     def _count(self, setup: Setup) -> Flow[int]:
-        """Count by the keys of items, where some may be found twice: under a present and an older key."""
+        """Count by reading keys, because an item may be found twice: under its current key and under a legacy key."""
         merge, total = Reading(self.query, self.consistent, hydrate=True).merge(setup, ListReader(setup)), 0
         while not merge.done and (self.limit is None or total < self.limit):
             yield from merge.fill(None, setup)
@@ -193,7 +193,7 @@ class Count(Operation[int]):
 
 
 def _filters_expired(spec: Spec[Any], plan: KeyPlan) -> bool:
-    """Whether a filter of a query can leave out what has expired: it sees only what the index holds, and must not name its keys."""
+    """Whether a filter can drop expired items: the index must contain the TTL attribute, but not as a key."""
     assert spec.ttl is not None
     return holds_expiry(spec, plan) and spec.ttl.wire not in plan.index.attributes
 
@@ -201,7 +201,7 @@ def _filters_expired(spec: Spec[Any], plan: KeyPlan) -> bool:
 def _sum(requests: Sequence[Payload], pattern: str, limit: int | None) -> Flow[int]:
     total, pending = 0, list(requests)
     while pending and (limit is None or total < limit):
-        replies = yield from ask_all([Request("Query", payload, pattern) for payload in pending])
+        replies = yield from send_all([Request("Query", payload, pattern) for payload in pending])
         total += sum(reply["Count"] for reply in replies)
         pending = [
             payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
@@ -211,8 +211,8 @@ def _sum(requests: Sequence[Payload], pattern: str, limit: int | None) -> Flow[i
     return total if limit is None else min(total, limit)
 
 
-def ask_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
-    """The answers to several requests; the first error is raised."""
+def send_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
+    """Send several requests concurrently, and return their answers; raise the first error."""
     if len(requests) == 1:
         return [(yield requests[0])]
     replies = yield Together(requests)
@@ -223,7 +223,7 @@ def ask_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
 
 
 def without_expired(query: Query[E], setup: Setup) -> Query[E]:
-    """The query with a filter that leaves out expired items, unless the store shows them."""
+    """The query with a filter that drops expired items, unless the store includes them."""
     over = None if setup.expired else not_expired(spec_of(query.entity), query.plan, setup.now())
     return query if over is None else replace(query, condition=all_of(query.condition, over))
 
@@ -236,7 +236,7 @@ def query_partitions(query: Query[Any]) -> Iterator[tuple[type[BaseModel], KeyPl
 def build_query(
     pattern: PatternOrQuery[E], conditions: Sequence[Condition], arguments: Mapping[str, Any], newest_first: bool | None = None
 ) -> Query[E]:
-    """The query itself, or that of an access pattern with its arguments."""
+    """The query itself, or the query of an access pattern with its arguments."""
     if isinstance(pattern, Access):
         try:
             query = pattern(*conditions, **arguments)
@@ -245,19 +245,19 @@ def build_query(
     elif not isinstance(pattern, Query):
         raise _not_a_question(pattern)
     elif arguments or any(not isinstance(one, Presets) for one in conditions):
-        raise KeyGivenTwice("Components of a key were given besides a query, which has its key already.")
+        raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
     else:
         query = pattern
     return query if newest_first is None or query.descending is newest_first else query.reversed()
 
 
-def _not_a_question(given: object) -> NotAQuestion:
-    """The error for what cannot be asked; for an entity it names the patterns that can."""
-    if isinstance(given, type) and hasattr(given, "__table__"):
-        patterns = [f"{given.__name__}.{name}" for name in spec_of(given).patterns]
-        fix = f"Ask one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {given.__name__}."
-        return NotAQuestion(f"{given.__name__} is an entity, not an access pattern.", fix=fix)
-    return NotAQuestion(f"{given!r} is neither a pattern nor a query.")
+def _not_a_question(target: object) -> NotAQuestion:
+    """The error for something that cannot be queried; for an entity, the fix lists its patterns."""
+    if isinstance(target, type) and hasattr(target, "__table__"):
+        patterns = [f"{target.__name__}.{name}" for name in spec_of(target).patterns]
+        fix = f"Query one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {target.__name__}."
+        return NotAQuestion(f"{target.__name__} is an entity, not an access pattern.", fix=fix)
+    return NotAQuestion(f"{target!r} is neither a pattern nor a query.")
 
 
 @overload
@@ -297,11 +297,13 @@ def query(
     page_size: int | None = None,
     **arguments: Any,
 ) -> Stream[Any]:
-    """The items that a pattern finds, read as they are wanted: `query(Job.ready(queue="default"))`, `query(Job.ready, queue="default")`.
+    """Iterate over the items that a pattern finds: `query(Job.ready, queue="default")` or `query(Job.ready(queue="default"))`.
 
-    `limit` is the number of results; `page_size` the number of items that DynamoDB reads for one request. `newest_first` turns the order
-    of the sort key around, or not, whatever the pattern says. `consistent` is refused on global indexes. `hydrate` reads the whole items
-    from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
+    Items are read page by page during the iteration. `limit` is the maximum number of results, `page_size` the number of items that
+    DynamoDB reads for one request. `newest_first` overrides the pattern's order: True for descending sort keys, False for ascending ones.
+    `consistent` reads consistently, which global indexes do not support (`ConsistentOnGlobal`). `hydrate` reads whole items from the table,
+    for indexes that do not project them. With `project=[Job.status]`, the results are dictionaries of those attributes. Items that cannot
+    be decoded are reported to the store's `on_unreadable` and left out.
     """
     reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, projected(project or ()))
     return QueryStream(reading, None if limit is None else check_limit(limit), page_size)
@@ -310,9 +312,9 @@ def query(
 def count(
     pattern: PatternOrQuery[E], /, *conditions: Condition[E], consistent: bool = False, limit: int | None = None, **arguments: Any
 ) -> Operation[int]:
-    """Count the items of a pattern, up to a limit. DynamoDB reads every item it counts, and charges for it.
+    """Count the items that a pattern finds, up to a limit. DynamoDB reads every item that it counts, and charges for it.
 
-    Expired items are not counted. If the pattern's index does not project the TTL attribute, each item is read whole from the table to
-    tell: project the attribute, or count expired items too with `store.reading(expired=True).count(...)`.
+    Expired items are not counted. If the pattern's index does not project the TTL attribute, each item is read from the table to find out:
+    project the attribute, or count expired items too with `store.reading(expired=True).count(...)`.
     """
     return Count(build_query(pattern, conditions, arguments), consistent, None if limit is None else check_limit(limit))

@@ -1,4 +1,4 @@
-"""Reading one item: get and find."""
+"""`get` and `find`: read one item."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = ["Find", "Pick", "projected"]
 E = TypeVar("E", bound=BaseModel)
 
 
-# Not frozen: one is made for every read, and a frozen one takes three times as long to make.
+# Not frozen: every read creates one, and creating a frozen one takes three times as long.
 @dataclass(slots=True)
 class Find(SingleRequest[Any], Generic[E]):
-    """One item by its key. If it does not exist the result is None, or `NotFound` if it is `required`."""
+    """Read one item by its key. If it does not exist, the result is None, or `NotFound` is raised if it is `required`."""
 
     ref: Ref[E]
     consistent: bool = False
     required: bool = False
 
     def start(self, setup: Setup) -> Request:
-        """One GetItem."""
+        """The GetItem request."""
         ref = self.ref
         spec = spec_of(ref.entity)
         payload: Payload = {"TableName": setup.names[spec.table], "Key": ref.key}
@@ -47,7 +47,7 @@ class Find(SingleRequest[Any], Generic[E]):
         return Request("GetItem", payload, spec.name + ".get", 0, None, spec)
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
-        """The item. If there is none, each older form of the key is read, and then the present one again."""
+        """Decode the item. If it does not exist, read it by its legacy keys, and then by its current key again."""
         spec, item = request.about, reply.get("Item")
         if item is not None and (spec.ttl is None or not hidden(spec, item, setup)):
             return self._upcast(item, setup) if spec.lookups else spec.decode(item)
@@ -56,7 +56,7 @@ class Find(SingleRequest[Any], Generic[E]):
         return self._checked(None)
 
     def _upcast(self, item: Item, setup: Setup) -> E | Flow[E]:
-        """The item; a flow where its upcasters ask for others."""
+        """Decode the item, or return a flow that does if its upcasters need other items."""
         spec = spec_of(self.ref.entity)
         return decode_flow(spec, item, setup) if needs_lookup(spec, item) else spec.decode(item)
 
@@ -73,7 +73,7 @@ class Find(SingleRequest[Any], Generic[E]):
                 found = yield from read_older(reply["Item"], ref, setup)
                 if found is not None:
                     return found
-        # It may have been moved to its present key after the first read; it never moves back.
+        # It may have been moved to its current key after the first read; it never moves back.
         reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, self.consistent), spec.name + ".get")
         item = shown_item(reply.get("Item"), ref.entity, setup)
         return self._checked(None if item is None else (yield from decode_flow(spec, item, setup)))
@@ -85,18 +85,18 @@ class Find(SingleRequest[Any], Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class Pick(Operation[dict[str, Any]]):
-    """Some attributes of one item."""
+    """Read some attributes of one item."""
 
     ref: Ref[Any]
     project: tuple[Attr[Any], ...]
     consistent: bool = False
 
     def flow(self, setup: Setup) -> Flow[dict[str, Any]]:
-        """One GetItem with a projection; if there is no item, each older form of the key."""
+        """One GetItem with a projection; if the item does not exist, read it by its legacy keys."""
         spec, ref = spec_of(self.ref.entity), self.ref
         item = yield from self._projected(setup, ref.key)
         for key in ref.legacy() if item is None else ():
-            # Only the whole item shows whether it is the requested one, and what its attributes are in the present schema.
+            # The whole item is needed to check that it is the requested one, and to upcast it.
             reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), f"{spec.name}.get")
             older = shown_item(reply.get("Item"), ref.entity, setup)
             found = None if older is None else (yield from read_older(older, ref, setup))
@@ -104,7 +104,7 @@ class Pick(Operation[dict[str, Any]]):
                 item = spec.encode(found)
                 break
         if item is None and spec.key.legacy:
-            # It may have been moved to its present key after the first read.
+            # It may have been moved to its current key after the first read.
             item = yield from self._projected(setup, ref.key)
         if item is None:
             raise NotFound(f"There is no {ref}.")
@@ -127,7 +127,7 @@ class Pick(Operation[dict[str, Any]]):
 
 
 def projected(attributes: Sequence[Attr[Any]]) -> tuple[Attr[Any], ...]:
-    """The attributes of a `project=`, which are given as attributes and not by name."""
+    """The attributes of `project=`. Raises `InvalidOption` if one is not an attribute, such as its name."""
     for attribute in attributes:
         if not hasattr(attribute, "path"):
             raise InvalidOption(f"project= takes attributes, and was given {attribute!r}.", fix="Write project=[Book.title].")
@@ -135,12 +135,12 @@ def projected(attributes: Sequence[Attr[Any]]) -> tuple[Attr[Any], ...]:
 
 
 def decode_flow(spec: Spec[E], item: Item, setup: Setup) -> Flow[E]:
-    """Decode an item, after reading the items that its upcasters ask for."""
+    """Decode an item after reading the items that its upcasters need."""
     return spec.decode((yield from brought_up_item(spec, item, setup)))
 
 
 def get_payload(table: str, key: Item, consistent: bool) -> Payload:
-    """A GetItem request. Options are left out where they are the default: the engine has a fast path for a table and a key alone."""
+    """The parameters of a GetItem request. Default options are omitted: the engine has a fast path for only a table and a key."""
     payload: Payload = {"TableName": table, "Key": key}
     if consistent:
         payload["ConsistentRead"] = True
@@ -152,9 +152,10 @@ def find(target: type[E], /, *key: Condition[E], consistent: bool = False, **com
 @overload
 def find(target: Ref[E] | E, /, *, consistent: bool = False) -> Operation[E | None]: ...
 def find(target: type[E] | Ref[E] | E, /, *key: Condition[E], consistent: bool = False, **components: Any) -> Operation[E | None]:
-    """One item, or None: `find(Job, job_id=...)`, by reference `find(Job.key(job_id=...))`, or again `find(job)`.
+    """Read one item; None if it does not exist: `find(Job, job_id=...)`, `find(Job.key(job_id=...))`, or `find(job)` to read it again.
 
-    Components of the key are given by name, or by position as `find(Job, Job.job_id == ...)`, which type checkers know.
+    Key components are passed by name, or by position as `find(Job, Job.job_id == ...)`, which type checkers check. With `consistent`, the
+    result reflects all earlier writes. Raises `DecodeError` if the stored item is invalid.
     """
     return Find(locate(target, key, components), consistent)
 
@@ -177,10 +178,11 @@ def get(
     consistent: bool = False,
     **components: Any,
 ) -> Operation[E] | Operation[dict[str, Any]]:
-    """One item, or `NotFound`: `get(Job, job_id=...)`, by reference `get(Job.key(job_id=...))`, or again `get(job)`.
+    """Read one item: `get(Job, job_id=...)`, `get(Job.key(job_id=...))`, or `get(job)` to read it again.
 
-    Components of the key are given by name, or by position as `get(Job, Job.job_id == ...)`, which type checkers know. `consistent` also
-    sees the most recent writes. With `project=[Job.status]` the answer is a dictionary of those attributes.
+    Key components are passed by name, or by position as `get(Job, Job.job_id == ...)`, which type checkers check. With `consistent`, the
+    result reflects all earlier writes. With `project=[Job.status]`, it is a dictionary of those attributes. Raises `NotFound` if the item
+    does not exist, and `DecodeError` if it is invalid.
     """
     if project:
         return Pick(locate(target, key, components), projected(project), consistent)

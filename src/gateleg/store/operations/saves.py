@@ -1,4 +1,4 @@
-"""Deciding on the present state until the decision holds, and saving what changed in an instance."""
+"""`retrying` and `save`: read, decide and write with retries; write the changes of an instance."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Retrying(Operation[E], Generic[E]):
-    """A change that depends on what is there."""
+    """Change an item depending on its current state."""
 
     target: Ref[E] | E
     decide: Callable[[E], Iterable[Action[E]]]
 
     def flow(self, setup: Setup) -> Flow[E]:
-        """Read, decide, patch; after a lost race decide on the item that won, without reading it again."""
+        """Read, decide, patch; after a lost race, decide again on the stored item that the error contains."""
         ref = locate(self.target)
         current: E | None = None if isinstance(self.target, Ref) else self.target
         delays = setup.delays()
@@ -64,13 +64,13 @@ class Retrying(Operation[E], Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class Save(Operation[E], Generic[E]):
-    """What differs between two states of an instance."""
+    """Write the differences between two versions of an instance."""
 
     changed: E
     before: E
 
     def flow(self, setup: Setup) -> Flow[E]:
-        """A patch of the attributes that changed; nothing when none did."""
+        """A patch of the changed attributes; no request if none changed."""
         actions = tuple(changed_attributes(self.before, self.changed))
         if not actions:
             return self.before
@@ -87,15 +87,18 @@ class Save(Operation[E], Generic[E]):
 def retrying(
     target: type[E] | Ref[E] | E, decide: Callable[[E], Iterable[Action[E]]], /, *key: Condition[E], **components: Any
 ) -> Operation[E]:
-    """Change an item depending on what it is: `retrying(Job, lambda job: [Job.priority.set(job.priority + 1)], job_id=j)`.
+    """Change an item depending on its current state: `retrying(Job, lambda job: [Job.priority.set(job.priority + 1)], job_id=j)`.
 
-    `decide` is called with the present item and gives the actions; none leaves it as it is. When another writer is faster, it is called
-    again with the item that won. The result is the item as it is then.
+    `decide` is called with the stored instance and returns update actions, or none to leave the item unchanged. If another writer is
+    faster, `decide` is called again with the new instance. Returns the stored instance. Raises `LostRace` after too many attempts.
     """
     place: Ref[E] | E = locate(target, key, components) if isinstance(target, type) or key or components else target
     return Retrying(place if isinstance(target, type) else target, decide)
 
 
 def save(changed: E, /, *, before: E) -> Operation[E]:
-    """Write only the attributes that differ from `before`, the instance as it was read. The result is the item as it is now."""
+    """Write only the attributes that differ from `before`, the instance that was read. Returns the stored instance.
+
+    Raises `LostRace` if the item's version changed since `before` was read.
+    """
     return Save(changed, before)

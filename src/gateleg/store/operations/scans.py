@@ -1,4 +1,4 @@
-"""Reading whole tables: for exports, migrations and repairs, never for user requests."""
+"""`scan` and `export`: read whole tables, for migrations and repairs, never for user requests."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass
 class ScanProgress:
-    """How far a scan has come: where each segment goes on. Kept by the caller, it resumes the scan later."""
+    """The progress of a scan, which the scan updates after each page. Pass it again to resume an interrupted scan."""
 
-    #: the ExclusiveStartKey of each segment that is not finished, by its number; empty when all is done
+    #: the ExclusiveStartKey of each unfinished segment, by number; empty when the scan is complete
     starts: dict[int, Item | None]
     segments: int = 1
 
     @classmethod
     def fresh(cls, segments: int = 1) -> ScanProgress:
-        """The beginning of a scan with a number of segments."""
+        """The progress of a scan that has not started."""
         return cls(dict.fromkeys(range(segments)), segments)
 
 
 @dataclass(frozen=True, slots=True)
 class Scan(Stream[Any]):
-    """All items of a table, raw or as an entity."""
+    """Read all items of a table, as wire items or as instances of an entity."""
 
     table: Table
     entity: type[BaseModel] | None = None
@@ -58,11 +58,11 @@ class Scan(Stream[Any]):
     filter: Condition | None = None
     page_size: int | None = None
     consistent: bool = False
-    #: whether markers of unique constraints are among the items
+    #: whether to include the markers of unique constraints
     markers: bool = False
 
     def flow(self, setup: Setup) -> Flow[None]:
-        """One page of every segment at a time, all segments at once."""
+        """Scan requests for a page of each segment, sent concurrently."""
         payload: dict[str, Any] = {"TableName": setup.name_of(self.table)}
         condition, out = self.filter, Placeholders()
         if condition is not None:
@@ -75,7 +75,7 @@ class Scan(Stream[Any]):
 
     def _pages(self, payload: dict[str, Any], progress: ScanProgress, setup: Setup) -> Flow[None]:
         rate = Rate(self.read_units, setup) if self.read_units is not None else None
-        # An export is a copy of what is stored, expired or not.
+        # An export copies expired items too.
         reader = ListReader(setup if self.entity is None else replace(setup, expired=True))
         while progress.starts:
             numbers = list(progress.starts)[: max(setup.concurrency, 1)]
@@ -86,7 +86,7 @@ class Scan(Stream[Any]):
                 yield Found(
                     self._raw(reply["Items"], reader) if self.entity is None else (yield from self._entities(reply["Items"], reader))
                 )
-                # Only now, when the caller has taken all of the page, may the scan be resumed after it.
+                # Update the progress only now that the caller has taken the whole page.
                 del progress.starts[number]
                 if "LastEvaluatedKey" in reply:
                     progress.starts[number] = reply["LastEvaluatedKey"]
@@ -109,7 +109,7 @@ class Scan(Stream[Any]):
                     yield item
 
     def _entities(self, items: Sequence[Item], reader: ListReader) -> Flow[list[Any]]:
-        """The items of the entity, those under older keys too."""
+        """Decode the items of the entity, including those under legacy keys."""
         assert self.entity is not None
         spec = spec_of(self.entity)
         mine = [item for item in items if not is_marker(self.table, item) and (self.table.spec_for(item) is spec or is_legacy(item, spec))]
@@ -126,8 +126,8 @@ class Scan(Stream[Any]):
         return found
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """Everywhere: no scope has room for it."""
-        raise OutOfScope(f"A scan reads all of {self.table.name}.")
+        """Raises `OutOfScope`: a scoped store cannot read whole tables."""
+        raise OutOfScope(f"A scoped store cannot scan {self.table.name}.")
 
 
 def scan(
@@ -141,10 +141,11 @@ def scan(
     page_size: int | None = None,
     consistent: bool = False,
 ) -> Stream[Item]:
-    """All items of a table as they are on the wire, markers of unique constraints and expired items left out. For tools: it reads all.
+    """Iterate over all items of a table as wire items, without markers of unique constraints and expired items.
 
-    `segments` are read side by side. `read_units` bounds the capacity used in a second. `progress` is kept up to date after every page
-    and resumes an interrupted scan.
+    For tools, because it reads the whole table. `segments` is the number of parallel segments. `read_units` limits the capacity units used
+    per second. `progress` is updated after each page; pass it again to resume an interrupted scan. `filter` drops items after they are
+    read.
     """
     return Scan(table, None, progress, segments, read_units, filter, page_size, consistent)
 
@@ -160,5 +161,5 @@ def export(
     page_size: int | None = None,
     consistent: bool = False,
 ) -> Stream[E]:
-    """All items of an entity, also those whose time is over. For tools: it reads the whole table, as `scan` does."""
+    """Iterate over all items of an entity, including expired ones. For tools: it reads the whole table. Options are those of `scan`."""
     return Scan(spec_of(entity).table, entity, progress, segments, read_units, filter, page_size, consistent)

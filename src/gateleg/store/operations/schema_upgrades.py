@@ -1,4 +1,4 @@
-"""Schema upgrades: an item of an older schema is stored in the present one before anything is written to it or asked of it."""
+"""Schema upgrades: an item of an older schema is rewritten in the current one before an update or condition is applied to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model.codec.upcasters import schema_of
 from gateleg.model.expressions import Placeholders
-from gateleg.store.backoff import settled
+from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item
 from gateleg.store.operations.legacy_keys import unchanged
@@ -23,14 +23,15 @@ __all__ = ["replace_unchanged", "upgrade_item"]
 
 
 def upgrade_item(spec: Spec[Any], write: Mapping[str, Any], item: Item | None, setup: Setup) -> Flow[bool]:
-    """Store the item that a refused write met in its present schema; whether that was in the write's way, so that it may succeed now.
+    """Rewrite an item in its current schema, if that may be why a write was refused; return True if the write should be retried.
 
-    `write` are the parameters of the write. Only one that asks for the present schema has it in its way.
+    `write` are the parameters of the refused write, `item` is the stored item. Nothing is done unless the write requires the current schema
+    and the item has an older one.
     """
     if not item or spec.table.schema not in write.get("ExpressionAttributeNames", {}).values() or schema_of(item, spec) >= spec.schema:
         return False
     current = yield from brought_up_item(spec, item, setup)
-    # If the item was changed meanwhile, the write meets it as it is then.
+    # If the item was changed meanwhile, nothing is replaced, and the write is retried on the changed item.
     yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.upgrade")
     return True
 
@@ -38,16 +39,16 @@ def upgrade_item(spec: Spec[Any], write: Mapping[str, Any], item: Item | None, s
 def replace_unchanged(
     spec: Spec[Any], item: Item, current: Item, setup: Setup, pattern: str, options: dict[str, Any] | None = None
 ) -> Flow[Reply | None]:
-    """Put an item as it is written today, if it is still what was read; None when it is not. `current` is the item in its present schema.
+    """Re-encode an item and put it, on condition that it has not changed since it was read; return None if it has.
 
-    `options` are further members of the request.
+    `current` is the item in its current schema. `options` are further parameters of the request.
     """
     out = Placeholders()
     condition = unchanged(spec, item).render(out)
     payload: dict[str, Any] = {"TableName": setup.name_of(spec.table), "Item": spec.encode(spec.decode(current))}
     payload |= {"ConditionExpression": condition, **out.parameters(), **(options or {})}
     try:
-        reply: Reply = yield from settled(Request("PutItem", payload, pattern), setup)
+        reply: Reply = yield from retry_conflicts(Request("PutItem", payload, pattern), setup)
     except ServiceError as error:
         if error.code != "ConditionalCheckFailedException":
             raise

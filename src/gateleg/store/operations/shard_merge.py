@@ -1,4 +1,4 @@
-"""Reading the shards of a query side by side, in the order of the sort key. A query without shards has one."""
+"""Read the shards of a query concurrently, and merge them in the order of the sort key. A query without shards has one."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass
 class _Shard:
-    """How far one shard has been read, and how far it has been taken."""
+    """How far a shard has been read, and how far its items have been taken."""
 
     payload: Payload
     #: the key after which the next page begins
     start: Item | None = None
-    #: the item that was taken last, or the key after which the reading began
+    #: the last item that was taken, or the key after which the reading began
     taken: Item | None = None
     items: deque[Item] = field(default_factory=deque)
     ended: bool = False
 
 
 class Merge(Generic[E]):
-    """The items of a query's requests, one order over all shards."""
+    """The items of all shards of a query in one order."""
 
     def __init__(self, query: Query[E], requests: Sequence[Payload], position: Position | None = None) -> None:
         self._query = query
@@ -44,28 +44,28 @@ class Merge(Generic[E]):
             shard.start = shard.taken = start
         #: whether fewer items may be found than are read
         self.filtered = "FilterExpression" in requests[0]
-        #: the items that DynamoDB has read, filtered ones included
+        #: the number of items that DynamoDB has read, including filtered ones
         self.examined = 0
 
     @property
     def done(self) -> bool:
-        """Whether everything has been taken."""
+        """Whether all items have been taken."""
         return all(shard.ended and not shard.items for shard in self._shards)
 
     @property
     def position(self) -> Position:
-        """Where each shard goes on, after what has been taken from it."""
+        """The position to continue from: in each shard, after the items taken from it."""
         return Position(tuple(self._resume_key(shard.taken) if shard.items or shard.ended else shard.start for shard in self._shards))
 
     def before(self, item: Item) -> Position:
-        """Where to go on backwards from the first item of a page; only where there are no shards."""
+        """The position to continue backwards from, given the first item of a page; only for queries without shards."""
         return Position((self._query.resume_key(item),))
 
     def _resume_key(self, taken: Item | None) -> Item | None:
         return None if taken is None else self._query.resume_key(taken)
 
     def fill(self, page_size: int | None, setup: Setup) -> Flow[None]:
-        """Read the next page of every shard that has nothing left, once."""
+        """Read the next page of each exhausted shard."""
         hungry = [shard for shard in self._shards if not shard.items and not shard.ended]
         requests = [Request("Query", _next_page(shard, page_size), self._query.pattern) for shard in hungry]
         if not requests:
@@ -80,7 +80,7 @@ class Merge(Generic[E]):
             shard.ended = shard.start is None
 
     def take(self, most: int | None) -> list[Item]:
-        """The next items, as far as they are certain: until a shard that has more to come runs out."""
+        """Take the next items, up to `most`, until a shard that has further pages is exhausted."""
         if len(self._shards) == 1:
             return self._take_one(self._shards[0], most)
         taken: list[Item] = []

@@ -1,4 +1,4 @@
-"""The life of tables: create, wait, let items expire, delete."""
+"""Create and delete tables, wait for them, and enable TTL."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 
 __all__ = ["describe", "ensure_tables"]
 
-#: Seconds between two looks at a table that is being made or deleted, and how many looks there are.
-_INTERVAL = 1.0
-_LOOKS = 300
-_SHORTEST_NAME = 3
+#: Seconds between checks of a table that is being created or deleted, and the maximum number of checks.
+_POLL_SECONDS = 1.0
+_MAX_POLLS = 300
+_MIN_NAME_LENGTH = 3
 
 
 class _TableOperation(Operation[list[str]]):
     __slots__ = ()
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """All of it: no scope has room for a table."""
-        raise OutOfScope("Tables belong to no partition.")
+        """Raises `OutOfScope`: a scoped store cannot use whole tables."""
+        raise OutOfScope("A scoped store cannot create or delete tables.")
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTables(_TableOperation):
-    """Tables that are to be there."""
+    """Create tables; with `ensure`, only those that do not exist."""
 
     tables: tuple[Table, ...]
     ensure: bool = False
 
     def flow(self, setup: Setup) -> Flow[list[str]]:
-        """Create all that is missing, wait until all are active, then switch on TTL. The result is the names of those created."""
+        """Create the tables, wait until all are active, then enable TTL. Returns the names of the created tables."""
         created: list[str] = []
         for table in self.tables:
             _check_names(table, setup.name_of(table))
@@ -61,7 +61,7 @@ class CreateTables(_TableOperation):
         try:
             yield Request("CreateTable", {**table.definition(), "TableName": setup.name_of(table)}, f"{table.name} create")
         except ServiceError as error:
-            # Another process that starts at the same moment may have been faster.
+            # Another process may have created it meanwhile.
             if self.ensure and error.code == "ResourceInUseException":
                 return []
             raise
@@ -70,12 +70,12 @@ class CreateTables(_TableOperation):
 
 @dataclass(frozen=True, slots=True)
 class DeleteTables(_TableOperation):
-    """Tables that are to be gone."""
+    """Delete tables."""
 
     tables: tuple[Table, ...]
 
     def flow(self, setup: Setup) -> Flow[list[str]]:
-        """Delete all that are there and wait until they are gone. The result is the names of those deleted."""
+        """Delete the tables that exist, and wait until they are deleted. Returns their names."""
         names = []
         for table in self.tables:
             name = setup.name_of(table)
@@ -86,18 +86,18 @@ class DeleteTables(_TableOperation):
                 if error.code != "ResourceNotFoundException":
                     raise
         for name in names:
-            yield from wait_gone(name)
+            yield from wait_deleted(name)
         return names
 
 
 @dataclass(frozen=True, slots=True)
 class TableStates(Operation[dict[str, str]]):
-    """How tables are."""
+    """Read the states of tables."""
 
     tables: tuple[Table, ...]
 
     def flow(self, setup: Setup) -> Flow[dict[str, str]]:
-        """One DescribeTable each."""
+        """One DescribeTable request for each table."""
         states: dict[str, str] = {}
         for table in self.tables:
             name = setup.name_of(table)
@@ -106,19 +106,19 @@ class TableStates(Operation[dict[str, str]]):
         return states
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """None: it touches no items."""
+        """No partitions, because it does not use items."""
         yield from ()
 
 
 def _check_names(table: Table, name: str) -> None:
-    """Refuse names that are too short for DynamoDB. A table's depends on the prefix, so its declaration cannot know."""
+    """Raise `BadName` for names that are too short for DynamoDB. The declaration cannot check this, as table names have a prefix."""
     for one in (name, *(index.name for index in table.indexes)):
-        if len(one) < _SHORTEST_NAME:
+        if len(one) < _MIN_NAME_LENGTH:
             raise BadName(f"The name {one!r} of {'a table' if one == name else f'an index of {name}'} is too short.")
 
 
 def describe(name: str) -> Flow[dict[str, Any] | None]:
-    """A table's description, or None when there is no such table."""
+    """The description of a table, or None if it does not exist."""
     try:
         reply = yield Request("DescribeTable", {"TableName": name}, "describe")
     except ServiceError as error:
@@ -130,28 +130,28 @@ def describe(name: str) -> Flow[dict[str, Any] | None]:
 
 
 def wait_active(name: str) -> Flow[None]:
-    """Wait until a table and all its indexes can be used."""
-    for _ in range(_LOOKS):
+    """Wait until a table and all its indexes are active. Raises `TimedOut` after several minutes."""
+    for _ in range(_MAX_POLLS):
         table = yield from describe(name)
         if table is not None and table["TableStatus"] == "ACTIVE":
             indexes = table.get("GlobalSecondaryIndexes", ())
             if all(index.get("IndexStatus", "ACTIVE") == "ACTIVE" for index in indexes):
                 return
-        yield Pause(_INTERVAL)
-    raise TimedOut(f"The table {name} is still not active.", fix="Look at its status; creating indexes of large tables takes long.")
+        yield Pause(_POLL_SECONDS)
+    raise TimedOut(f"The table {name} is still not active.", fix="Check its status; creating indexes of large tables takes long.")
 
 
-def wait_gone(name: str) -> Flow[None]:
-    """Wait until a table is gone."""
-    for _ in range(_LOOKS):
+def wait_deleted(name: str) -> Flow[None]:
+    """Wait until a table is deleted. Raises `TimedOut` after several minutes."""
+    for _ in range(_MAX_POLLS):
         if (yield from describe(name)) is None:
             return
-        yield Pause(_INTERVAL)
-    raise TimedOut(f"The table {name} is still there.", fix="Look at its status.")
+        yield Pause(_POLL_SECONDS)
+    raise TimedOut(f"The table {name} is still not deleted.", fix="Check its status.")
 
 
 def _enable_ttl(table: Table, setup: Setup) -> Flow[None]:
-    """Let items expire, where an entity says so."""
+    """Enable TTL if an entity has a TTL attribute."""
     attribute, name = table.ttl(), setup.name_of(table)
     if attribute is None or (yield from _expires(name)):
         return
@@ -159,7 +159,7 @@ def _enable_ttl(table: Table, setup: Setup) -> Flow[None]:
     try:
         yield Request("UpdateTimeToLive", {"TableName": name, "TimeToLiveSpecification": specification}, f"{table.name} ttl")
     except ServiceError as error:
-        # Another process that starts at the same moment may have been faster; then there is nothing left to do.
+        # Another process may have enabled it meanwhile.
         if error.code not in ("ValidationException", "ResourceInUseException") or not (yield from _expires(name)):
             raise
 
@@ -171,23 +171,26 @@ def _expires(name: str) -> Flow[bool]:
 
 
 def create_tables(*tables: Table) -> Operation[list[str]]:
-    """Create tables with their indexes and TTL, and wait until they are active; `TableBusy` if one exists already."""
+    """Create tables with their indexes and TTL, and wait until they are active. Returns their names. Raises `TableBusy` if one exists."""
     return CreateTables(tables)
 
 
 def ensure_tables(*tables: Table) -> Operation[list[str]]:
-    """Create those of the tables that are missing. The result is the names of the tables that were created.
+    """Create the tables that do not exist, and wait until all are active. Returns the names of the created tables.
 
-    A table that is there stays as it is, whatever its declaration says.
+    Existing tables are not changed, even if they differ from their declaration; only TTL is enabled if an entity has a TTL attribute.
     """
     return CreateTables(tables, ensure=True)
 
 
 def delete_tables(*tables: Table) -> Operation[list[str]]:
-    """Delete tables with everything in them, and wait until they are gone. Only a backup can restore them."""
+    """Delete tables with all their items, and wait until they are deleted. Returns the names of those that existed.
+
+    Only a backup can restore them.
+    """
     return DeleteTables(tables)
 
 
 def table_states(*tables: Table) -> Operation[dict[str, str]]:
-    """The state of each table by its name in the account, such as ACTIVE, or MISSING: what a health check asks."""
+    """The status of each table by its deployed name, such as ACTIVE; MISSING if it does not exist."""
     return TableStates(tables)

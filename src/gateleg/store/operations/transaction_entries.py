@@ -1,8 +1,7 @@
-"""The entries of one transaction: every write with its markers and counters, each item once.
+"""The entries of a transaction: all writes with their markers and counter changes, one entry for each item.
 
-DynamoDB refuses a transaction that names an item twice. Moves of one item's counters are therefore added up, and together with the checks
-of the item they become part of the operation that writes it: an update carries them, a new item starts with them, a deleted one takes them
-along.
+DynamoDB refuses a transaction that contains an item twice. So the changes of an item's counters are added up, and merged with the checks of
+the item into the operation that writes it: an update includes them, a new item starts with them, and a deletion drops them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
-__all__ = ["Identity", "combined", "identity"]
+__all__ = ["Identity", "combine_entries", "identity"]
 
 Role = Literal["write", "check", "marker", "counter"]
 
@@ -39,49 +38,50 @@ class Entry:
     write: Write[Any]
     #: the item
     ref: Ref[Any]
-    #: the operations that it belongs to by their number, and what it is to them
+    #: the operations that it belongs to, by number, and its role for each
     owners: list[tuple[int, Role]]
     place: Identity
-    #: the moves and checks that it carries besides the operation that writes the item
+    #: the counter changes and checks that are merged into it
     joined: Joined = field(default_factory=Joined)
-    #: whether it fails when the item does not exist, although only counters of it move
+    #: whether it fails if the item does not exist, even if only its counters change
     required: bool = False
-    #: the operations that raise a counter, by the Python name of the attribute that counts
+    #: the operations that increase a counter, by the Python name of the counting attribute
     raisers: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @property
-    def of_counters_only(self) -> bool:
+    def is_counters_only(self) -> bool:
         """Whether no operation of the transaction writes the item itself."""
         return all(role in ("counter", "check") for _, role in self.owners)
 
     def item(self, setup: Setup) -> dict[str, Any]:
-        """The entry as TransactWriteItems wants it."""
+        """The entry as an element of TransactItems."""
         return {str(self.write.kind): self.write.request(setup.name_of(self.write.table))}
 
 
 @dataclass
 class _Target:
-    """All that a transaction asks of one item."""
+    """Everything that a transaction does with one item. Operations are given by number."""
 
     ref: Ref[Any]
     place: Identity
-    #: the operation that writes it, by its number
+    #: the operation that writes it
     main: int | None = None
+    #: the operations that check it
     checks: list[int] = field(default_factory=list)
-    #: the operations that move its counters, and by how much
+    #: the operations that change its counters, with the change
     moves: list[tuple[int, CounterChange]] = field(default_factory=list)
 
 
-def combined(
+def combine_entries(
     operations: Sequence[WriteOperation[Any]],
     writes: Sequence[Write[Any]],
     setup: Setup,
     now: datetime,
     seen: Mapping[Identity, Item | None] | None = None,
 ) -> list[Entry]:
-    """All entries in call order: the writes, then what goes along with them.
+    """All entries in call order: the writes, then counter changes and markers.
 
-    `seen` has the items whose counters could not be moved before: None for one that does not exist.
+    `seen` contains the items whose counters could not be changed in the previous attempt: None for one that does not exist.
     """
     targets: dict[Identity, _Target] = {}
     for number, (operation, write) in enumerate(zip(operations, writes, strict=True)):
@@ -105,9 +105,9 @@ def combined(
 
 
 def _handed_over(one: Entry, other: Entry) -> Entry | None:
-    """A marker that one operation releases and another takes: it gets another owner. None when both take it.
+    """The entry for a marker that one operation releases and another takes, which gives it a new owner; None if both take it.
 
-    It needs no condition: the operation that releases it is refused when its item does not hold it.
+    It needs no condition: if the releasing item does not own the marker, the operation on that item fails.
     """
     if {one.write.kind, other.write.kind} != {"Put", "Delete"} or {one.owners[0][1], other.owners[0][1]} != {"marker"}:
         return None
@@ -123,7 +123,7 @@ def _enter(targets: dict[Identity, _Target], place: Identity, number: int, opera
     elif target.main is not None:
         raise DuplicateTarget(
             f"Operations {target.main + 1} and {number + 1} both write {operation.ref}.",
-            fix="Put both changes into one operation; only checks and counters can go along with the operation that writes an item.",
+            fix="Combine both changes in one operation; only checks and counters can be merged with the operation that writes an item.",
         )
     else:
         target.main = number
@@ -136,7 +136,7 @@ def _entry(
     now: datetime,
     seen: Mapping[Identity, Item | None],
 ) -> Entry:
-    """The one entry of an item."""
+    """The entry of an item."""
     owners: list[tuple[int, Role]] = [(number, "check") for number in target.checks]
     owners += [(number, "counter") for number, _ in target.moves]
     deltas: dict[str, int] = {}
@@ -152,11 +152,11 @@ def _entry(
     required = any(change.required for _, change in target.moves)
     if target.main is None:
         if deltas and not required and seen.get(target.place, {}) is None:
-            # The parent is gone: there is nothing to count in, as long as it stays away.
+            # The parent does not exist, so only check that it still does not.
             condition = all_of(condition, missing(spec_of(target.ref.entity).table.hash))
             joined = Joined(condition=condition)
         alone = not deltas and len(target.checks) == 1
-        # A check that stands for itself has been planned already.
+        # A single check without counter changes is already planned.
         write = writes[target.checks[0]] if alone else plan_check(target.ref, None, joined)
         return Entry(write, target.ref, owners, target.place, Joined(deltas, condition, joined.seen, joined.bounds), required, raisers)
     owners.insert(0, (target.main, "write"))
@@ -165,7 +165,7 @@ def _entry(
         entering = next(number for number, change in target.moves if change.required)
         raise DuplicateTarget(
             f"Operation {entering + 1} writes an item that is counted in {target.ref}, which operation {target.main + 1} deletes.",
-            fix="Leave one of them out.",
+            fix="Remove one of the two operations.",
         )
     if deltas or target.checks:
         write = operation.write(now, joined)
@@ -190,7 +190,7 @@ def _place(write: Write[Any], setup: Setup) -> Identity:
 
 
 def marked_values(marker: Write[Any], entity: type[Any]) -> str:
-    """The values that a marker holds, with their attributes, for messages: `tenant 'acme' and name 'legal'`."""
+    """The attributes and values of a marker, for messages: `tenant 'acme' and name 'legal'`."""
     text: str = marker.parameters["Item"][marker.table.hash]["S"]
     _, _, constraint, *values = text.split("#")
     names = spec_of(entity).uniques[constraint].by

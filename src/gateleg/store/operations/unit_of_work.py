@@ -1,4 +1,4 @@
-"""Blocks that collect writes and send them at the end: transactions and batches. If the block raises, nothing is sent."""
+"""Transactions and batches as `with` blocks, which collect writes and send them at the end. If the block raises, nothing is sent."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 
 class Collecting:
-    """Keeps writes in call order until its block ends."""
+    """Collects writes in call order until the block ends."""
 
     def __init__(self, setup: Setup, run: Callable[[Operation[Any]], Any]) -> None:
         self.setup = setup
         self._run = run
         self.operations: list[WriteOperation[Any]] = []
-        #: what came of it, once the block has ended
+        #: the results, set when the block has ended
         self.results: Any = None
 
     def add(self, operation: WriteOperation[Any]) -> None:
-        """Keep a write that was built elsewhere."""
+        """Add a write that was built as a value, such as `patch(job, ...)` from `gateleg.store`."""
         self.operations.append(operation)
 
     def operation(self) -> Operation[Any]:
-        """All of them as one operation."""
+        """The collected writes as one operation."""
         raise NotImplementedError
 
 
 class Block(Collecting):
-    """The block of a `Store`. It cannot be entered with `async with`."""
+    """A `with` block of a `Store`."""
 
     def __enter__(self) -> Self:
         return self
@@ -49,7 +49,7 @@ class Block(Collecting):
 
 
 class AsyncBlock(Collecting):
-    """The block of an `AsyncStore`. It cannot be entered with a plain `with`, which could not wait for the writes."""
+    """An `async with` block of an `AsyncStore`."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -60,7 +60,7 @@ class AsyncBlock(Collecting):
 
 
 class TransactionWrites(Collecting):
-    """The verbs of a transaction."""
+    """The methods of a transaction."""
 
     def __init__(self, setup: Setup, run: Callable[[Operation[Any]], Any], token: str | None = None) -> None:
         super().__init__(setup, run)
@@ -79,7 +79,7 @@ class TransactionWrites(Collecting):
 
 
 class BatchWrites(Collecting):
-    """The verbs of a batch."""
+    """The methods of a batch."""
 
     put = adds(writes.put)
     delete = adds(writes.delete)
@@ -90,19 +90,23 @@ class BatchWrites(Collecting):
 
 
 class Transaction(TransactionWrites, Block):
-    """Writes that succeed or fail together when the block ends.
+    """Writes that are executed atomically when the block ends: `with store.transaction() as tx: tx.patch(...)`.
 
-    `results` then has the stored instance of each create and put, and None for the rest, in call order.
+    `results` then contains the stored instance of each create and put, and None for other operations, in call order. Errors are those of
+    `transact`.
     """
 
 
 class AsyncTransaction(TransactionWrites, AsyncBlock):
-    """The same in an `AsyncStore`: `async with store.transaction() as tx:`."""
+    """As `Transaction`, for an `AsyncStore`: `async with store.transaction() as tx: tx.patch(...)`. Its methods are not awaited."""
 
 
 class Batch(BatchWrites, Block):
-    """Puts and deletes without conditions, sent when the block ends. `results` is then their number."""
+    """Puts and deletes without conditions, sent when the block ends: `with store.batch() as batch: batch.put(...)`.
+
+    `results` is then their number. Errors are those of `batch_write`.
+    """
 
 
 class AsyncBatch(BatchWrites, AsyncBlock):
-    """The same in an `AsyncStore`: `async with store.batch() as batch:`."""
+    """As `Batch`, for an `AsyncStore`: `async with store.batch() as batch: batch.put(...)`. Its methods are not awaited."""

@@ -1,7 +1,7 @@
-"""Items that their entity cannot read, and items whose time is over: what becomes of them when many items are read.
+"""Unreadable and expired items in the results of queries, pages and batches.
 
-One bad item must not take a list down, and must not get lost without a word either. It is left out and reported: to the log, or to what
-`store.reading(on_unreadable=...)` says.
+One invalid item must neither fail the whole list nor disappear silently. It is left out and reported: to the log, or as
+`store.reading(on_unreadable=...)` defines.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ _log = logging.getLogger("gateleg.store")
 
 
 class Items(list[T]):
-    """Items in the order of their references; None where there is none. `unreadable` has those that are there but cannot be read."""
+    """The items of a batch in the order of their references, with None for each missing one. `unreadable` lists undecodable items."""
 
     unreadable: tuple[Unreadable, ...] = ()
 
 
 @dataclass(frozen=True)
 class ListReader:
-    """Reads the items of a list: leaves out what has expired, and reports what cannot be read."""
+    """Decodes the items of a list: leaves out expired items, and reports those that cannot be decoded."""
 
     setup: Setup
     unreadable: list[Unreadable] = field(default_factory=list)
-    #: what upcasters have asked for, by table and key: an entity, None, or why it cannot be read
-    asked: dict[Any, Any] = field(default_factory=dict)
+    #: items that upcasters needed, by table and key: an instance, None, or the error if it cannot be decoded
+    looked_up: dict[Any, Any] = field(default_factory=dict)
 
     def all(self, spec: Spec[Any], items: Sequence[Item], decode: Callable[[Item], Any] | None = None) -> list[Any]:
-        """The items that are alive and can be read."""
+        """Decode items, without expired and unreadable ones."""
         decode = decode or spec.decode
         if spec.ttl is not None and not self.setup.expired:
             now = self.setup.now()
             items = [item for item in items if not is_expired(spec, item, now)]
         try:
-            # Together, which is faster.
+            # Decoding without a try for each item is faster.
             return [decode(item) for item in items]
         except ModelError:
             return list(self._each(spec, items, decode))
 
     def one(self, spec: Spec[Any], item: Item | None) -> Any:
-        """An item, or None when it is absent, expired or unreadable."""
+        """Decode an item; None if it is missing, expired or unreadable."""
         if item is None or hidden(spec, item, self.setup):
             return None
         return next(self._each(spec, [item], spec.decode), None)
 
     def results(self, found: Sequence[T]) -> Items[T]:
-        """Results together with what could not be read."""
+        """The results, with the unreadable items in their `unreadable`."""
         items = Items(found)
         items.unreadable = tuple(self.unreadable)
         return items
@@ -73,22 +73,22 @@ class ListReader:
                 self.report(Unreadable(spec.ref_of(item), item, error))
 
     def report(self, bad: Unreadable) -> None:
-        """Do with an item that cannot be read what the store says."""
-        what = self.setup.on_unreadable
-        if what == "raise":
+        """Report an unreadable item as the store's `on_unreadable` defines."""
+        action = self.setup.on_unreadable
+        if action == "raise":
             raise bad.error
         self.unreadable.append(bad)
-        if what == "warn":
-            _log.warning("skipped an item that cannot be read: %s", bad.error)
+        if action == "warn":
+            _log.warning("skipped an item that cannot be decoded: %s", bad.error)
         else:
-            what(bad)
+            action(bad)
 
 
 def hidden(spec: Spec[Any], item: Item, setup: Setup) -> bool:
-    """Whether an item is not shown because its time is over."""
+    """Whether reads leave out an item because it has expired."""
     return spec.ttl is not None and not setup.expired and is_expired(spec, item, setup.now())
 
 
 def shown_item(item: Item | None, entity: Any, setup: Setup) -> Item | None:
-    """An item, unless its time is over."""
+    """The item, or None if it has expired and reads leave out expired items."""
     return None if item is None or hidden(spec_of(entity), item, setup) else item

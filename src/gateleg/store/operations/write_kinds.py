@@ -35,7 +35,7 @@ _RETURN_VALUES = {"new": "ALL_NEW", "old": "ALL_OLD", "none": "NONE", "changed":
 
 
 def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
-    """The item of a write as it is now; None when it is gone again."""
+    """Read the item of a write again; None if it was deleted meanwhile."""
     spec = spec_of(operation.entity)
     reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), operation.ref.key, True), operation.pattern)
     try:
@@ -45,26 +45,26 @@ def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
 
 
 def returned(entity: type[Any], item: Item, setup: Setup) -> Any:
-    """The item that a write returned; a flow where its upcasters ask for others."""
+    """Decode the item that a write returned, or return a flow that does if its upcasters need other items."""
     spec = spec_of(entity)
     return decode_flow(spec, item, setup) if needs_lookup(spec, item) else spec.decode(item)
 
 
-def invalid_returning(given: str, known: Iterable[str]) -> InvalidOption:
-    """The error of a `returning=` that a write does not have."""
-    return InvalidOption(f"returning={given!r} is not supported here.", fix=f"Use one of {', '.join(map(repr, known))}.")
+def invalid_returning(value: str, known: Iterable[str]) -> InvalidOption:
+    """The error for an invalid `returning=`."""
+    return InvalidOption(f"returning={value!r} is not supported here.", fix=f"Use one of {', '.join(map(repr, known))}.")
 
 
 def written_unreadable(error: DecodeError) -> DecodeError:
-    """The error of an update that was done, on an item that cannot be read afterwards."""
-    fix = 'Change what is wrong too, or use returning="none" and do without the result.'
-    return DecodeError(f"The update was done. {error.message}", fix=fix, problems=error.problems, ref=error.ref)
+    """The error of an update that succeeded, but whose result cannot be decoded."""
+    fix = 'Repair the invalid attributes in the same update, or pass returning="none" to get no result.'
+    return DecodeError(f"The update succeeded. {error.message}", fix=fix, problems=error.problems, ref=error.ref)
 
 
-# Not frozen, nor are the others: one is made for every write, and a frozen one takes three times as long to make.
+# Like the others, not frozen: every write creates one, and creating a frozen one takes three times as long.
 @dataclass(slots=True)
 class Put(WriteOperation[Any], Generic[E]):
-    """A whole instance."""
+    """Write a whole instance."""
 
     instance: E
     create: bool = False
@@ -72,7 +72,7 @@ class Put(WriteOperation[Any], Generic[E]):
     condition: Condition | None = None
     check_version: bool = True
     returning: Literal["new", "old", "none"] = "new"
-    #: whether it is a copy, whose version and stamps are written as they are
+    #: whether to write version and stamps unchanged, as for a copy
     exact: bool = False
 
     @property
@@ -87,11 +87,11 @@ class Put(WriteOperation[Any], Generic[E]):
 
     @property
     def verb(self) -> str:
-        """create or put."""
+        """The name "create" or "put"."""
         return "create" if self.create else "put"
 
     def write(self, now: datetime, joined: Joined | None = None, *, batched: bool = False) -> Write[E]:
-        """A PutItem; an UpdateItem around the counted attributes and the version of an item that may be there, unless it is `batched`."""
+        """The PutItem, or an UpdateItem that keeps counted attributes and the version of an existing item: see `plan_put`."""
         return plan_put(
             self.instance,
             now=now,
@@ -105,7 +105,7 @@ class Put(WriteOperation[Any], Generic[E]):
         )
 
     def expectation(self) -> Expectation:
-        """That there is none, or the one that was read."""
+        """The item must not exist, or must have the version that was read."""
         spec = spec_of(self.entity)
         checked = spec.version is not None and self.check_version and not self.exact
         version = getattr(self.instance, spec.version.name) if spec.version is not None and checked else None
@@ -113,13 +113,13 @@ class Put(WriteOperation[Any], Generic[E]):
         return Expectation(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
-        """The old item, where it is wanted; the new one, where only the service knows its counts."""
+        """Ask for the old item if the caller wants it, or for the new one if only the service knows its counts."""
         if self.returning == "old":
             return {"ReturnValues": "ALL_OLD"}
         return {"ReturnValues": "ALL_NEW"} if write.kind == "Update" and self.returning == "new" else None
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
-        """The instance as it is stored now, or the one that was there before."""
+        """The stored instance, or the one that it replaced."""
         write = request.about
         if self.returning == "none":
             return None
@@ -128,7 +128,7 @@ class Put(WriteOperation[Any], Generic[E]):
         return returned(self.entity, reply["Attributes"], setup) if "Attributes" in reply else None
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
-        """The result after a transaction, whose response has no items; an item that keeps its counts is read again."""
+        """The result after a transaction, whose response has no items. An item that kept its counts is read again."""
         if self.returning == "old":
             return self.replaces
         if self.returning == "none":
@@ -140,7 +140,7 @@ class Put(WriteOperation[Any], Generic[E]):
 
 @dataclass(slots=True)
 class Patch(WriteOperation[Any], Generic[E]):
-    """Some attributes of an item."""
+    """Update attributes of an item."""
 
     target: Ref[E] | E
     actions: tuple[Action, ...]
@@ -162,11 +162,11 @@ class Patch(WriteOperation[Any], Generic[E]):
 
     @property
     def verb(self) -> str:
-        """patch or upsert."""
+        """The name "patch" or "upsert"."""
         return self.mode
 
     def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
-        """An UpdateItem."""
+        """The UpdateItem."""
         return plan_update(
             self.target,
             self.actions,
@@ -179,7 +179,7 @@ class Patch(WriteOperation[Any], Generic[E]):
         )
 
     def expectation(self) -> Expectation:
-        """That it exists, is the one that was read, and may move to the new state."""
+        """The item must exist, have the version that was read, be in a state that allows the transition, and keep its bounds."""
         spec = spec_of(self.entity)
         version = None
         if isinstance(self.target, BaseModel) and spec.version is not None and self.check_version:
@@ -196,14 +196,14 @@ class Patch(WriteOperation[Any], Generic[E]):
         )
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
-        """What is to be returned."""
+        """Ask for the values that the caller wants."""
         try:
             return {"ReturnValues": _RETURN_VALUES[self.returning]}
         except KeyError:
             raise invalid_returning(self.returning, _RETURN_VALUES) from None
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
-        """The item as it is or was, or the attributes that changed."""
+        """The item after or before the update, or the changed attributes."""
         item, spec = reply.get("Attributes"), spec_of(self.entity)
         if self.returning == "none" or item is None:
             return None
@@ -217,13 +217,15 @@ class Patch(WriteOperation[Any], Generic[E]):
         if self.returning == "none":
             return None
         if self.returning != "new":
-            raise NotReturned(f"{self.entity.__name__} has counters or unique constraints: it is written by a transaction.")
+            raise NotReturned(
+                f"{self.entity.__name__} has counters or unique constraints, so it is written in a transaction, which returns no values."
+            )
         return (yield from reread(self, setup))
 
 
 @dataclass(slots=True)
 class Delete(WriteOperation[Any], Generic[E]):
-    """An item to be removed."""
+    """Delete an item."""
 
     target: Ref[E] | E
     must_exist: bool = False
@@ -243,40 +245,40 @@ class Delete(WriteOperation[Any], Generic[E]):
 
     @property
     def verb(self) -> str:
-        """delete."""
+        """The name "delete"."""
         return "delete"
 
     def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
-        """A DeleteItem."""
+        """The DeleteItem."""
         return plan_delete(
             self.target, must_exist=self.must_exist, condition=self.condition, check_version=self.check_version, joined=joined
         )
 
     def expectation(self) -> Expectation:
-        """That it is the one that was read."""
+        """The item must have the version that was read."""
         spec = spec_of(self.entity)
         versioned = isinstance(self.target, BaseModel) and spec.version is not None and self.check_version
         version = getattr(self.target, spec.version.name) if versioned and spec.version is not None else None
         return Expectation(self.ref, "delete", present=self.must_exist, version=version, conditional=self.condition is not None)
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
-        """The old item, where it is wanted."""
+        """Ask for the old item if the caller wants it."""
         return {"ReturnValues": "ALL_OLD"} if self.returning == "old" else None
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
-        """The item that was there."""
+        """The deleted item, if the caller wants it."""
         item = reply.get("Attributes")
         return returned(self.entity, item, setup) if item is not None and self.returning == "old" else None
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
-        """The instance that was deleted."""
+        """The deleted instance, if the caller wants it."""
         yield from ()
         return self.target if self.returning == "old" else None
 
 
 @dataclass(slots=True)
 class Check(WriteOperation[None]):
-    """A condition on an item that a transaction does not write."""
+    """Check a condition on an item that a transaction does not write."""
 
     target: Any
     condition: Condition
@@ -293,23 +295,23 @@ class Check(WriteOperation[None]):
 
     @property
     def verb(self) -> str:
-        """check."""
+        """The name "check"."""
         return "check"
 
     def write(self, now: datetime, joined: Joined | None = None) -> Write[Any]:
-        """A ConditionCheck."""
+        """The ConditionCheck."""
         return plan_check(self.target, self.condition, joined)
 
     def expectation(self) -> Expectation:
-        """The condition."""
+        """The item must satisfy the condition."""
         return Expectation(self.ref, "check", conditional=True)
 
     def start(self, setup: Setup) -> Flow[None]:
-        """A transaction of its own: DynamoDB checks nothing outside of one."""
+        """A transaction with only this check, because DynamoDB has no checks outside of transactions."""
         from gateleg.store.operations.transactions import single_flow
 
         yield from single_flow(self, setup)
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[None]:
-        """Nothing."""
+        """No result."""
         yield from ()

@@ -1,4 +1,4 @@
-"""The base of all writes of one item, alone or in a transaction."""
+"""The base class of all writes of one item."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from gateleg.model import DecodeError, spec_of
-from gateleg.store.backoff import settled
-from gateleg.store.error_translation import explained
+from gateleg.store.backoff import retry_conflicts
+from gateleg.store.error_translation import explain_refusal
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
@@ -33,15 +33,18 @@ if TYPE_CHECKING:
 __all__ = ["WriteOperation"]
 
 R_co = TypeVar("R_co", covariant=True)
-#: The time of a write that does not depend on it.
+#: A placeholder for the time of writes that do not depend on it.
 TIMELESS = datetime.fromtimestamp(0, UTC)
-#: how often a write is sent to an item of an older schema that others keep changing
+#: the maximum number of attempts to write an item of an older schema that others keep changing
 _ATTEMPTS = 5
 _OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 
 
 class WriteOperation(SingleRequest[R_co], Generic[R_co]):
-    """A write of one item, alone or in a transaction."""
+    """A write of one item as a value, from `create`, `put`, `patch`, `upsert`, `delete` or `check`.
+
+    Run it with `store.run(...)`, or with others in `store.transact([...])`; `params()` is a dry run.
+    """
 
     __slots__ = ()
 
@@ -57,11 +60,11 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
 
     @property
     def verb(self) -> str:
-        """The name of the verb, for metrics and messages."""
+        """The name of the method, for metrics and messages."""
         raise NotImplementedError
 
     def write(self, now: datetime, joined: Joined | None = None) -> Write[Any]:
-        """The plan of the write with its markers and counters. `joined` has the other changes of the item in the same transaction."""
+        """Plan the write with its markers and counter changes. `joined` contains other changes of the item in its transaction."""
         raise NotImplementedError
 
     def expectation(self) -> Expectation:
@@ -69,24 +72,24 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         raise NotImplementedError
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
-        """Further members of the single request."""
+        """Further parameters of the single request."""
         return None
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co | Flow[R_co]:
-        """The result of the single request, which is `about` its write; a flow where reading the answer takes other items."""
+        """The result of the single request, whose `about` is the write; a flow if decoding the answer needs other items."""
         raise NotImplementedError
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
-        """The result when the write was part of a transaction, whose answer has no items."""
+        """The result after a transaction, whose answer has no items."""
         raise NotImplementedError
 
     @property
     def pattern(self) -> str:
-        """The label in metrics."""
+        """The name in metrics, such as `Job.patch`."""
         return f"{self.entity.__name__}.{self.verb}"
 
     def start(self, setup: Setup) -> Request | Flow[R_co]:
-        """One request, or a transaction if markers or counters are written too. An item under an older key is moved first."""
+        """One request, or a transaction if markers or counters are written too. An item under a legacy key is moved first."""
         spec = spec_of(self.entity)
         # Reading the clock takes longer than planning a small write.
         write = self.write(setup.now() if spec.timed else TIMELESS)
@@ -95,24 +98,24 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         return self._request(write, setup)
 
     def refused(self, request: Request, error: ServiceError | Unreachable, setup: Setup) -> Flow[R_co]:
-        """The result after all, when only other transactions or an older schema were in the way; else why the write was refused."""
+        """Retry if the write conflicted with other transactions or met an item of an older schema; else raise an error that explains it."""
         if isinstance(error, Unreachable):
             raise error
-        met: ServiceError | None = error
+        last_error: ServiceError | None = error
         for _ in range(_ATTEMPTS):
             try:
-                reply = yield from settled(request, setup, met)
+                reply = yield from retry_conflicts(request, setup, last_error)
                 return (yield from self._finished(request, reply, setup))
             except ServiceError as last:
                 if last.code != "ConditionalCheckFailedException":
                     raise
-                error, met = last, None
+                error, last_error = last, None
             if not (yield from upgrade_item(spec_of(self.entity), request.payload, error.extra.get("Item"), setup)):
                 break
-        raise explained(self.expectation(), (yield from self._stored(error, setup)), request) from error
+        raise explain_refusal(self.expectation(), (yield from self._stored(error, setup)), request) from error
 
     def _stored(self, refusal: ServiceError, setup: Setup) -> Flow[Item | None]:
-        """The item that a refused write met; in its present schema, unless its upcasters fail."""
+        """The stored item that failed the condition of a write; in its current schema, unless its upcasters fail."""
         item: Item | None = refusal.extra.get("Item")
         if item is not None and needs_lookup(spec_of(self.entity), item):
             with contextlib.suppress(DecodeError):
@@ -120,14 +123,14 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         return item
 
     def _finished(self, request: Request, reply: Reply, setup: Setup) -> Flow[R_co]:
-        """The result of the single request, inside of a flow."""
+        """The result of the single request, inside a flow."""
         result = self.finish(request, reply, setup)
         if isinstance(result, GeneratorType):
             result = yield from result
         return cast("R_co", result)
 
     def params(self, prefix: str = "") -> dict[str, Any]:
-        """The request that writes, as it would be sent: a dry run."""
+        """The parameters of the request that writes, without sending it. `prefix` precedes table names."""
         setup = Setup(prefix=prefix)
         write = self.write(setup.now())
         first = self._request(write, setup) if write.alone else next(self._transaction(write, setup))

@@ -1,4 +1,4 @@
-"""Writing one item: create, put, patch, upsert, delete, and checks for transactions."""
+"""Write one item: create, put, patch, upsert, delete, and checks for transactions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _PUT_RETURNS, _DELETE_RETURNS = ("new", "old", "none"), ("none", "old")
 
 
 def create(instance: E, /, *, condition: Condition[E] | None = None) -> WriteOperation[E]:
-    """Write a new item; `AlreadyExists` when its key is taken. The result is the instance with its version and stamps."""
+    """Write a new item. Returns the stored instance, with its version and stamps.
+
+    Raises `AlreadyExists` if an item with its key exists, and `UniqueTaken` if another item has the values of a unique constraint.
+    """
     return Put(instance, True, None, condition)
 
 
@@ -61,10 +64,12 @@ def put(
     check_version: bool = True,
     returning: Literal["new", "old", "none"] = "new",
 ) -> WriteOperation[Any]:
-    """Write a whole item over whatever is there; a versioned one only over what was read, else `LostRace`.
+    """Write a whole item, replacing any item with its key. Returns the stored instance, with its version and stamps.
 
-    `replaces` is the stored instance, where unique constraints or counters must know it. The result is the instance with its version and
-    stamps; with `returning="old"` it is the one that was replaced.
+    If the entity has a version, the stored item must have the version of `instance`, which is 0 for a new item; otherwise `LostRace` or
+    `AlreadyExists` is raised. `check_version=False` skips that check. `replaces` is the stored instance that is replaced: entities with
+    unique constraints or counters need it. `condition` is a further condition on the stored item. With `returning="old"`, the result is the
+    replaced instance or None; with `returning="none"`, it is None.
     """
     if returning not in _PUT_RETURNS:
         raise invalid_returning(returning, _PUT_RETURNS)
@@ -144,13 +149,17 @@ def patch(
     returning: Literal["new", "old", "none", "changed"] = "new",
     **components: Any,
 ) -> WriteOperation[Any]:
-    """Change attributes of an item that exists: `patch(job, Job.status.to(DONE))`, `patch(Job, Job.tries.add(1), job_id=...)`.
+    """Change attributes of an existing item: `patch(job, Job.status.to(DONE))` or `patch(Job, Job.tries.add(1), job_id=...)`.
 
-    The item is an instance, a reference, or an entity with the components of its key: by name, or by position beside the actions, as
-    `patch(Job, Job.job_id == j, Job.tries.add(1))`. `NotFound` when it does not exist, `IllegalTransition` when its state does not allow
-    the move, `LostRace` when a versioned instance is not what is stored, `ConditionFailed` when `condition` does not hold. `known` gives
-    attributes that derived keys need besides a reference. The result is the item as it is now, as it was (`returning="old"`), the changed
-    attributes (`"changed"`), or None (`"none"`).
+    The target is an instance, a reference, or an entity with key components: by name, or by position beside the actions, as in
+    `patch(Job, Job.job_id == j, Job.tries.add(1))`. Returns the stored item. `returning` selects the item before the change ("old"), the
+    changed attributes as a dictionary ("changed"), or None ("none") instead.
+
+    `known` are values of the item that derived index keys need if the target is not an instance; the patch is then conditional on them.
+    The version of an instance is checked unless `check_version=False`.
+
+    Raises `NotFound` if the item does not exist, `LostRace` if it changed since the instance was read, `IllegalTransition` if its state
+    does not allow a transition, `ConstraintFailed` if a bound would be broken, and `ConditionFailed` if `condition` is false.
     """
     place, actions = _addressed(target, changes, components)
     return Patch(place, actions, "patch", known or {}, condition, check_version, returning)
@@ -184,7 +193,11 @@ def upsert(
     check_version: bool = True,
     **components: Any,
 ) -> WriteOperation[E]:
-    """Change attributes of an item, or create it with them. It is given as to `patch`. The result is the item as it is now."""
+    """Change attributes of an item, or create the item with them. Arguments are those of `patch`. Returns the stored item.
+
+    Raises `MissingComponent` if required attributes of a new item are missing, and `DerivedKeyUnknown` for entities with unique constraints
+    or counters, which need `create` or `patch`.
+    """
     place, actions = _addressed(target, changes, components)
     return Patch(place, actions, "upsert", known or {}, condition, check_version)
 
@@ -192,19 +205,21 @@ def upsert(
 def _addressed(
     target: type[E] | Ref[E] | E, changes: tuple[Action | Condition, ...], components: dict[str, Any]
 ) -> tuple[Ref[E] | E, tuple[Action, ...]]:
-    """The item that is changed, and the actions: conditions among the changes are components of its key."""
+    """The target and the actions of a patch; conditions among the changes are key components."""
     actions = tuple([change for change in changes if isinstance(change, Action)])
     key: Any = [change for change in changes if not isinstance(change, Action)]
     for change in key:
         if not isinstance(change, Condition | Presets):
-            raise InvalidOption(f"A change is an action, and was given as {type(change).__name__}.", fix="Write Book.title.set('Emma').")
+            raise InvalidOption(
+                f"A change must be an action, not {type(change).__name__}.", fix="Write it as Book.title.set('Emma'), for example."
+            )
     if isinstance(target, type) or key or components:
         return _place(target, key, components), actions
     return target, actions
 
 
 def _place(target: type[E] | Ref[E] | E, key: Sequence[Condition], components: dict[str, Any]) -> Ref[E] | E:
-    """A reference to the item of an entity; a reference or an instance as it is."""
+    """For an entity, a reference from key components; a reference or instance is returned unchanged."""
     ref = locate(target, key, components)
     return ref if isinstance(target, type) else target
 
@@ -259,10 +274,11 @@ def delete(
     returning: Literal["none", "old"] = "none",
     **components: Any,
 ) -> WriteOperation[Any]:
-    """Remove an item: `delete(job)`, `delete(Job, job_id=...)`, `delete(Job, Job.job_id == ...)`.
+    """Delete an item: `delete(job)`, `delete(Job, job_id=...)` or `delete(Job, Job.job_id == ...)`.
 
-    A versioned instance must be what is stored, else `LostRace`. An item that does not exist is an error only with `must_exist`. With
-    `returning="old"` the result is the item that was removed.
+    For an instance with a version, the stored item must have the same version, otherwise `LostRace` is raised; `check_version=False` skips
+    that check. An item that does not exist raises `NotFound` only with `must_exist`. `condition` is a condition on the stored item. Returns
+    None, or with `returning="old"` the deleted item. Entities with unique constraints or counters need an instance.
     """
     place: Ref[E] | E = _place(target, key, components) if isinstance(target, type) or key or components else target
     if returning not in _DELETE_RETURNS:
@@ -271,5 +287,5 @@ def delete(
 
 
 def check(target: Ref[E] | E, condition: Condition[E], /) -> WriteOperation[None]:
-    """Demand something of an item that a transaction does not write: `check(Project.key(project_id=p), Project.status == "pending")`."""
+    """A condition of a transaction on an item that it does not write: `check(Project.key(project_id=p), Project.status == "pending")`."""
     return Check(target, condition)

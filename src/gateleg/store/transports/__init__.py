@@ -1,12 +1,12 @@
-"""How requests reach a DynamoDB: one function from an operation and a request to an answer, all in the dictionaries of the JSON protocol.
+"""Transports send requests to DynamoDB. Requests and answers are the dictionaries of its JSON protocol.
 
-A transport raises `ServiceError` when the service refuses, and `Unreachable` when no answer came. It retries what the service asks to be
-sent again (throttling, internal errors, lost connections) within a budget of its own; what it raises is final. It never changes a request
-and keeps no state that belongs to a caller, so that any number of stores and threads may share one.
+A transport raises `ServiceError` if the service answers with an error, and `Unreachable` if there is no answer. It retries throttling,
+internal errors and lost connections within a budget, so the errors that it raises are final. It never changes a request and keeps no state
+of callers, so stores and threads may share it.
 
-- `embedded.EmbeddedTransport(engine)` and `embedded.AsyncEmbeddedTransport(engine)`: the engine in this process
-- `wire.WireTransport(...)` and `awire.AsyncWireTransport(...)`: HTTP, to Amazon DynamoDB or any endpoint that speaks its protocol
-- `botocore.BotocoreTransport(client)`: a botocore client that the application already has
+- `embedded.EmbeddedTransport(engine)` and `embedded.AsyncEmbeddedTransport(engine)`: an embedded engine
+- `http.WireTransport(...)` and `async_http.AsyncWireTransport(...)`: Amazon DynamoDB, or any endpoint that speaks its protocol
+- `botocore.BotocoreTransport(client)`: an existing botocore client
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CLOSED", "FOREIGN", "AsyncTransport", "ServiceError", "Transport", "Unreachable", "missing_credentials"]
 
-#: The code of a call on a transport that was closed.
+#: The error code of a call on a closed transport.
 CLOSED = "TransportClosed"
-#: What the code begins with when something else than DynamoDB answered; the status follows.
+#: The prefix of the error code for answers that are not DynamoDB's; the HTTP status follows.
 FOREIGN = "Http"
 
 
 class ServiceError(Exception):
     """The service answered with an error.
 
-    `code` is its short name (`ConditionalCheckFailedException`), `extra` holds the further members of the answer's body, such as the `Item`
-    of a failed condition or the `CancellationReasons` of a transaction, and `attempts` how often the request was sent.
+    `code` is its short name (`ConditionalCheckFailedException`), `extra` the other members of the answer's body, such as the `Item` of a
+    failed condition or the `CancellationReasons` of a transaction, and `attempts` the number of times that the request was sent.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class ServiceError(Exception):
 
 
 def missing_credentials(message: str) -> ServiceError:
-    """The error for a request that was not sent because there are no credentials to sign it with."""
+    """The error for a request that was not sent because it could not be signed without credentials."""
     return ServiceError("MissingAuthenticationTokenException", message, attempts=0)
 
 
 class Unreachable(Exception):
-    """No answer came: no connection, a broken one, or none in time. Whether a write was done is not known."""
+    """The service did not answer: no connection, a lost connection, or a timeout. Whether a write was applied is unknown."""
 
     def __init__(self, message: str, attempts: int = 1) -> None:
         super().__init__(message)
@@ -61,10 +61,10 @@ class Unreachable(Exception):
 
 @runtime_checkable
 class Transport(Protocol):
-    """Answers requests."""
+    """Sends requests and returns their answers."""
 
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The answer to a request, such as `call("GetItem", {"TableName": ..., "Key": ...})`. `timeout` is in seconds, retries included."""
+        """Send a request, such as `call("GetItem", {"TableName": ..., "Key": ...})`. `timeout` is in seconds and includes retries."""
         ...
 
     def close(self) -> None:
@@ -74,10 +74,10 @@ class Transport(Protocol):
 
 @runtime_checkable
 class AsyncTransport(Protocol):
-    """Answers requests, awaited. Cancelling the task abandons the request."""
+    """As `Transport`, awaited. Cancelling the task abandons the request."""
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The answer to a request. `timeout` is in seconds, retries included."""
+        """Send a request. `timeout` is in seconds and includes retries."""
         ...
 
     async def close(self) -> None:

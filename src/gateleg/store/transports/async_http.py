@@ -1,4 +1,4 @@
-"""DynamoDB over HTTP, in asyncio: connections are kept and shared by the tasks of an event loop."""
+"""DynamoDB over HTTP for asyncio: the tasks of an event loop share persistent connections."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class AsyncWireTransport:
     """Sends requests to Amazon DynamoDB, or to any endpoint that speaks its protocol.
 
-    At most `connections` requests are under way at once; further ones wait for their turn. A cancelled call closes its connection, and
-    whether its write was done is not known. `connect` replaces the network.
+    It sends at most `connections` requests at once; others wait. A cancelled call closes its connection; whether its write was applied is
+    unknown. `connect` replaces the network, for tests.
     """
 
     def __init__(
@@ -50,17 +50,17 @@ class AsyncWireTransport:
         )
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The answer to a request. `timeout` is in seconds, retries and the wait for a connection included."""
+        """Send a request. `timeout` is in seconds and includes retries and the wait for a connection."""
         if timeout is None:
             return await self._call(operation, request, None)
         try:
             async with asyncio.timeout(timeout):
                 return await self._call(operation, request, self._client.deadline(timeout))
         except TimeoutError:
-            raise Unreachable("The time for the call was over.") from None
+            raise Unreachable("The call timed out.") from None
 
     async def close(self) -> None:
-        """Close the connections that have no work, and wait until they are gone."""
+        """Close the idle connections, and wait until they are closed."""
         await self._pool.close()
         await self._streams.close()
 
@@ -81,21 +81,21 @@ class AsyncWireTransport:
     async def _attempt(self, operation: str, body: bytes) -> dict[str, Any]:
         client = self._client
         if self._loop is not asyncio.get_running_loop():
-            self._settle()
+            self._reset_loop()
         async with self._turns:
             credentials = client.source.current() or await self._load()
             pool = self._streams if operation in STREAMS else self._pool
             answer = await pool.exchange(client.write(operation, body, credentials), self._timeouts)
         return client.read(answer)
 
-    def _settle(self) -> None:
-        """Begin anew in another event loop: what belonged to the last one went with it."""
+    def _reset_loop(self) -> None:
+        """Start again in another event loop, without objects of the previous one."""
         self._loop = asyncio.get_running_loop()
         self._turns = asyncio.Semaphore(self._limit)
         self._loading = None
 
     async def _load(self) -> Credentials:
-        """Get credentials in a thread, as that may take a request of its own; all tasks wait for the same one."""
+        """Load credentials in a thread, because that may send requests; all tasks wait for the same load."""
         if self._loading is None or self._loading.done():
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._client.load_credentials))
         return await asyncio.shield(self._loading)

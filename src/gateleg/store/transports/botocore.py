@@ -1,7 +1,7 @@
-"""DynamoDB through a client of botocore or boto3 that the application already has: its proxies, plug-ins, endpoint rules and retries.
+"""DynamoDB through an existing botocore or boto3 client, with its proxies, plug-ins, endpoint rules and retries.
 
-Only the JSON of requests and answers is ours. It is put in and taken out by botocore's public events, so that botocore's own walks over
-attribute values, which are most of its cost, have nothing to do.
+The transport inserts and extracts the JSON of requests and answers with botocore's public events. That avoids botocore's conversion of
+attribute values, which is most of its cost.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from gateleg.store.transports.answers import error_of
 from gateleg.store.transports.texts import encode
 
 _BODY = "gateleg-body"
-#: Members that botocore requires and need not look into.
+#: Parameters that botocore requires, but whose content it does not need.
 _OPAQUE = frozenset({"Item", "Key"})
 
 
 class BotocoreTransport:
-    """Sends requests through a client, and those for streams through another one.
+    """Sends requests through a botocore client: `BotocoreTransport(boto3.client("dynamodb"))`. `streams` is a client for `dynamodbstreams`.
 
-    Timeouts and retries are those of the client's configuration, so a `timeout` is ignored; botocore sends any request again
-    when an answer is lost, also one that may have been carried out. Closing the transport leaves the clients open.
+    Timeouts and retries are those of the client's configuration, and `timeout` is ignored. botocore resends a request whose answer was
+    lost, even if it may have been executed. Closing the transport does not close the clients.
     """
 
     def __init__(self, client: Any, streams: Any = None) -> None:
@@ -37,7 +37,7 @@ class BotocoreTransport:
             one.meta.events.register(f"before-parse.{service}", self._take_out, unique_id=f"gateleg-out-{id(self)}")
 
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The answer to a request."""
+        """Send a request. `timeout` is ignored."""
         method = self._method(operation)
         self._local.body = encode(operation, request)
         try:
@@ -56,7 +56,7 @@ class BotocoreTransport:
         return members
 
     def close(self) -> None:
-        """Take the handlers off the clients."""
+        """Remove the event handlers from the clients."""
         for one in self._clients:
             service = one.meta.service_model.service_id.hyphenize()
             one.meta.events.unregister(f"before-call.{service}", unique_id=f"gateleg-in-{id(self)}")
@@ -67,10 +67,10 @@ class BotocoreTransport:
         for one in self._clients:
             if hasattr(one, name):
                 return getattr(one, name)
-        raise ServiceError("UnknownOperationException", f"The client has no {operation}; streams need a client of their own.", attempts=0)
+        raise ServiceError("UnknownOperationException", f"The client has no {operation}; pass streams= for stream operations.", attempts=0)
 
     def _required(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """The parameters that botocore insists on; endpoint rules may depend on table names."""
+        """The parameters that botocore requires, with table names, on which endpoint rules may depend."""
         for one in self._clients:
             model = one.meta.service_model
             if operation in model.operation_names:

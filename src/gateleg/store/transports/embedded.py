@@ -1,4 +1,4 @@
-"""The engine in this process."""
+"""Transports to an embedded engine, that is, one in this process."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _THREADS = 4
 
 
 class EmbeddedTransport:
-    """Calls an engine. `close` closes the engine only if the transport opened it."""
+    """Calls an engine. `close` closes the engine only if the transport owns it."""
 
     def __init__(self, engine: Engine, *, owned: bool = False) -> None:
         self.engine = engine
         self._owned = owned
 
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The engine's response. The call does not wait for a network, so the timeout is ignored."""
+        """Execute a request. `timeout` is ignored, because the call does not use a network."""
         try:
             return self.engine.call(operation, request)
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
 
     def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
-        """`call` in two steps, so that other writers wait for the second one only, which also raises all errors."""
+        """Prepare a request, and return the function that executes it. Other writers wait only for that, and it raises all errors."""
         step = self.engine.prepare_call(operation, request, statement)
 
         def answer() -> dict[str, Any]:
@@ -49,16 +49,16 @@ class EmbeddedTransport:
         return answer
 
     def close(self) -> None:
-        """Close the engine, if it is the transport's own."""
+        """Close the engine, if the transport owns it."""
         if self._owned:
             self.engine.close()
 
 
 class AsyncEmbeddedTransport:
-    """Calls an engine without holding up the event loop.
+    """Calls an engine without blocking the event loop.
 
-    Reading one item takes about 10 microseconds and is done at once: a thread and back would take ten times as long. Everything else goes
-    to a few threads, since a write waits for the disk and a page of a query takes milliseconds.
+    Reading an item takes about 10 microseconds and is done on the event loop, because switching to a thread and back takes ten times as
+    long. All other requests run in a few threads: a write waits for the disk, and a page of a query takes milliseconds.
     """
 
     def __init__(self, engine: Engine, *, owned: bool = False) -> None:
@@ -68,7 +68,7 @@ class AsyncEmbeddedTransport:
         self._threads = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="gateleg-engine")
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The engine's answer."""
+        """Execute a request. `timeout` is ignored, because the call does not use a network."""
         if self._closed:
             raise _closed()
         try:
@@ -79,7 +79,7 @@ class AsyncEmbeddedTransport:
             raise _refusal(error, operation, request) from None
 
     async def close(self) -> None:
-        """End the threads, and close the engine if it is the transport's own."""
+        """Stop the threads, and close the engine if the transport owns it."""
         self._closed = True
         self._threads.shutdown()
         if self._owned:
@@ -87,7 +87,7 @@ class AsyncEmbeddedTransport:
 
 
 def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
-    """The error of the service; for a text that could not even be sent to one, that of the model."""
+    """The `ServiceError` for an engine's error; an `EncodeError` for text that no service could receive."""
     if isinstance(error, UnicodeEncodeError):
         return unwritable(operation, request) or error
     from gateleg.engine import CLOSED as ENGINE_CLOSED
@@ -103,17 +103,17 @@ def _closed() -> ServiceError:
 
 
 def open_embedded(path: str = MEMORY, durability: Durability = "full") -> EmbeddedTransport:
-    """A transport on an engine of its own: in memory, or in a folder or file that is made when it is not there."""
+    """A transport with a new engine, which it owns: in memory, or in a folder or file that is created if necessary."""
     return EmbeddedTransport(open_engine(path, durability), owned=True)
 
 
 def open_async_embedded(path: str = MEMORY, durability: Durability = "full") -> AsyncEmbeddedTransport:
-    """The same for an `AsyncStore`."""
+    """As `open_embedded`, for an `AsyncStore`."""
     return AsyncEmbeddedTransport(open_engine(path, durability), owned=True)
 
 
 def open_engine(path: str, durability: Durability = "full") -> Engine:
-    """The engine of a path: `:memory:`, a database file, or a folder that holds one. Raises `CannotOpen`."""
+    """Open the engine at a path: `:memory:`, a database file, or a folder that contains one. Raises `CannotOpen`."""
     from gateleg.engine import Engine
     from gateleg.store.errors import CannotOpen
 

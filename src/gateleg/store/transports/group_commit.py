@@ -1,4 +1,4 @@
-"""The engine in this process, with several writes in one commit: what a worker of the queue needs."""
+"""A transport to an embedded engine that can share one commit among several writes, for queue workers."""
 
 from __future__ import annotations
 
@@ -18,30 +18,29 @@ __all__ = ["GroupCommitTransport"]
 class GroupCommitTransport:
     """An `AsyncEmbeddedTransport` whose writes can share a commit.
 
-    `answer` carries out a request on this thread, without awaiting, and `ready` does so in two steps. What is written within `one_commit`
-    becomes durable together.
+    `answer` executes a request in this thread, without awaiting; `ready` prepares one. Inside `one_commit`, their writes share a commit.
     """
 
     def __init__(self, usual: AsyncEmbeddedTransport) -> None:
         self.usual = usual
         self._direct = EmbeddedTransport(usual.engine)
-        #: whether this thread holds the write lock, for which a request on another thread would wait forever
+        #: whether this thread holds the write lock: a request in another thread would then wait for it forever
         self._in_commit = False
 
     def answer(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
-        """The engine's answer."""
+        """Execute a request in this thread."""
         return self._direct.call(operation, request) if statement is None else self._direct.ready(operation, request, statement)()
 
     def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
-        """`answer` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
+        """Prepare a request outside of `one_commit`, and return the function that executes it, which raises all errors."""
         return self._direct.ready(operation, request, statement)
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:
-        """Share one commit among the writes of this thread: nothing that is written inside counts before the end of the block.
+        """Commit all writes of this thread at the end of the block.
 
-        Others cannot write meanwhile. Each request is still carried out or refused by itself, and reads see what was committed before the
-        block. Raises `ServiceError` when the commit fails; then nothing was written.
+        Other threads and processes cannot write meanwhile. Each request still succeeds or fails by itself, and reads see the state before
+        the block. Raises `ServiceError` if the commit fails; nothing was written then.
         """
         try:
             group = self.usual.engine.begin_group()
@@ -61,12 +60,12 @@ class GroupCommitTransport:
             raise _refusal(error) from None
 
     def changes(self) -> int:
-        """SQLite's data_version: changes whenever another connection commits, of any process. Costs a few microseconds."""
+        """SQLite's `data_version`: changes whenever another connection, also of another process, commits. Takes a few microseconds."""
         row = self.usual.engine.database.row("PRAGMA data_version")
         return 0 if row is None else int(row[0])
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The engine's answer."""
+        """Execute a request, in this thread inside `one_commit`."""
         if self._in_commit:
             return self.answer(operation, request)
         return await self.usual.call(operation, request, timeout=timeout)

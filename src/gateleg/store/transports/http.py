@@ -1,4 +1,4 @@
-"""DynamoDB over HTTP, on plain sockets: connections are kept and shared by any number of threads."""
+"""DynamoDB over HTTP on plain sockets: threads share persistent connections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class WireTransport:
     """Sends requests to Amazon DynamoDB, or to any endpoint that speaks its protocol.
 
-    Any number of threads may use one; each call under way has a connection of its own. `connect` replaces the network.
+    Threads may share it; each call in progress uses one connection. `connect` replaces the network, for tests.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class WireTransport:
         )
 
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The answer to a request. `timeout` is in seconds, retries included."""
+        """Send a request. `timeout` is in seconds and includes retries."""
         body = encode(operation, request)
         deadline = self._client.deadline(timeout)
         try:
@@ -58,7 +58,7 @@ class WireTransport:
                 failure = failed
 
     def close(self) -> None:
-        """Close the connections that have no work. The others are closed when their calls are over and the transport is let go."""
+        """Close the idle connections. The others are closed when their calls have ended and the transport is deleted."""
         self._pool.close()
         self._streams.close()
 

@@ -1,4 +1,4 @@
-"""What the two HTTP transports share: everything but the waiting."""
+"""The DynamoDB protocol over HTTP, without I/O: shared by the sync and the async transport."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ from gateleg.store.transports.retries import CallAttempts, Refused
 if TYPE_CHECKING:
     import ssl
 
-#: Operations that are asked for under another name, and at Amazon of another host.
+#: Operations with another service name in `X-Amz-Target`, which Amazon serves on another host.
 STREAMS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"})
 
 
 @dataclass(frozen=True)
 class Options:
-    """Where the service is, who is asking, and how patient to be.
+    """The address of the service, credentials, timeouts and retries.
 
-    Without `endpoint` it is Amazon DynamoDB in `region`, which by default is that of botocore's configuration. Without `credentials` they
-    are found where botocore looks for them; an endpoint of your own for which there are none is taken for one that needs none.
+    Without `endpoint`, the service is Amazon DynamoDB in `region`, by default the region of botocore's configuration. Without
+    `credentials`, they are loaded from the places where botocore looks. If there are none, requests to an `endpoint` use placeholders.
     """
 
     endpoint: str | None = None
     region: str | None = None
     credentials: Credentials | Source | None = None
-    #: a section of the AWS configuration files
+    #: a profile of the AWS configuration files
     profile: str | None = None
     #: see `tls_context`
     tls: ssl.SSLContext | None = None
-    #: the time of a whole call is limited by the `timeout` of each call
+    #: for single attempts; the `timeout` of a call limits the call with its retries
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: Retries = field(default_factory=Retries)
-    #: have answers compressed: worth it over slow networks only
+    #: request compressed answers, which helps only over slow networks
     gzip: bool = False
 
 
 class ProtocolClient:
-    """Writes requests and reads answers for one service."""
+    """Writes requests to and reads answers from one service."""
 
     def __init__(self, options: Options, clock: ServiceClock | None = None) -> None:
         region = options.region or region_of_chain(options.profile) or ("us-east-1" if options.endpoint else None)
         if region is None:
-            raise ValueError("No region was given, and botocore's configuration names none: write dynamodb:eu-west-1, or set AWS_REGION.")
+            raise ValueError("No region was passed, and botocore's configuration has none: write dynamodb:eu-west-1, or set AWS_REGION.")
         self.options = options
         self.clock = clock or ServiceClock()
         self.source = _source(options)
@@ -73,19 +73,19 @@ class ProtocolClient:
         )
 
     def load_credentials(self) -> Credentials:
-        """The credentials, however long it takes to get them."""
+        """Load the credentials, which may block."""
         try:
             return self.source.load()
         except NoCredentials as error:
             raise missing_credentials(str(error)) from None
 
     def write(self, operation: str, body: bytes, credentials: Credentials) -> bytes:
-        """The request as it goes over the wire."""
+        """The bytes of a signed request."""
         signer = self._streams_signer if operation in STREAMS else self._signer
         return signer.head(operation, body, credentials) + body
 
     def read(self, answer: Response) -> dict[str, Any]:
-        """What the service answered. Raises `Refused`, or `BadResponse` for what is not an answer of DynamoDB."""
+        """The content of an answer. Raises `Refused` for an error, and `BadResponse` for an answer that is not DynamoDB's."""
         try:
             return result(answer)
         except ServiceError as error:
@@ -95,11 +95,11 @@ class ProtocolClient:
             raise Refused(error, date.decode("latin-1") if date is not None else None) from None
 
     def deadline(self, timeout: float | None) -> Deadline | None:
-        """When a call that begins now must be over."""
+        """The deadline of a call that begins now."""
         return None if timeout is None else Deadline.after(timeout, self.options.retries.ticks)
 
     def attempts(self, operation: str, request: dict[str, Any], deadline: Deadline | None) -> CallAttempts:
-        """The attempts of a call, from its first failure on."""
+        """The retry state of a call, created after its first failure."""
         return CallAttempts(operation, request, self.options.retries, self.budget, self.clock, self.source, deadline)
 
 

@@ -1,19 +1,18 @@
-"""Which requests may be repeated when the response was lost.
+"""Which requests may be resent after their answer was lost.
 
-A lost answer leaves two possibilities: the request was carried out, or it was not. To send it again is right only if carrying it out twice
-comes to the same as once, in what is stored and in what is answered:
+If an answer is lost, the request may or may not have been executed. Resending it is safe only if executing it twice has the same effect and
+the same answer as once:
 
 - Reads change nothing.
-- A put or a delete leaves the same item behind however often it is done, but what it replaced is seen by the first one only: with
-  `ReturnValues` it is not repeated.
-- An update is repeated when all it does is to set attributes to given values, or to remove them. Arithmetic, `ADD`, `DELETE`, elements of
-  lists (their places move) and values copied from other attributes are not.
-- A batch of writes is puts and deletes.
-- A transaction with a token is recognised by the service.
-- Everything else, such as the making of a table, is not repeated: the second answer would tell of the first request.
+- Repeating a put or delete stores the same, but only the first one returns the replaced item: it is not resent with `ReturnValues`.
+- An update is resent if it only sets attributes to constants, or removes them. Updates with arithmetic, `ADD`, `DELETE`, list elements
+  (whose positions shift) or values copied from other attributes are not.
+- A batch of writes consists of puts and deletes.
+- The service recognises a repeated transaction by its token.
+- All other requests, such as CreateTable, are not resent: the second answer would be an error because of the first request.
 
-A condition does not change this, with one exception: if it fails at the second time, the first request may be the reason. The caller of
-`repeatable` sees to that.
+A condition does not change this, with one exception: if it fails in the second request, the first one may be the reason. The caller of
+`repeatable` handles that case.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _ACTIONS = {"SET": re.compile(_ASSIGNMENT), "REMOVE": re.compile(rf"\s*{_PATH}\s
 
 
 def repeatable(operation: str, request: dict[str, Any]) -> bool:
-    """Whether a request may be sent again when it is not known what came of it."""
+    """Whether a request may be resent although it may have been executed."""
     if _READS.match(operation) or operation == "BatchWriteItem":
         return True
     if operation in ("PutItem", "DeleteItem"):
@@ -45,7 +44,7 @@ def repeatable(operation: str, request: dict[str, Any]) -> bool:
 
 
 def _is_plain(expression: str | None) -> bool:
-    """Whether an update sets given values and removes attributes, and does nothing else."""
+    """Whether an update only sets attributes to constants and removes attributes."""
     if expression is None:
         return False
     pieces = _CLAUSE.split(expression)
@@ -59,5 +58,5 @@ def _is_plain(expression: str | None) -> bool:
 
 
 def _actions(clause: str) -> list[str]:
-    """The actions of a clause; commas within parentheses do not part them."""
+    """Split a clause into actions, at commas outside of parentheses."""
     return re.split(r",(?![^(]*\))", clause)

@@ -1,4 +1,4 @@
-"""When to send a request again, and how long to wait before: decisions only, the waiting is done by the transports."""
+"""Decide whether and when to resend a request. The transports do the waiting."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from gateleg.net import Deadline, Retries, RetryBudget, ServiceClock, Source
     from gateleg.net.http import HttpError
 
-#: The service may have found the time of the signature too far from its own.
+#: Error codes that may mean that the local clock differs too much from that of the service.
 SKEWED = frozenset({"InvalidSignatureException", "RequestTimeTooSkewed", "RequestExpired", "SignatureDoesNotMatch"})
 EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken"})
 
 
 class Refused(Exception):
-    """An attempt that the service answered with an error. `date` is the service's time, as its answer has it."""
+    """The service answered an attempt with an error. `date` is the `Date` header of the answer."""
 
     def __init__(self, error: ServiceError, date: str | None = None) -> None:
         super().__init__(str(error))
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 @dataclass
 class CallAttempts:
-    """One call that has met a failure, and what became of its attempts."""
+    """The retry state of one call."""
 
     operation: str
     request: dict[str, Any]
@@ -42,15 +42,15 @@ class CallAttempts:
     deadline: Deadline | None = None
     attempts: int = field(default=0, init=False)
     _delays: Iterator[float] = field(init=False)
-    _mended: set[str] = field(default_factory=set, init=False)
-    #: an attempt may have been carried out without an answer
+    _corrected: set[str] = field(default_factory=set, init=False)
+    #: whether an attempt without an answer may have been executed
     _doubtful: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._delays = self.policy.delays(self.deadline)
 
     def after(self, failure: HttpError | Refused) -> float:
-        """The seconds to wait before the next attempt. Raises what the caller is to see when there is none."""
+        """The seconds to wait before the next attempt. If there is none, raises the error for the caller."""
         self.attempts += 1
         if isinstance(failure, Refused):
             return self._after_refusal(failure.error, failure.date)
@@ -65,7 +65,7 @@ class CallAttempts:
 
     def _after_refusal(self, error: ServiceError, date: str | None) -> float:
         error.attempts = self.attempts
-        if self._mend(error, date):
+        if self._correct_cause(error, date):
             return 0.0
         if not is_throttled(error.code, error.status):
             if not may_pass(error.status):
@@ -74,7 +74,7 @@ class CallAttempts:
         return self._delay(error)
 
     def _doubt(self, final: Exception) -> None:
-        """The request may have been carried out: go on only if it may be carried out twice."""
+        """Handle an attempt that may have been executed: raise the error unless the request may be repeated."""
         if not repeatable(self.operation, self.request):
             raise final from None
         self._doubtful = True
@@ -85,13 +85,13 @@ class CallAttempts:
             raise final from None
         return delay
 
-    def _mend(self, error: ServiceError, date: str | None) -> bool:
-        """Whether the cause of a refusal is put right. Each cause is looked for once."""
-        if error.code in SKEWED and "clock" not in self._mended:
-            self._mended.add("clock")
+    def _correct_cause(self, error: ServiceError, date: str | None) -> bool:
+        """Correct the clock or reload the credentials, if that may have caused the error; return whether to retry. Tries each once."""
+        if error.code in SKEWED and "clock" not in self._corrected:
+            self._corrected.add("clock")
             return self.clock.repair(date)
-        if error.code in EXPIRED and "credentials" not in self._mended:
-            self._mended.add("credentials")
+        if error.code in EXPIRED and "credentials" not in self._corrected:
+            self._corrected.add("credentials")
             before = self.source.current()
             self.source.expire()
             return self.source.current() != before
@@ -100,7 +100,7 @@ class CallAttempts:
     def _refused(self, error: ServiceError) -> Exception:
         if self._doubtful and error.code == "ConditionalCheckFailedException":
             return Unreachable(
-                "An attempt got no answer, and the next one failed its condition, perhaps because the first had been carried out.",
+                "An attempt got no answer, and the next one failed its condition, possibly because the first was executed.",
                 self.attempts,
             )
         return error

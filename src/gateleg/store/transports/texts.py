@@ -1,4 +1,4 @@
-"""Texts that no JSON can carry: those with half of a surrogate pair, which Python allows and Unicode does not."""
+"""Encode requests as JSON, and report text with lone surrogates, which Python allows but Unicode does not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gateleg.model.errors import EncodeError
 
 
 def encode(operation: str, request: dict[str, Any]) -> bytes:
-    """The body of a request, or an error that says which text cannot be sent."""
+    """The body of a request. Raises `EncodeError` with the location of text that cannot be sent."""
     try:
         return orjson.dumps(request)
     except TypeError as error:
@@ -18,18 +18,18 @@ def encode(operation: str, request: dict[str, Any]) -> bytes:
 
 
 def unwritable(operation: str, request: dict[str, Any]) -> EncodeError | None:
-    """The error for a request that holds a broken text; None when it holds none."""
+    """The error for a request that contains text with a lone surrogate, or None."""
     place = _broken(request)
     if place is None:
         return None
     return EncodeError(
-        f"{operation} cannot be sent: {'.'.join(place)} holds half of a surrogate pair.",
-        fix="Texts must be whole characters of Unicode: decode bytes with their own encoding, and do not cut UTF-16.",
+        f"{operation} cannot be sent: {'.'.join(place)} contains half of a surrogate pair.",
+        fix="Use valid Unicode: decode bytes with their encoding, and do not split UTF-16 text.",
     )
 
 
 def _broken(part: Any) -> tuple[str, ...] | None:
-    """Where the first broken text is; its last step is left out when it is not whole itself."""
+    """The path of the first invalid text, without its last step if that is itself invalid; None if all text is valid."""
     if isinstance(part, str):
         return None if _is_whole(part) else ()
     entries = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list | tuple) else ()
