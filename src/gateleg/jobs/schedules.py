@@ -53,6 +53,14 @@ def next_run(schedule: Schedule, after: datetime) -> datetime:
     return schedule.next_run_at + timedelta(seconds=schedule.every * (missed + 1))
 
 
+def latest_run(schedule: Schedule, due: datetime, now: datetime) -> datetime:
+    """The last of the runs that have become due: the one to make up for after an outage."""
+    if schedule.cron is not None:
+        return parse_cron(schedule.cron, schedule.timezone).latest(due, now)
+    every = timedelta(seconds=schedule.every or 0)
+    return due + (now - due) // every * every if every and now > due else due
+
+
 def schedule(
     context: QueueContext,
     name: str,
@@ -67,7 +75,7 @@ def schedule(
     """Create or replace a schedule: submit the job at the times of `cron`, or every `every` seconds.
 
     Only the type, config, queue, priority and subject of the submission are used. A late run is still made, or skipped if it is more than
-    `max_delay` seconds late; after an outage at most one missed run is made.
+    `max_delay` seconds late; after an outage at most one missed run is made, the last one.
     """
     new = new_schedule(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
     return (yield from _store(context, new))
@@ -205,6 +213,7 @@ def _latest(cron: str, timezone: str, minute: datetime) -> datetime:
 def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None]:
     """Submit one run and set the next one, in a transaction that succeeds for one worker only."""
     now = context.now()
+    at = latest_run(due, at, now)
     actions = [Schedule.next_run_at.set(next_run(due, now))]
     state = yield from find(context.tables.queue_state, name=due.queue or "default").flow(context.setup)
     job: Job | None = None
