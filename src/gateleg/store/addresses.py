@@ -37,7 +37,7 @@ class StoreAddress:
 
 def parse_address(text: str) -> StoreAddress:
     """Read an address. `dynamodb:` without a region takes that of the AWS configuration."""
-    kind, colon, place = text.partition(":")
+    kind, colon, place = text.partition(":") if isinstance(text, str) else ("", "", "")
     if colon and kind == "embedded" and place:
         return _embedded(*place.partition("?")[::2])
     if colon and kind == "dynamodb":

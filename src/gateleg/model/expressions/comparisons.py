@@ -87,7 +87,7 @@ class Size(Comparable[int, Of], Generic[Of]):
     """The size of a text, binary, set, list or map."""
 
     def __init__(self, of: Operand[Any]) -> None:
-        self._of = of
+        self.of = of
 
     def constant(self, value: Any) -> Operand[Any]:
         """Sizes are numbers."""
@@ -95,15 +95,15 @@ class Size(Comparable[int, Of], Generic[Of]):
 
     def render(self, out: Placeholders) -> str:
         """size(path)."""
-        return f"size({self._of.render(out)})"
+        return f"size({self.of.render(out)})"
 
     def outline(self, given: list[Value]) -> Hashable:
         """The size of something."""
-        return "size", (self._of.outline(given),)
+        return "size", (self.of.outline(given),)
 
     def paths(self) -> Iterator[Path]:
         """The same as of the attribute."""
-        return self._of.paths()
+        return self.of.paths()
 
 
 class Term(Operand[T], Generic[T]):

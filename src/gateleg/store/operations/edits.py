@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from gateleg.model.errors import NotAnEntity
 from gateleg.store.operations.saves import save
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ class Draft(Generic[E]):
     """A copy of an instance to change in a block; it becomes the stored item, with its new version and stamps, when the block has ended."""
 
     def __init__(self, before: E, run: Callable[[Operation[Any]], Any]) -> None:
+        if not isinstance(before, BaseModel):
+            given = f"the class {before.__name__}" if isinstance(before, type) else type(before).__name__
+            raise NotAnEntity(
+                f"edit takes an instance that was read, and was given {given}.", fix="Read it first: store.edit(store.get(...))."
+            )
         self._before = before
         self._draft = before.model_copy(deep=True)
         self._run = run

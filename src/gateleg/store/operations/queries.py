@@ -10,9 +10,10 @@ from pydantic import BaseModel
 from gateleg.model import Access, Query, spec_of
 from gateleg.model.errors import MissingComponent, NotAQuestion
 from gateleg.model.expressions import all_of
+from gateleg.model.keys.key import BoundKey
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.model.planning import holds_expiry, not_expired
-from gateleg.store.errors import KeyGivenTwice, NotProjected
+from gateleg.store.errors import BadLimit, KeyGivenTwice, NotProjected
 from gateleg.store.flow import Found, Request, Together
 from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.entity_reads import current_items
@@ -257,7 +258,17 @@ def _not_a_question(given: object) -> NotAQuestion:
         patterns = [f"{given.__name__}.{name}" for name in spec_of(given).patterns]
         fix = f"Ask one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {given.__name__}."
         return NotAQuestion(f"{given.__name__} is an entity, not an access pattern.", fix=fix)
-    return NotAQuestion(f"{given!r} is neither a pattern nor a query.")
+    shown = f"{given.entity.__name__}.key" if isinstance(given, BoundKey) else repr(given)
+    return NotAQuestion(f"{shown} is neither a pattern nor a query.")
+
+
+def check_limit(limit: Any, least: int = 0) -> None:
+    """Refuse a limit that is not a whole number, or too low."""
+    if limit is None or (isinstance(limit, int) and limit >= least):
+        return
+    if not isinstance(limit, int):
+        raise BadLimit(f"limit must be a whole number, and is {limit!r}.", fix="Give an int.")
+    raise BadLimit(f"limit must be at least {least}, and is {limit}.", fix=None if least else "Leave it out to get all results.")
 
 
 @overload
@@ -303,8 +314,9 @@ def query(
     of the sort key around, or not, whatever the pattern says. `consistent` is refused on global indexes. `hydrate` reads the whole items
     from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
     """
-    reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, projected(project or ()))
-    return QueryStream(reading, limit, page_size)
+    check_limit(limit)
+    asked = build_query(pattern, conditions, arguments, newest_first)
+    return QueryStream(Reading(asked, consistent, hydrate, projected(project or (), asked.entity)), limit, page_size)
 
 
 def count(
@@ -315,4 +327,5 @@ def count(
     Expired items are not counted. If the pattern's index does not project the TTL attribute, each item is read whole from the table to
     tell: project the attribute, or count expired items too with `store.reading(expired=True).count(...)`.
     """
+    check_limit(limit)
     return Count(build_query(pattern, conditions, arguments), consistent, limit)

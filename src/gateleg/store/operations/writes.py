@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model import Action, Condition
+from gateleg.model import Action, Condition, Ref
+from gateleg.model.expressions.ownership import check_about
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.store.errors import InvalidOption
 from gateleg.store.operations.operation import locate
@@ -15,7 +16,6 @@ from gateleg.store.operations.write_kinds import Check, Delete, Patch, Put, inva
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.model import Ref
     from gateleg.store.operations.write_operation import WriteOperation
 
 E = TypeVar("E", bound=BaseModel)
@@ -25,6 +25,7 @@ _PUT_RETURNS, _DELETE_RETURNS = ("new", "old", "none"), ("none", "old")
 
 def create(instance: E, /, *, condition: Condition[E] | None = None) -> WriteOperation[E]:
     """Write a new item; `AlreadyExists` when its key is taken. The result is the instance with its version and stamps."""
+    _check_condition(condition, type(instance))
     return Put(instance, True, None, condition)
 
 
@@ -68,6 +69,7 @@ def put(
     """
     if returning not in _PUT_RETURNS:
         raise invalid_returning(returning, _PUT_RETURNS)
+    _check_condition(condition, type(instance))
     return Put(instance, False, replaces, condition, check_version, returning)
 
 
@@ -153,6 +155,7 @@ def patch(
     attributes (`"changed"`), or None (`"none"`).
     """
     place, actions = _addressed(target, changes, components)
+    _check_condition(condition, _entity_of(place))
     return Patch(place, actions, "patch", known or {}, condition, check_version, returning)
 
 
@@ -186,6 +189,7 @@ def upsert(
 ) -> WriteOperation[E]:
     """Change attributes of an item, or create it with them. It is given as to `patch`. The result is the item as it is now."""
     place, actions = _addressed(target, changes, components)
+    _check_condition(condition, _entity_of(place))
     return Patch(place, actions, "upsert", known or {}, condition, check_version)
 
 
@@ -267,9 +271,20 @@ def delete(
     place: Ref[E] | E = _place(target, key, components) if isinstance(target, type) or key or components else target
     if returning not in _DELETE_RETURNS:
         raise invalid_returning(returning, _DELETE_RETURNS)
+    _check_condition(condition, _entity_of(place))
     return Delete(place, must_exist, condition, check_version, returning)
 
 
 def check(target: Ref[E] | E, condition: Condition[E], /) -> WriteOperation[None]:
     """Demand something of an item that a transaction does not write: `check(Project.key(project_id=p), Project.status == "pending")`."""
+    check_about(condition, _entity_of(target), "check(...)")
     return Check(target, condition)
+
+
+def _check_condition(condition: Any, entity: type[Any]) -> None:
+    if condition is not None:
+        check_about(condition, entity)
+
+
+def _entity_of(target: Any) -> type[Any]:
+    return target.entity if isinstance(target, Ref) else type(target)

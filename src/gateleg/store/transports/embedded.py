@@ -119,7 +119,12 @@ def open_engine(path: str, durability: Durability = "full") -> Engine:
 
     file = database_file(path)
     if file != MEMORY:
-        Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
+        try:
+            Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotOpen(
+                f"The folder {Path(file).parent} cannot be created: {error.strerror}.", fix="Check the path and its permissions."
+            ) from error
     try:
         return Engine(file, durability=durability)
     except EngineError as error:
