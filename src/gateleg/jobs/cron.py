@@ -77,7 +77,7 @@ class Cron:
                 if later:
                     return min(later)
             day += timedelta(days=1)
-        raise BadSchedule("The schedule names a day that does not come.")
+        raise BadSchedule("The cron fields name a day that never comes.", fix="Correct the day or the month.")
 
     def latest(self, since: datetime, until: datetime) -> datetime:
         """The last time from `since`, which is one of its times, to `until`."""

@@ -59,6 +59,15 @@ def _registry(jobs: Jobs) -> Jobs:
     return jobs
 
 
+def _names(tables: Any) -> TableNames:
+    if not isinstance(tables, TableNames):
+        raise WrongArgument(
+            f"tables= takes the names of a queue's tables, and was given {tables!r}.",
+            fix='Give TableNames(...), or LAYOUTS["plain"] or LAYOUTS["delphi"] of gateleg.jobs.tables.',
+        )
+    return tables
+
+
 class Verb(Generic[P, R]):
     """A verb of the list. To a type checker, it is a method of `Queue`, and an async method of `AsyncQueue`.
 
@@ -178,7 +187,7 @@ class Queue(QueueVerbs, Submitter["Submitted"], within=""):
     def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
         _refuse(store, AsyncStore, "Use AsyncQueue, or give it a Store.")
         self.store = store
-        self.context = QueueContext(store.setup, _registry(jobs), settings or QueueSettings(), tables_named(tables))
+        self.context = QueueContext(store.setup, _registry(jobs), settings or QueueSettings(), tables_named(_names(tables)))
 
     def submit_task(self, submission: Submission) -> Submitted:
         """Submit a task's job, like `submit`."""
@@ -193,7 +202,7 @@ class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
         _refuse(store, Store, "Use Queue, or give it an AsyncStore.")
         self.store = store
-        self.context = QueueContext(store.setup, _registry(jobs), settings or QueueSettings(), tables_named(tables))
+        self.context = QueueContext(store.setup, _registry(jobs), settings or QueueSettings(), tables_named(_names(tables)))
         #: detects writes of other processes
         self.changes = ChangeFeed(store.transport)
 

@@ -10,6 +10,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pydantic import ValidationError
 
+from gateleg.errors import problem_message
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
 from gateleg.jobs.handlers import Handler
@@ -115,7 +116,7 @@ def new_schedule(
             max_delay=max_delay,
         )
     except ValidationError as error:
-        raise BadSchedule(f"The schedule {name} is invalid: {error.errors()[0]['msg']}.") from None
+        raise BadSchedule(f"The schedule {name} is invalid: {problem_message(error.errors()[0])}.") from None
     try:
         return new.model_copy(update={"next_run_at": next_run(new, context.now())})
     except OverflowError:

@@ -10,8 +10,8 @@ class Snooze(Exception):
     """Raised by a handler: call it again after some seconds. This is not a failure."""
 
     def __init__(self, seconds: float) -> None:
-        if not seconds <= _MAX_SNOOZE_SECONDS:
-            raise ValueError(f"Snooze takes a number of seconds of at most a hundred years, not {seconds!r}.")
+        if not isinstance(seconds, int | float) or not 0 <= seconds <= _MAX_SNOOZE_SECONDS:
+            raise ValueError(f"Snooze takes a number of seconds from 0 to a hundred years, not {seconds!r}.")
         super().__init__(f"snoozed for {seconds:g} seconds")
         self.seconds = seconds
 

@@ -14,7 +14,7 @@ from gateleg.model.codec.codec import build_codec
 from gateleg.model.codec.nested import attr_type, case_of, field_names
 from gateleg.model.codec.shape_choice import shape_of
 from gateleg.model.counters import Counter
-from gateleg.model.declaration_checks import check_attributes, check_spec
+from gateleg.model.declaration_checks import check_attributes, check_defaults, check_spec
 from gateleg.model.errors import BadKeyOption, BadMark, DeclarationError, MissingKey, UnknownComponent, UnsupportedType, WireNameClash
 from gateleg.model.keys.key import Key
 from gateleg.model.keys.plans import KeyField, KeyPlan
@@ -40,6 +40,7 @@ def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> S
     """Read attributes, keys, patterns and constraints; check them; compile the codec; enter the table."""
     attributes = _attributes(entity)
     check_attributes(entity.__name__, attributes)
+    check_defaults(entity, attributes)
     sources = _sources(entity, attributes)
     declared = _declared_keys(entity, table)
     resolver = _Resolver(entity.__name__, table, sources)

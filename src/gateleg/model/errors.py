@@ -214,6 +214,14 @@ class EmptyKey(KeyValueError):
     fix = "Key attributes cannot be empty; set the attribute to None to keep the item out of an index."
 
 
+class WrongCompletion(ModelError, TypeError):
+    """A route completed an `InputModel` with too few attributes, or with unknown ones. No client can cause this."""
+
+    code = "wrong-completion"
+    status = 500
+    fix = "Pass the attributes that the client does not send to .entity(...)."
+
+
 class MissingComponent(KeyValueError):
     """A key cannot be built because an attribute of its template was not given. `missing` lists them."""
 

@@ -73,6 +73,8 @@ class Comparable(Operand[T], Generic[T, Of]):
 
     def is_in(self, choices: Iterable[T]) -> Condition[Of]:
         """One of up to 100 values."""
+        if isinstance(choices, str):
+            raise ExpressionError(f"is_in takes a list of values, and was given the text {choices!r}.", fix=f"Write .is_in([{choices!r}]).")
         operands = tuple(self.constant(choice) for choice in choices)
         if not 1 <= len(operands) <= 100:
             raise ExpressionError(

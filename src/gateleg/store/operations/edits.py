@@ -22,10 +22,11 @@ class Draft(Generic[E]):
     """A copy of an instance to change in a block; it becomes the stored item, with its new version and stamps, when the block has ended."""
 
     def __init__(self, before: E, run: Callable[[Operation[Any]], Any]) -> None:
-        if not isinstance(before, BaseModel):
-            given = f"the class {before.__name__}" if isinstance(before, type) else type(before).__name__
+        given: Any = before
+        if not isinstance(given, BaseModel):
+            shown = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
             raise NotAnEntity(
-                f"edit takes an instance that was read, and was given {given}.", fix="Read it first: store.edit(store.get(...))."
+                f"edit takes an instance that was read, and was given {shown}.", fix="Read it first: store.edit(store.get(...))."
             )
         self._before = before
         self._draft = before.model_copy(deep=True)
