@@ -1,13 +1,13 @@
 """A queue refuses a store or a registry of the wrong kind when it is created, not at the first job."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from gateleg.jobs import AsyncQueue, JobContext, Jobs, JobStatus, Queue, Retry, Snooze, Submission, TestWorker, Worker
+from gateleg.jobs import AsyncQueue, JobContext, Jobs, JobStatus, ManualClock, Queue, Retry, Snooze, Submission, TestWorker, Worker
 from gateleg.jobs.errors import BadHandler, BadSchedule, BadSubmission, WrongArgument
 from gateleg.store import AsyncStore, CursorRejected, Store
 
@@ -154,6 +154,30 @@ def test_a_result_that_cannot_be_stored_fails_the_job_without_a_retry(case: str)
     TestWorker(queue).run()
     done = queue.get(job.job_id)
     assert (done.status, done.retry_count, done.attempts[-1].error and done.attempts[-1].error.kind) == (JobStatus.FAILED, 0, kind)
+
+
+def test_whatever_is_logged_is_logged_and_a_location_that_is_not_text_fails_at_once() -> None:
+    jobs = Jobs()
+    odd: Any = 3
+
+    @jobs.handler("logs", retry=Retry(times=0))
+    async def logs(job: JobContext, config: dict[str, Any]) -> None:
+        job.log(odd, level=odd)
+        job.output("objects", odd)
+
+    queue = Queue(connect(Store), jobs)
+    queue.ensure_tables()
+    job = logs.submit(queue, {}).job
+    TestWorker(queue).run()
+    done = queue.get(job.job_id)
+    assert "'int' object has no attribute" not in str(done.attempts[-1].error)
+    assert done.attempts[-1].error is not None
+    assert "job.output takes a kind and keys as text, and was given 3" in done.attempts[-1].error.message
+
+
+def test_a_clock_without_a_time_zone() -> None:
+    with pytest.raises(ValueError, match="has no time zone"):
+        ManualClock(datetime(2030, 1, 1))
 
 
 def test_waiting_in_an_async_handler_is_explained() -> None:

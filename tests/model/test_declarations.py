@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateleg.model import GSI, Attr, Counter, Entity, Key, KeyPart, Pattern, States, Table, Unique, field, spec_of, stamp, state
-from gateleg.model.errors import BadMark, BadOption, BadStates, BadWhen, ExpressionError, OverlappingKeys, UnsupportedType
+from gateleg.model.errors import BadMark, BadOption, BadStates, BadWhen, DuplicateMark, ExpressionError, OverlappingKeys, UnsupportedType
 from gateleg.model.expressions import Placeholders
 from gateleg.model.markers import marker_key
 from gateleg.model.planning import plan_update
@@ -338,3 +338,21 @@ def test_an_expression_that_the_attributes_type_does_not_have_is_refused(case: s
     with pytest.raises(ExpressionError) as refused:
         make(Stock)
     assert words in str(refused.value)
+
+
+def test_one_child_cannot_be_counted_twice_in_the_same_attribute() -> None:
+    table = pair()
+
+    class Shelf(Entity, table=table, tag="shelf"):
+        shelf: Attr[str]
+        books: Attr[int] = field(0)
+        key = Key("SHELF#{shelf}", "SHELF")
+
+    with pytest.raises(DuplicateMark, match=r"Book\.again counts the same as Book\.counted, twice in Shelf\.books"):
+
+        class Book(Entity, table=table, tag="book"):
+            shelf: Attr[str]
+            title: Attr[str]
+            key = Key("SHELF#{shelf}", "BOOK#{title}")
+            counted = Counter(Shelf.books)
+            again = Counter(Shelf.books)
