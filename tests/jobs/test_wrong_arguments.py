@@ -115,15 +115,25 @@ def test_an_option_of_a_submission_is_explained(queue: Queue, case: str) -> None
     assert queue.jobs_page().items == []
 
 
+def test_one_submission_in_place_of_many(queue: Queue) -> None:
+    one: Any = Submission("work")
+    with pytest.raises(BadSubmission, match=r"Write submit_many\(\[\.\.\.\]\)"):
+        queue.submit_many(one)
+
+
 def test_a_cursor_that_would_be_ignored(queue: Queue) -> None:
     with pytest.raises(CursorRejected, match="Give a status"):
         queue.jobs_page(cursor="x")
 
 
-@pytest.mark.parametrize("seconds", [-1, "60", timedelta(seconds=60)])
+@pytest.mark.parametrize("seconds", ["60", timedelta(seconds=60)])
 def test_snoozing_for_what_is_not_a_time(seconds: Any) -> None:
-    with pytest.raises(ValueError, match="from 0 to a hundred years"):
+    with pytest.raises(ValueError, match="at most a hundred years"):
         Snooze(seconds)
+
+
+def test_snoozing_until_a_time_that_is_over_is_snoozing_for_no_time() -> None:
+    assert Snooze(-1).seconds == 0
 
 
 def test_retries_that_are_not_a_number() -> None:

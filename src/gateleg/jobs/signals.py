@@ -7,13 +7,13 @@ _MAX_SNOOZE_SECONDS = 100 * 366 * 86_400.0
 
 
 class Snooze(Exception):
-    """Raised by a handler: call it again after some seconds. This is not a failure."""
+    """Raised by a handler: call it again after some seconds; at once, if the time is over already. This is not a failure."""
 
     def __init__(self, seconds: float) -> None:
-        if not isinstance(seconds, int | float) or not 0 <= seconds <= _MAX_SNOOZE_SECONDS:
-            raise ValueError(f"Snooze takes a number of seconds from 0 to a hundred years, not {seconds!r}.")
+        if not isinstance(seconds, int | float) or not seconds <= _MAX_SNOOZE_SECONDS:
+            raise ValueError(f"Snooze takes a number of seconds of at most a hundred years, not {seconds!r}.")
         super().__init__(f"snoozed for {seconds:g} seconds")
-        self.seconds = seconds
+        self.seconds = max(0.0, seconds)
 
 
 class GiveUp(Exception):

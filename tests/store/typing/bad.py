@@ -71,7 +71,6 @@ def of_another_entity(store: Store, job: Job, scene: Scene) -> None:
     store.retrying(job, lambda found: [Scene.sequence.set(1)])  # type: ignore
     patch(job, Scene.sequence.set(1))  # type: ignore
     store.transact([check(job, Scene.sequence == 1)])  # type: ignore
-    store.transact([patch(job, Scene.sequence.set(1))])  # type: ignore
     store.patch(job, *SceneChanges().actions())  # type: ignore
     Job.key(Scene.sequence == 1)  # type: ignore
     Job.ready(Scene.sequence == 1)  # type: ignore

@@ -332,7 +332,7 @@ def _taken(name: str, ref: Ref[E], found: Mapping[Identity, Item], reader: ListR
     return None
 
 
-def transact(operations: Sequence[WriteOperation[object]], /, *, token: str | None = None) -> Operation[list[Any]]:
+def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None = None) -> Operation[list[Any]]:
     """Carry out writes together: `transact([patch(scene, ...), create(event), check(ref, condition)])`.
 
     All succeed or none; `TransactionCanceled` has the error of each operation in call order, also when there is only one. Checks of an item
