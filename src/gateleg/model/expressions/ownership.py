@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model.errors import ExpressionError
 from gateleg.model.expressions.comparisons import Size, Term
-from gateleg.model.expressions.nodes import Arithmetic, Between, Both, Call, Check, Comparison, Condition, Membership, Not
+from gateleg.model.expressions.nodes import Arithmetic, Between, Both, Call, Check, Comparison, Condition, Constant, Membership, Not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,8 @@ __all__ = ["check_about"]
 
 def check_about(condition: Any, entity: type[Any], option: str = "condition=") -> None:
     """Refuse what is not a condition, and a condition on attributes of another entity."""
+    if type(condition) is Comparison and type(condition.right) is Constant and getattr(condition.left, "owner", None) is entity:
+        return
     if not isinstance(condition, Condition):
         raise ExpressionError(
             f"{option} takes a condition, and was given {condition!r}.",
