@@ -328,6 +328,14 @@ class ExpressionError(ModelError):
     fix = "Correct the condition or action that the message names."
 
 
+class ForeignAttribute(ExpressionError):
+    """A condition is not one, or is about another entity than the verb. No client can cause this."""
+
+    code = "foreign-attribute"
+    status = 500
+    fix = "Compare attributes of the entity that the verb reads or writes."
+
+
 class EmptyUpdate(ExpressionError):
     """An update changes nothing."""
 

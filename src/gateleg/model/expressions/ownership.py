@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model.errors import ExpressionError
+from gateleg.model.errors import ForeignAttribute
 from gateleg.model.expressions.comparisons import Size, Term
 from gateleg.model.expressions.nodes import Arithmetic, Between, Both, Call, Check, Comparison, Condition, Constant, Membership, Not
 
@@ -19,14 +19,14 @@ def check_about(condition: Any, entity: type[Any], option: str = "condition=") -
     if type(condition) is Comparison and type(condition.right) is Constant and getattr(condition.left, "owner", None) is entity:
         return
     if not isinstance(condition, Condition):
-        raise ExpressionError(
+        raise ForeignAttribute(
             f"{option} takes a condition, and was given {condition!r}.",
             fix=f"Compare attributes: {entity.__name__}.attribute == value. Combine comparisons with & and |.",
         )
     for node in _parts(condition):
         owner = getattr(node, "owner", entity)
         if owner is not entity and not issubclass(entity, owner):
-            raise ExpressionError(
+            raise ForeignAttribute(
                 f"{node!r} is not an attribute of {entity.__name__}.", fix=f"Compare attributes of {entity.__name__} itself."
             )
 
