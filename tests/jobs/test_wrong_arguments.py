@@ -24,7 +24,7 @@ def test_a_store_of_the_other_kind(queue: Any, store: Any, words: str) -> None:
 
 def test_handlers_that_are_not_a_registry() -> None:
     handlers: Any = [print]
-    with pytest.raises(WrongArgument, match="given list"):
+    with pytest.raises(WrongArgument, match="not a list"):
         Queue(connect(Store), handlers)
 
 
@@ -76,7 +76,7 @@ def test_a_config_that_is_not_an_object() -> None:
 
 SCHEDULES: dict[str, tuple[Any, str]] = {
     "an interval that is not a number": (timedelta(hours=1), "Give seconds"),
-    "a day that never comes": ("0 3 31 2 *", "never comes"),
+    "a day that never comes": ("0 3 31 2 *", "day that does not exist"),
 }
 
 

@@ -34,6 +34,14 @@ def test_what_names_no_store_is_refused(text: str) -> None:
         parse_address(text)
 
 
+def test_a_path_is_not_an_address_but_opens_an_embedded_store(tmp_path: Path) -> None:
+    with pytest.raises(BadAddress, match=r"Store\.embedded\("):
+        Store.connect(tmp_path)  # type: ignore[arg-type]
+    with Store.embedded(tmp_path) as store:
+        store.ensure_tables(shelf)
+    assert (tmp_path / "gateleg.db").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "place", "durability"),
     [

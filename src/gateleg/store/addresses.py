@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.store.errors import BadAddress
 
@@ -37,7 +37,12 @@ class StoreAddress:
 
 def parse_address(text: str) -> StoreAddress:
     """Read an address. `dynamodb:` without a region takes that of the AWS configuration."""
-    kind, colon, place = text.partition(":") if isinstance(text, str) else ("", "", "")
+    given: Any = text
+    if given is None:
+        raise BadAddress("None is not the address of a store.")
+    if not isinstance(text, str):
+        raise BadAddress(f"{text!r} is not the address of a store.", fix=f"Write Store.embedded({str(text)!r}) for a folder or a file.")
+    kind, colon, place = text.partition(":")
     if colon and kind == "embedded" and place:
         return _embedded(*place.partition("?")[::2])
     if colon and kind == "dynamodb":

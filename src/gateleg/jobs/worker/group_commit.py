@@ -1,4 +1,4 @@
-"""The queue of a worker whose store is an engine in the same process: its writes share commits."""
+"""The queue of a worker on an embedded engine, whose concurrent writes share commits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def with_group_commit(queue: AsyncQueue) -> AsyncQueue:
-    """A copy of the queue that calls the embedded engine inline and commits in groups; the queue itself if its store is remote."""
+    """A copy of the queue that calls the embedded engine inline, with group commit; the queue itself if its store is remote."""
     transport = queue.store.transport
     if type(transport) is AsyncEmbeddedTransport:
         transport = InlineEmbeddedTransport(transport)

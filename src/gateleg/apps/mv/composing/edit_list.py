@@ -27,7 +27,7 @@ def timecode(frame: int, fps: int) -> str:
 
 
 def write_edl(title: str, cuts: Sequence[Cut], fps: int) -> str:
-    """The video as a CMX 3600 edit decision list, starting at 01:00:00:00 as editors expect."""
+    """The video as a CMX 3600 edit decision list, starting at 01:00:00:00 as is usual."""
     hour = 3600 * fps
     lines = [f"TITLE: {' '.join(title.split())[:70] or 'UNTITLED'}", "FCM: NON-DROP FRAME", ""]
     for number, cut in enumerate(cuts, 1):
@@ -48,7 +48,7 @@ def _range(start: int, frames: int, fps: int) -> dict[str, Any]:
 
 
 def write_otio(title: str, cuts: Sequence[Cut], fps: int, song: str | None = None, beats: Sequence[float] = ()) -> dict[str, Any]:
-    """The video as an OpenTimelineIO timeline (to be written as JSON): one track of clips, one of the song, and a marker for each beat."""
+    """The video as an OpenTimelineIO timeline, as JSON values: a track of clips, a track of the song, and a marker for each beat."""
     markers = [
         {"OTIO_SCHEMA": "Marker.2", "name": "beat", "color": "GREEN", "marked_range": _range(round(beat * fps), 0, fps), "metadata": {}}
         for beat in beats

@@ -1,4 +1,4 @@
-"""Scene texts by a chat model, if one is configured. Plan, shots and camera moves stay those of the studio."""
+"""Scene texts by a chat model, if one is configured. The studio still decides the plan, shots and camera moves."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class WrittenScene(BaseModel):
-    """One scene as a model writes it."""
+    """One scene in the response of a model."""
 
     description: str = Field(min_length=10, max_length=2_000)
 
 
 class WrittenScenes(BaseModel):
-    """All scenes of a video."""
+    """The response of a model: all scenes of a video."""
 
     scenes: list[WrittenScene]
 
@@ -39,9 +39,9 @@ _TASK = (
 def write_scenes_by(
     chat: Chat, concept: str, plan: Plan, preset: Preset, subject: str | None = None, seed: int = 0
 ) -> tuple[tuple[SceneText, ...], str]:
-    """Texts by a model, and a note, which is empty if the model wrote all of them.
+    """Write the scene texts with a model. Returns the texts and a note, which is empty if the model wrote all of them.
 
-    If the model fails, refuses or returns another number of scenes, `write_scenes` is used instead, and the note says why.
+    If the model fails, refuses or returns another number of scenes, `write_scenes` writes them instead, and the note says why.
     """
     plain = write_scenes(concept, plan, preset, subject, seed)
     lines = [
