@@ -71,7 +71,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], type[GatelegError], str]] = {
     "scope of nothing": (lambda store: store.scope(name=None), OutOfScope, "name=None"),
     "a negative limit": (lambda store: store.query(Shelf.named, name="a", limit=-1), BadLimit, "and is -1"),
     "a limit as text": (lambda store: store.count(Shelf.named, name="a", limit="3"), BadLimit, "and is '3'"),
-    "a page's limit as text": (lambda store: store.page(Shelf.named, name="a", limit="3"), BadLimit, "whole number"),
+    "a page's limit as text": (lambda store: store.page(Shelf.named, name="a", limit="3"), BadLimit, "must be an int"),
     "query of a key": (lambda store: store.query(Shelf.key, name="a"), NotAQuestion, "Shelf.key is neither"),
     "collect of a pattern": (lambda store: store.collect(Shelf.named, name="a"), NotAQuestion, "Use query"),
     "a collection of nothing": (lambda store: Collection(title="Nothing"), DeclarationError, "without entities"),
@@ -107,7 +107,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], type[GatelegError], str]] = {
         "Room.books",
     ),
     "an address that is not set": (lambda store: Store.connect(None), BadAddress, "None is not the address"),  # type: ignore[arg-type]
-    "a folder that cannot be created": (lambda store: Store.connect("embedded:/proc/none"), CannotOpen, "/proc/none cannot be created"),
+    "a folder that cannot be created": (lambda store: Store.connect("embedded:/proc/none"), CannotOpen, "The folder of /proc/none"),
     "a short table name": (lambda store: store.ensure_tables(Table("ab", hash="pk")), BadName, "'ab' of a table"),
     "a short index name": (
         lambda store: store.create_tables(Table("Halls", hash="pk", indexes=[GSI("by", hash="owner")])),

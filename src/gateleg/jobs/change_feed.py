@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +28,8 @@ class ChangeFeed:
 
     def __init__(self, transport: AsyncTransport) -> None:
         if type(transport) is AsyncEmbeddedTransport:
-            transport = InlineEmbeddedTransport(transport)
-        self._transport = transport if isinstance(transport, InlineEmbeddedTransport) else None
+            transport = GroupCommitTransport(transport)
+        self._transport = transport if isinstance(transport, GroupCommitTransport) else None
         self._listeners: dict[object, Callable[[], object]] = {}
         self._last_version = 0
         self._poll_seconds = _MIN_POLL_SECONDS
@@ -53,10 +53,10 @@ class ChangeFeed:
 
         return stop
 
-    def _schedule_poll(self, transport: InlineEmbeddedTransport) -> None:
+    def _schedule_poll(self, transport: GroupCommitTransport) -> None:
         self._timer = asyncio.get_running_loop().call_later(self._poll_seconds, self._poll, transport)
 
-    def _poll(self, transport: InlineEmbeddedTransport) -> None:
+    def _poll(self, transport: GroupCommitTransport) -> None:
         now = transport.changes()
         if now == self._last_version:
             self._poll_seconds = _MIN_POLL_SECONDS

@@ -114,9 +114,9 @@ def _work(work: "Work") -> dict[str, str]:
         "failed": f"{work.failed:,}",
         "retried": f"{work.retried:,}",
         "per minute": f"{work.throughput:.1f}",
-        "run 50 %": span(work.run_half),
-        "run 95 %": span(work.run_most),
-        "wait 95 %": span(work.wait_most),
+        "p50 run": span(work.run_half),
+        "p95 run": span(work.run_most),
+        "p95 wait": span(work.wait_most),
         "lost claims": f"{work.lost_claims:,}",
     }
 

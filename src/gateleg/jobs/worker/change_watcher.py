@@ -10,7 +10,7 @@ import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ class ChangeWatcher:
     """Watches the store of a worker for commits of other processes. A remote store has no commit counter, so it is not watched."""
 
     def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport if isinstance(transport, InlineEmbeddedTransport) else None
+        self._transport = transport if isinstance(transport, GroupCommitTransport) else None
         self._last_version = 0
         self._poll_seconds = _MIN_POLL_SECONDS
         self._timer: asyncio.TimerHandle | None = None
@@ -53,7 +53,7 @@ class ChangeWatcher:
         if self._transport is not None:
             self._timer = asyncio.get_running_loop().call_later(self._poll_seconds, self._poll, self._transport, on_change)
 
-    def _poll(self, transport: InlineEmbeddedTransport, on_change: Callable[[], None]) -> None:
+    def _poll(self, transport: GroupCommitTransport, on_change: Callable[[], None]) -> None:
         if transport.changes() == self._last_version:
             self._poll_seconds = _MIN_POLL_SECONDS
             self._schedule_poll(on_change)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue import AsyncQueue
@@ -17,8 +17,8 @@ def with_group_commit(queue: AsyncQueue) -> AsyncQueue:
     """A copy of the queue that calls the embedded engine inline, with group commit; the queue itself if its store is remote."""
     transport = queue.store.transport
     if type(transport) is AsyncEmbeddedTransport:
-        transport = InlineEmbeddedTransport(transport)
-    if not isinstance(transport, InlineEmbeddedTransport) or isinstance(queue.store, GroupCommitStore):
+        transport = GroupCommitTransport(transport)
+    if not isinstance(transport, GroupCommitTransport) or isinstance(queue.store, GroupCommitStore):
         return queue
     embedded = copy.copy(queue)
     embedded.store = GroupCommitStore(queue.store, transport)

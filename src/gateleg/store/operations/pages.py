@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from pydantic import BaseModel
 
 from gateleg.store.cursors import Position, question_of
-from gateleg.store.operations.operation import Operation
-from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, check_limit, query_partitions
+from gateleg.store.operations.operation import Operation, check_limit
+from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
 from gateleg.store.operations.reads import projected
 from gateleg.store.operations.unreadable import ListReader
 
@@ -146,6 +146,6 @@ def page(
     A page is full unless it is the last, also when a filter drops most items; `examine` limits the items that are read for one page.
     Cursors are signed, and good only for the same pattern with the same arguments. Patterns on a sharded index have no way back.
     """
-    check_limit(limit, least=1)
+    check_limit(limit, 1)
     asked = build_query(pattern, conditions, arguments, newest_first)
     return ReadPage(Reading(asked, consistent, hydrate, projected(project or (), asked.entity)), limit, cursor, examine)

@@ -13,14 +13,14 @@ from gateleg.model.expressions import all_of
 from gateleg.model.keys.key import BoundKey
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.model.planning import holds_expiry, not_expired
-from gateleg.store.errors import BadLimit, KeyGivenTwice, NotProjected
+from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Found, Request, Together
 from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.entity_reads import current_items
 from gateleg.store.operations.legacy_forms import LegacyItem, with_present_key
 from gateleg.store.operations.legacy_merge import LegacyMerge
 from gateleg.store.operations.legacy_partitions import legacy_partitions
-from gateleg.store.operations.operation import Operation, Stream, by_position
+from gateleg.store.operations.operation import Operation, Stream, by_position, check_limit
 from gateleg.store.operations.reads import projected
 from gateleg.store.operations.shard_merge import Merge
 from gateleg.store.operations.unreadable import ListReader
@@ -262,15 +262,6 @@ def _not_a_question(given: object) -> NotAQuestion:
     return NotAQuestion(f"{shown} is neither a pattern nor a query.")
 
 
-def check_limit(limit: Any, least: int = 0) -> None:
-    """Refuse a limit that is not a whole number, or too low."""
-    if limit is None or (isinstance(limit, int) and limit >= least):
-        return
-    if not isinstance(limit, int):
-        raise BadLimit(f"limit must be a whole number, and is {limit!r}.", fix="Give an int.")
-    raise BadLimit(f"limit must be at least {least}, and is {limit}.", fix=None if least else "Leave it out to get all results.")
-
-
 @overload
 def query(
     pattern: PatternOrQuery[E],
@@ -314,9 +305,9 @@ def query(
     of the sort key around, or not, whatever the pattern says. `consistent` is refused on global indexes. `hydrate` reads the whole items
     from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
     """
-    check_limit(limit)
     asked = build_query(pattern, conditions, arguments, newest_first)
-    return QueryStream(Reading(asked, consistent, hydrate, projected(project or (), asked.entity)), limit, page_size)
+    reading = Reading(asked, consistent, hydrate, projected(project or (), asked.entity))
+    return QueryStream(reading, None if limit is None else check_limit(limit), page_size)
 
 
 def count(
@@ -327,5 +318,4 @@ def count(
     Expired items are not counted. If the pattern's index does not project the TTL attribute, each item is read whole from the table to
     tell: project the attribute, or count expired items too with `store.reading(expired=True).count(...)`.
     """
-    check_limit(limit)
-    return Count(build_query(pattern, conditions, arguments), consistent, limit)
+    return Count(build_query(pattern, conditions, arguments), consistent, None if limit is None else check_limit(limit))
