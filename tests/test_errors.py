@@ -8,7 +8,7 @@ import pytest
 
 from gateleg.ai import errors as ai_errors
 from gateleg.cli.installed import application_errors
-from gateleg.errors import GatelegError
+from gateleg.errors import GatelegError, problem_message
 from gateleg.jobs import errors as job_errors
 from gateleg.migrate.errors import Unsettled
 from gateleg.model import errors as model_errors
@@ -97,3 +97,10 @@ def test_message_reason_and_advice_are_sentences() -> None:
     assert str(GatelegError("Is it there?", why="It was not", fix="Look")) == "Is it there? It was not. Look [error]"
     assert str(GatelegError("nothing to add")) == "nothing to add [error]"
     assert GatelegError("no such file", fix="Correct the path.").public_text == "no such file. Correct the path."
+
+
+def test_pydantics_problems_are_told_without_its_prefix_and_with_what_json_lacks() -> None:
+    assert problem_message({"type": "value_error", "msg": "Value error, 'x' is a URL"}) == "'x' is a URL"
+    assert problem_message({"type": "json_invalid", "msg": "JSON decode error", "ctx": {"error": "Expecting value"}}) == (
+        "JSON decode error: Expecting value"
+    )

@@ -6,9 +6,19 @@ Each error has a stable `code` (listed in docs/reference/errors.md), a `message`
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["GatelegError"]
+
+
+def problem_message(problem: Mapping[str, Any]) -> str:
+    """The message of one of pydantic's problems: without pydantic's own prefix, and with what is wrong in JSON that cannot be parsed."""
+    text = str(problem["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    reason = problem.get("ctx", {}).get("error") if problem["type"] == "json_invalid" else None
+    return f"{text}: {reason}" if reason else text
 
 
 class GatelegError(Exception):

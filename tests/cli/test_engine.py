@@ -89,6 +89,13 @@ def test_credentials_must_be_a_pair(pair: str) -> None:
     assert run("engine", "serve", "--path", ":memory:", "--credentials", pair).exit_code == 2
 
 
+@pytest.mark.parametrize("account", ["12", "12345678901x"])
+def test_an_account_has_twelve_digits(account: str) -> None:
+    result = CliRunner().invoke(app, ["engine", "serve", "--account", account])
+    assert result.exit_code == 2
+    assert "--account expects twelve digits" in result.stderr
+
+
 def test_serve_on_a_taken_port_says_so() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = str(taken.getsockname()[1])

@@ -96,6 +96,8 @@ def test_a_config_comes_from_standard_input(desk: Desk) -> None:
         (("submit", "echo", "--app", "tests.jobs.nowhere"), 2, "cannot import"),
         (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no attribute 'nothing'"),
         (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is not a gateleg.jobs.Jobs"),
+        (("submit", "echo", "--app", "tests/jobs/chores.py"), 2, "it is a file; write the module, as in tests.jobs.chores"),
+        (("list", "--cursor", "x"), 1, "Give a status"),
         (("show", "x"), 2, "not a job id"),
         (("show", str(uuid4())), 1, "job-missing"),
         (("list", "--status", "LOST"), 2, "not a status"),
@@ -108,6 +110,16 @@ def test_mistakes_are_told_in_one_line(desk: Desk, arguments: tuple[str, ...], s
     assert result.exit_code == status
     assert told in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_a_config_that_is_refused_creates_no_store(tmp_path: Path) -> None:
+    result = Desk(f"embedded:{tmp_path}/new").run("submit", "echo", "{", "--app", "tests.jobs.chores")
+    assert "not JSON" in result.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_misspelt_object_is_compared_with_objects_of_that_kind(desk: Desk) -> None:
+    assert "Did you mean 'jobs'?" in desk.run("submit", "echo", "--app", "tests.jobs.chores:job").stderr
 
 
 def test_the_log_is_printed_and_followed(desk: Desk) -> None:

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
-from gateleg.cli.worker import _limits, _opened
+from gateleg.cli.worker import _limits, _opened, _warn_of_unserved
 from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.engine import Engine
 from gateleg.jobs import Queue, Submission, follow
@@ -67,6 +67,13 @@ def test_limits_that_cannot_be_are_refused(limit: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["worker", "--app", "tests.jobs.chores", "--limit", limit, "--store", f"embedded:{tmp_path}"])
     assert result.exit_code == 2
     assert "--limit expects queues with numbers" in result.output
+
+
+def test_a_limit_of_a_queue_that_is_not_served_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    _warn_of_unserved({"renders"}, {"renders", "default"})
+    assert capsys.readouterr().err == ""
+    _warn_of_unserved({"render"}, {"renders", "default"})
+    assert capsys.readouterr().err == "gateleg: --limit has no effect on render: this worker serves default, renders\n"
 
 
 def test_limits_may_be_told_in_cores(monkeypatch: pytest.MonkeyPatch) -> None:

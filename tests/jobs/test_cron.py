@@ -108,3 +108,15 @@ def test_the_next_time_fits_and_none_before_it_does(fields: tuple[str, ...], mom
     while first < nearby:
         assert not fits(first)
         first += timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("fields", ["0 3 * * *", "*/7 * * * *", "30 2 * * sun", "0 0 29 2 *", "15 * 1,15 * mon"])
+def test_the_latest_time_is_the_last_of_those_that_follow_each_other(fields: str) -> None:
+    cron = parse_cron(fields, "Europe/Berlin")
+    first = cron.after(datetime(2024, 2, 27, tzinfo=UTC))
+    times = [first]
+    while len(times) < 12:
+        times.append(cron.after(times[-1]))
+    for time in times:
+        assert cron.latest(first, time) == time
+        assert cron.latest(first, time + timedelta(seconds=59)) == time

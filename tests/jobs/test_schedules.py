@@ -50,6 +50,21 @@ def test_a_run_that_is_too_late_is_left_out(queue: Queue, clock: ManualClock) ->
     assert len(queue.run_schedules()) == 1
 
 
+@pytest.mark.parametrize(
+    ("cron", "every", "outage"), [("0 3 * * *", None, timedelta(days=3, hours=3, minutes=5)), (None, 300, timedelta(hours=2, minutes=4))]
+)
+def test_a_run_on_time_is_made_although_earlier_ones_were_missed(
+    queue: Queue, clock: ManualClock, cron: str | None, every: int | None, outage: timedelta
+) -> None:
+    queue.schedule("nightly", PLAIN, cron=cron, every=every, max_delay=600)
+    clock.advance(outage.total_seconds())
+    assert len(queue.run_schedules()) == 1
+    (after,) = queue.schedules()
+    assert after.skipped == 0
+    assert after.next_run_at is not None
+    assert after.next_run_at > clock.now
+
+
 def test_two_workers_submit_a_run_once(queue: Queue, clock: ManualClock, store: Store) -> None:
     queue.schedule("often", PLAIN, every=60)
     clock.advance(60)

@@ -1,12 +1,13 @@
 """Mistakes in declarations that would otherwise go unnoticed: each is an error at import that suggests the closest match."""
 
 from datetime import UTC, datetime
+from types import new_class
 from typing import Any
 
 import pytest
 
 from gateleg.model import GSI, Attr, Counter, Entity, Key, KeyPart, Pattern, States, Table, Unique, field, spec_of, stamp, state
-from gateleg.model.errors import BadMark, BadOption, BadWhen, ExpressionError, OverlappingKeys, UnsupportedType
+from gateleg.model.errors import BadMark, BadOption, BadStates, BadWhen, DuplicateMark, ExpressionError, OverlappingKeys, UnsupportedType
 from gateleg.model.expressions import Placeholders
 from gateleg.model.markers import marker_key
 from gateleg.model.planning import plan_update
@@ -253,3 +254,107 @@ def test_a_wrong_class_option_is_named(options: dict[str, Any], message: str) ->
         class Thing(Entity, **options):
             id: Attr[str]
             key = Key("{id}", "x")
+
+
+shelves = Table("shelves", hash="pk")
+
+DECLARATIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "a default of another type": ({"a": (Attr[int], field("3"))}, "has the default '3', which it would refuse: It is a str"),
+    "a bound for another type": ({"a": (Attr[str], field("x", ge=3))}, "has the default 'x', which it would refuse"),
+    "a number for a time": ({"a": (Attr[datetime], field(0))}, "It is a int"),
+    "a stamp that is not a time": ({"a": (Attr[str], stamp(on="create"))}, "is a stamp but not a datetime"),
+}
+
+
+@pytest.mark.parametrize("case", DECLARATIONS)
+def test_a_default_that_its_attribute_refuses_is_refused_at_import(case: str) -> None:
+    attributes, words = DECLARATIONS[case]
+    body: dict[str, Any] = {"__module__": __name__, "__annotations__": {"name": Attr[str]}, "key": Key("ODD#{name}")}
+    for name, (kind, value) in attributes.items():
+        body["__annotations__"][name] = kind
+        body[name] = value
+    with pytest.raises((BadOption, BadMark)) as refused:
+        new_class("Odd", (Entity,), {"table": Table("odd", hash="pk")}, lambda namespace: namespace.update(body))
+    assert words in str(refused.value)
+
+
+def test_defaults_that_pydantic_converts_to_an_equal_value_stay() -> None:
+    class Mild(Entity, table=Table("mild", hash="pk")):
+        name: Attr[str]
+        ratio: Attr[float] = field(1)
+        title: Attr[str] = field("", min_length=1)  # to be given later
+        phase: Attr[Phase] = field(Phase.NEW)
+        day: Attr[datetime | None] = field(None)
+        key = Key("MILD#{name}")
+
+    assert Mild(name="a").ratio == 1
+
+
+TABLES: dict[str, tuple[dict[str, Any], str]] = {
+    "one attribute for both keys": ({"hash": "pk", "range": "pk"}, "both the hash and the range"),
+    "indexes by name": ({"hash": "pk", "indexes": ["by-owner"]}, "takes a list of indexes"),
+    "a single index": ({"hash": "pk", "indexes": GSI("by-owner", hash="owner")}, "takes a list of indexes"),
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_a_table_that_cannot_be_created_is_refused_at_import(case: str) -> None:
+    options, words = TABLES[case]
+    with pytest.raises(BadOption, match=words):
+        Table("odd", **options)
+
+
+def test_two_states_with_one_value_are_refused() -> None:
+    with pytest.raises(BadStates, match=r"Twice\.AGAIN has the value 'on' of ON"):
+
+        class Twice(States):
+            ON = state("on")
+            AGAIN = state("on")
+
+
+def test_a_list_of_unique_attributes_is_refused() -> None:
+    names: Any = ["tenant", "email"]
+    with pytest.raises(BadMark, match="one after another"):
+        Unique(names)
+
+
+ACTIONS: dict[str, tuple[Any, str]] = {
+    "add to a text": (lambda shelf: shelf.label.add("x"), "add works on numbers and sets"),
+    "append to a number": (lambda shelf: shelf.books.append(1), "append works on lists, and Stock.books is stored as N"),
+    "delete from a number": (lambda shelf: shelf.books.delete(1), "Write .remove()"),
+    "the beginning of a number": (lambda shelf: shelf.books.begins_with("1"), "begins_with works on text"),
+    "a text for several values": (lambda shelf: shelf.label.is_in("abc"), "Write .is_in(['abc'])"),
+}
+
+
+class Stock(Entity, table=shelves):
+    name: Attr[str]
+    books: Attr[int] = field(0)
+    label: Attr[str] = field("")
+    key = Key("STOCK#{name}")
+
+
+@pytest.mark.parametrize("case", ACTIONS)
+def test_an_expression_that_the_attributes_type_does_not_have_is_refused(case: str) -> None:
+    make, words = ACTIONS[case]
+    with pytest.raises(ExpressionError) as refused:
+        make(Stock)
+    assert words in str(refused.value)
+
+
+def test_one_child_cannot_be_counted_twice_in_the_same_attribute() -> None:
+    table = pair()
+
+    class Shelf(Entity, table=table, tag="shelf"):
+        shelf: Attr[str]
+        books: Attr[int] = field(0)
+        key = Key("SHELF#{shelf}", "SHELF")
+
+    with pytest.raises(DuplicateMark, match=r"Book\.again counts the same as Book\.counted, twice in Shelf\.books"):
+
+        class Book(Entity, table=table, tag="book"):
+            shelf: Attr[str]
+            title: Attr[str]
+            key = Key("SHELF#{shelf}", "BOOK#{title}")
+            counted = Counter(Shelf.books)
+            again = Counter(Shelf.books)

@@ -29,7 +29,7 @@ from gateleg.model import (
     stamp,
     state,
 )
-from gateleg.model.errors import BadOption, ReadOnlyAttribute
+from gateleg.model.errors import BadOption, ReadOnlyAttribute, WrongCompletion
 from gateleg.model.planning import plan_update
 
 tasks = Table("RouteTasks", hash="task_id")
@@ -157,6 +157,20 @@ def test_a_model_may_include_attributes_by_name() -> None:
 def test_misspelt_attribute_is_refused(options: dict[str, list[str]]) -> None:
     with pytest.raises(BadOption, match=r"ownr.*owner"):
         new_class("Bad", (InputModel[Task],), options)
+
+
+def test_a_model_of_no_entity_is_refused() -> None:
+    with pytest.raises(BadOption, match=r"class Nothing\(InputModel\[TheEntity\]\)"):
+        new_class("Nothing", (InputModel,))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"), [({}, r"needs owner for Task.*\.entity\(owner=\.\.\.\)"), ({"ownr": "ann"}, "Did you mean 'owner'")]
+)
+def test_what_a_route_forgets_is_not_taken_for_a_mistake_of_the_client(values: dict[str, str], words: str) -> None:
+    with pytest.raises(WrongCompletion, match=words) as refused:
+        NewTask.model_validate({"title": "x"}).entity(**values)
+    assert refused.value.status == 500
 
 
 def test_options_without_an_entity_are_refused() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from gateleg.errors import GatelegError
-from gateleg.model import GSI, Attr, Entity, Key, Table, field
-from gateleg.model.errors import BadName, NotAnEntity
-from gateleg.store import Store, patch
-from gateleg.store.errors import InvalidOption, NotAnOperation
+from gateleg.model import GSI, Attr, Collection, Entity, Key, Pattern, Table, field
+from gateleg.model.errors import BadName, DeclarationError, ForeignAttribute, NotAnEntity, NotAQuestion, UnknownArgument
+from gateleg.store import Store, check, create, patch
+from gateleg.store.errors import BadAddress, BadLimit, CannotOpen, InvalidOption, NotAnOperation, OutOfScope
 
 table = Table("Shelves", hash="pk")
 
@@ -18,6 +18,18 @@ class Shelf(Entity, table=table):
     name: Attr[str]
     books: Attr[int] = field(0)
     key = Key("SHELF#{name}")
+    named = Pattern(title="The shelf of a name")
+
+
+class Room(Entity, table=Table("Rooms", hash="pk")):
+    name: Attr[str]
+    books: Attr[int] = field(0)
+    key = Key("ROOM#{name}")
+
+
+#: as a program has them that no type checker has read
+shelf: Any = Shelf
+room: Any = Room
 
 
 @pytest.fixture
@@ -37,6 +49,65 @@ CALLS: dict[str, tuple[Callable[[Any], object], type[GatelegError], str]] = {
     "patch with a dictionary": (lambda store: store.patch(Shelf(name="a"), {"books": 1}), InvalidOption, "not dict"),
     "project by name": (lambda store: store.get(Shelf, name="a", project=["books"]), InvalidOption, "given 'books'"),
     "transact without a list": (lambda store: store.transact(patch(Shelf(name="a"), Shelf.books.set(1))), NotAnOperation, "([...])"),
+    "a key without its values": (lambda store: store.get(Shelf.key, name="a"), NotAnEntity, "Shelf.key(name=...)"),
+    "a text in place of an entity": (lambda store: store.get("a", name="a"), NotAnEntity, "str is not an entity"),
+    "edit of an entity": (lambda store: store.edit(Shelf), NotAnEntity, "given the class Shelf"),
+    "save of another entity": (lambda store: store.save(Shelf(name="a"), before=Room(name="a")), InvalidOption, "before= is a Room"),
+    "retrying with a single action": (
+        lambda store: store.retrying(Shelf, lambda _: Shelf.books.set(1), name="a"),
+        InvalidOption,
+        "a single",
+    ),
+    "retrying without a decision": (lambda store: store.retrying(Shelf, lambda _: None, name="a"), InvalidOption, "returned None"),
+    "retrying without a function": (lambda store: store.retrying(Shelf, Shelf.books.set(1), name="a"), InvalidOption, "takes a function"),
+    "batch_get of an entity": (lambda store: store.batch_get([Shelf]), InvalidOption, "given class, Shelf"),
+    "batch_get of one": (lambda store: store.batch_get(Shelf.key(name="a")), InvalidOption, "a single Ref"),
+    "batch_write of one": (lambda store: store.batch_write(Shelf(name="a", books=1)), InvalidOption, "a single Shelf"),
+    "batch_write of operations": (lambda store: store.batch_write([create(Shelf(name="b"))]), InvalidOption, "given Put"),
+    "batch_write deletes": (lambda store: store.batch_write(deletes=[Shelf]), InvalidOption, "references or instances"),
+    "ensure_tables of an entity": (lambda store: store.ensure_tables(Shelf), InvalidOption, "Shelf.__table__"),
+    "ensure_tables of a name": (lambda store: store.ensure_tables("Shelves"), InvalidOption, "'Shelves' is not a table"),
+    "scope of a text": (lambda store: store.scope("a"), OutOfScope, 'store.scope(tenant="acme")'),
+    "scope of nothing": (lambda store: store.scope(name=None), OutOfScope, "name=None"),
+    "a negative limit": (lambda store: store.query(Shelf.named, name="a", limit=-1), BadLimit, "and is -1"),
+    "a limit as text": (lambda store: store.count(Shelf.named, name="a", limit="3"), BadLimit, "and is '3'"),
+    "a page's limit as text": (lambda store: store.page(Shelf.named, name="a", limit="3"), BadLimit, "must be an int"),
+    "query of a key": (lambda store: store.query(Shelf.key, name="a"), NotAQuestion, "Shelf.key is neither"),
+    "collect of a pattern": (lambda store: store.collect(Shelf.named, name="a"), NotAQuestion, "Use query"),
+    "a collection of nothing": (lambda store: Collection(title="Nothing"), DeclarationError, "without entities"),
+    "an entity outside a collection": (
+        lambda store: store.collect(Collection(Shelf, title="A shelf"), name="a").one(Room),
+        UnknownArgument,
+        "It has Shelf",
+    ),
+    "a page's project by name": (lambda store: store.page(Shelf.named, name="a", limit=1, project=["books"]), InvalidOption, "'books'"),
+    "project of another entity": (lambda store: store.query(Shelf.named, name="a", project=[Room.books]), InvalidOption, "Room.books"),
+    "a condition as text": (
+        lambda store: store.patch(Shelf, Shelf.books.set(1), name="a", condition="books > 1"),
+        ForeignAttribute,
+        "given 'books > 1'",
+    ),
+    "a filter as text": (lambda store: shelf.named(name="a").filter("books > 1"), ForeignAttribute, ".filter(...) takes"),
+    "a condition of another entity": (
+        lambda store: store.patch(Shelf, Shelf.books.set(1), name="a", condition=(shelf.books == 0) & ~(room.books.size() > 1)),
+        ForeignAttribute,
+        "Room.books is not an attribute of Shelf",
+    ),
+    "a create's condition": (lambda store: store.create(Shelf(name="b"), condition=Room.books == 0), ForeignAttribute, "Room.books"),
+    "a put's condition": (lambda store: store.put(Shelf(name="a"), condition=Room.books == 0), ForeignAttribute, "Room.books"),
+    "a delete's condition": (lambda store: store.delete(Shelf, name="a", condition=Room.books.is_in([0])), ForeignAttribute, "Room.books"),
+    "a check of another entity": (
+        lambda store: store.transact([check(Shelf.key(name="a"), room.books.between(0, 1))]),
+        ForeignAttribute,
+        "Room.books",
+    ),
+    "a filter of another entity": (
+        lambda store: store.query(shelf.named(name="a").filter(room.books == 0)),
+        ForeignAttribute,
+        "Room.books",
+    ),
+    "an address that is not set": (lambda store: Store.connect(None), BadAddress, "None is not the address"),  # type: ignore[arg-type]
+    "a folder that cannot be created": (lambda store: Store.connect("embedded:/proc/none"), CannotOpen, "The folder of /proc/none"),
     "a short table name": (lambda store: store.ensure_tables(Table("ab", hash="pk")), BadName, "'ab' of a table"),
     "a short index name": (
         lambda store: store.create_tables(Table("Halls", hash="pk", indexes=[GSI("by", hash="owner")])),

@@ -1,11 +1,16 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fastapi import APIRouter
+from pydantic import BaseModel
 
 from gateleg.jobs import Jobs, Submission
 from gateleg.jobs.handlers import DeclaredSchedule
+from gateleg.model import Attr, Entity, Key, Table
 from gateleg.web import Application, Resources
+from gateleg.web.app import create_app
 from gateleg.web.application import BadApplication, check_applications
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
@@ -25,6 +30,51 @@ def test_two_applications_cannot_have_one_name() -> None:
     assert len(check_applications([named("a"), named("b")])) == 2
     with pytest.raises(BadApplication, match="Two applications have the name 'a'"):
         check_applications([named("a"), named("a")])
+
+
+class Thing(Entity, table=Table("Things", hash="name")):
+    name: Attr[str]
+    key = Key("{name}")
+
+
+class Own(BaseModel):
+    size: int = 1
+
+
+PARTS: dict[str, tuple[dict[str, Any], str]] = {
+    "a single table": ({"tables": Thing.__table__}, "which is not a tuple. Write tables=(..., )"),
+    "an entity": ({"tables": (Thing,)}, "Give its table: Thing.__table__"),
+    "a name for a table": ({"tables": ("Things",)}, "has 'Things' among its tables"),
+    "settings that are an instance": ({"settings": Own()}, "settings=Own(...), which is not a pydantic model"),
+    "settings that are not a model": ({"settings": dict}, "settings=dict"),
+    "a router": ({"routes": APIRouter()}, "cannot be called as routes(resources)"),
+    "a number": ({"jobs": 3}, "jobs=3, which cannot be called as jobs(resources)"),
+    "a function without an argument": ({"jobs": lambda: Jobs()}, "too many positional arguments"),
+    "a search without a text": ({"search": lambda resources, principal: []}, "search(resources, principal, text)"),
+    "a schedule by name": ({"schedules": ("nightly",)}, "has 'nightly' among its schedules"),
+    "commands that are not text": ({"commands": print}, "has commands=print"),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_of_the_wrong_kind_is_named(part: str) -> None:
+    options, words = PARTS[part]
+    with pytest.raises(BadApplication) as refused:
+        check_applications([replace(named("shop"), **options)])
+    assert "The application shop" in str(refused.value)
+    assert words in str(refused.value)
+
+
+def nothing(resources: Resources) -> Any:
+    return None
+
+
+@pytest.mark.parametrize("part", ["jobs", "lifespan", "routes", "streams", "surfaces"])
+async def test_a_function_that_forgets_to_return_is_named(settings: Settings, part: str) -> None:
+    options: dict[str, Any] = {part: nothing}
+    with pytest.raises(BadApplication, match=f"has a function {part} that returned None"):
+        async with Host.open(settings, [replace(named("shop"), **options)]) as host:
+            create_app(host, console=False)
 
 
 async def test_handlers_may_be_made_with_the_hosts_resources(settings: Settings) -> None:

@@ -68,6 +68,8 @@ def serve(
     from gateleg.engine import Engine, EngineError, Namespace
     from gateleg.store.addresses import database_file
 
+    if not (len(account) == 12 and account.isascii() and account.isdigit()):
+        fail(f"--account expects twelve digits, got {account!r}", MISUSED)
     try:
         options = EndpointOptions(
             host=host,

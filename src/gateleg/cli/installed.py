@@ -191,9 +191,17 @@ def loaded(place: str, otherwise: str) -> Any:
     try:
         return getattr(found, name or otherwise)
     except AttributeError:
-        known = [one for one in vars(found) if not one.startswith("_")]
+        own = {one: value for one, value in vars(found).items() if not one.startswith("_")}
+        wanted = tuple(kind for kind in (_class("gateleg.web", "Application"), _class("gateleg.jobs", "Jobs")) if kind is not None)
+        # What the module imports is no candidate, however similar its name is.
+        known = [one for one, value in own.items() if isinstance(value, wanted)] or list(own)
         suggestion = did_you_mean(name or otherwise, known, otherwise="Use module:object.")
         fail(f"{module} has no attribute {name or otherwise!r}. {suggestion}", MISUSED)
+
+
+def _class(module: str, name: str) -> type | None:
+    """A class, if its module is loaded; only then can there be an instance."""
+    return getattr(sys.modules[module], name, None) if module in sys.modules else None
 
 
 def import_named(name: str) -> Any:
@@ -208,6 +216,9 @@ def import_named(name: str) -> Any:
     except DeclarationError as error:
         fail(f"{name} has an invalid declaration: {error}", MISUSED)
     except ModuleNotFoundError as error:
+        if name.endswith(".py") or "/" in name:
+            written = name.removesuffix(".py").strip("./").replace("/", ".")
+            fail(f"cannot import {name}: it is a file; write the module, as in {written}", MISUSED)
         missing = "no such module" if error.name and name.startswith(error.name) else f"it needs {error.name}"
         fail(f"cannot import {name}: {missing}", MISUSED)
     except Exception as error:  # a module may raise anything while it is imported

@@ -68,7 +68,9 @@ def create(
     name: Annotated[str, typer.Argument(help="The person or program that will use the key.")],
     role: Annotated[
         Literal["member", "viewer", "operator", "admin"],
-        typer.Option(help="viewer: read only; operator: also submit, cancel and edit; admin: also manage keys."),
+        typer.Option(
+            help="member: use applications; viewer: also read everything; operator: also submit, cancel, edit; admin: also manage keys."
+        ),
     ] = "viewer",
     group: Annotated[list[str] | None, typer.Option("--group", "-g", help="A group, for applications; may be repeated.")] = None,
     tenant: Annotated[str | None, typer.Option(help="The tenant that it belongs to, for applications.")] = None,

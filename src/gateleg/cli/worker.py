@@ -99,6 +99,7 @@ async def _work(
                 objects=objects,
                 scratch=settings.data / "scratch",
             )
+            _warn_of_unserved(set(limits), {name for worker in workers.workers for name in worker.queues})
             stopping = asyncio.create_task(_stop_when(stop, workers))
             for worker in workers.workers:
                 typer.echo(f"{worker.worker_id} works on {', '.join(worker.queues)} of {format_setting(settings.store)}")
@@ -159,6 +160,12 @@ def _weights(text: str) -> dict[str, int]:
             fail(f"--queues expects names with weights, such as urgent=3,default, got {text!r}", MISUSED)
         found[name] = int(weight or 1)
     return found
+
+
+def _warn_of_unserved(limits: set[str], served: set[str]) -> None:
+    """Say which limits have no effect, such as one with a misspelt queue."""
+    if unserved := sorted(limits - served):
+        typer.echo(f"gateleg: --limit has no effect on {', '.join(unserved)}: this worker serves {', '.join(sorted(served))}", err=True)
 
 
 def _limits(text: str) -> dict[str, int]:

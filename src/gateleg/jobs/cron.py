@@ -77,7 +77,17 @@ class Cron:
                 if later:
                     return min(later)
             day += timedelta(days=1)
-        raise BadSchedule("The schedule names a day that does not exist, such as 31 February.")
+        raise BadSchedule("The schedule names a day that does not exist, such as 31 February.", fix="Correct the day or the month.")
+
+    def latest(self, since: datetime, until: datetime) -> datetime:
+        """The last time from `since`, which is one of its times, to `until`."""
+        day, first = until.astimezone(self.zone).date() + timedelta(days=1), since.astimezone(self.zone).date()
+        while day > first:
+            past = [found for found in self.times(day) if since <= found <= until] if self.on(day) else []
+            if past:
+                return max(past)
+            day -= timedelta(days=1)
+        return max([since, *(found for found in self.times(first) if since <= found <= until)])
 
 
 def parse_cron(text: str, timezone: str = "UTC") -> Cron:

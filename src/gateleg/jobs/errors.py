@@ -178,8 +178,15 @@ class BadHandler(JobError):
     fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top level of a module."
 
 
+class BadResult(JobError):
+    """A handler returned something that cannot be stored as JSON."""
+
+    code = "bad-result"
+    fix = "Return a dict with text keys, a list, text, a number, a boolean, None or a pydantic model."
+
+
 class WrongArgument(JobError, TypeError):
-    """A queue was created with an argument of the wrong type."""
+    """A queue or a worker was created with an argument of the wrong type."""
 
     code = "wrong-argument"
     fix = "Give a store and a registry of handlers: Queue(store, jobs)."

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
 
 from pydantic import BaseModel, ValidationError
 
+from gateleg.errors import problem_message
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken, UnknownJobType
 from gateleg.jobs.names import is_name
@@ -112,8 +114,15 @@ class DeclaredSchedule:
         if (self.cron is None) == (self.every is None):
             raise BadSchedule(f"The schedule {self.name} needs either cron fields or an interval.")
         if self.cron is not None:
-            parse_cron(self.cron, self.timezone)
-        elif self.every is not None and self.every < 1:
+            # A day that never comes, such as 31 February, is found here rather than when a host starts.
+            parse_cron(self.cron, self.timezone).after(datetime(2000, 1, 1, tzinfo=UTC))
+            return
+        seconds: Any = self.every
+        if not isinstance(seconds, int):
+            raise BadSchedule(
+                f"The schedule {self.name} runs every {seconds!r}, which is not a whole number.", fix="Give seconds, such as 3600."
+            )
+        if seconds < 1:
             raise BadSchedule(f"The schedule {self.name} runs every {self.every} seconds; it must be at least 1.")
 
 
@@ -131,7 +140,7 @@ def _check_same_limits(handler: Handler, other: Handler) -> None:
 
 def _problem_text(problems: list[dict[str, Any]]) -> str:
     """The problems that pydantic found, in one line."""
-    return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem['msg']}" for problem in problems)
+    return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem_message(problem)}" for problem in problems)
 
 
 def _as_dict(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
@@ -244,7 +253,7 @@ class Jobs:
                     function,
                     model,
                     result,
-                    queue or ("default" if limit_per_worker is None and own_concurrency is None else job_type),
+                    queue if queue is not None else ("default" if limit_per_worker is None and own_concurrency is None else job_type),
                     priority,
                     _DEFAULT_RETRY if retry is None else retry,
                     timeout,
@@ -447,12 +456,16 @@ def _check(handler: Handler) -> None:
             )
     for name in ("limit_per_worker", "own_concurrency"):
         if (number := getattr(handler, name)) is not None and number < 1:
-            raise BadHandler(f"The handler of {handler.job_type} has {name}={number}; it must be at least 1.")
+            raise BadHandler(
+                f"The handler of {handler.job_type} has {name}={number}; it must be at least 1.", fix="Leave it out for no limit."
+            )
     if not isinstance(handler.retry, Retry):
         raise BadHandler(f"The handler of {handler.job_type} has retry={handler.retry!r}.", fix="Write retry=Retry(times=3).")
     for name in ("timeout", "priority"):
         if not isinstance(number := getattr(handler, name), int):
             fix = "Give seconds, such as timeout=60." if name == "timeout" else "Give a priority from 0 to 100, such as priority=80."
             raise BadHandler(f"The handler of {handler.job_type} has {name}={number!r}; it must be a whole number.", fix=fix)
-    if handler.timeout < 1 or not 0 <= handler.priority <= 100:
-        raise BadHandler(f"The handler of {handler.job_type} has a timeout under 1 or a priority outside 0 to 100.")
+    if handler.timeout < 1:
+        raise BadHandler(f"The handler of {handler.job_type} has timeout={handler.timeout}.", fix="Give at least 1 second.")
+    if not 0 <= handler.priority <= 100:
+        raise BadHandler(f"The handler of {handler.job_type} has priority={handler.priority}.", fix="Give a priority from 0 to 100.")

@@ -16,6 +16,8 @@ class ManualClock:
     """
 
     def __init__(self, start: datetime = _DEFAULT_START) -> None:
+        if start.utcoffset() is None:
+            raise ValueError(f"ManualClock({start!r}) has no time zone. Give an aware datetime, such as datetime(2030, 1, 1, tzinfo=UTC).")
         self.now = start
 
     def __call__(self) -> float:

@@ -62,6 +62,15 @@ def _checked_registry(jobs: Jobs) -> Jobs:
     return jobs
 
 
+def _checked_names(tables: Any) -> TableNames:
+    if not isinstance(tables, TableNames):
+        raise WrongArgument(
+            f"tables= takes the names of a queue's tables, and was given {tables!r}.",
+            fix='Give TableNames(...), or LAYOUTS["plain"] or LAYOUTS["delphi"] of gateleg.jobs.tables.',
+        )
+    return tables
+
+
 class Verb(Generic[P, R]):
     """One verb of `QueueVerbs`. To a type checker, it is a method of `Queue`, and an async method of `AsyncQueue`.
 
@@ -185,7 +194,7 @@ class Queue(QueueVerbs, Submitter["Submitted"], within=""):
     def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
         _refuse_store(store, AsyncStore, "Use AsyncQueue, or pass a Store.")
         self.store = store
-        self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(tables))
+        self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(_checked_names(tables)))
 
     def submit_task(self, submission: Submission) -> Submitted:
         """Submit a task's job, like `submit`."""
@@ -203,7 +212,7 @@ class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
         _refuse_store(store, Store, "Use Queue, or pass an AsyncStore.")
         self.store = store
-        self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(tables))
+        self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(_checked_names(tables)))
         #: detects commits of other processes
         self.changes = ChangeFeed(store.transport)
 

@@ -71,6 +71,11 @@ class Retry:
     losses: int = 10
 
     def __post_init__(self) -> None:
+        for name in ("times", "losses", "first", "longest", "factor", "jitter"):
+            if not isinstance(number := getattr(self, name), int | float):
+                raise TypeError(
+                    f"Retry({name}={number!r}) is not a number. Give seconds for first and longest, such as Retry(times=5, first=60)."
+                )
         if self.times < 0 or self.losses < 0 or self.first < 0 or self.longest < 0 or self.factor < 1 or not 0 <= self.jitter <= 1:
             raise ValueError("Retry needs times, losses, first and longest >= 0, factor >= 1 and jitter from 0 to 1.")
 

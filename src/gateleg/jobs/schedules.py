@@ -10,6 +10,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 from pydantic import ValidationError
 
+from gateleg.errors import problem_message
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
 from gateleg.jobs.handlers import Handler
@@ -53,6 +54,14 @@ def next_run(schedule: Schedule, after: datetime) -> datetime:
     return schedule.next_run_at + timedelta(seconds=schedule.every * (missed + 1))
 
 
+def latest_run(schedule: Schedule, due: datetime, now: datetime) -> datetime:
+    """The last of the runs that have become due: the one to make up for after an outage."""
+    if schedule.cron is not None:
+        return parse_cron(schedule.cron, schedule.timezone).latest(due, now)
+    every = timedelta(seconds=schedule.every or 0)
+    return due + (now - due) // every * every if every and now > due else due
+
+
 def schedule(
     context: QueueContext,
     name: str,
@@ -67,7 +76,7 @@ def schedule(
     """Create or replace a schedule that submits the job at the times of `cron`, or every `every` seconds. Returns the stored schedule.
 
     Of the submission, only the type, config, queue, priority and subject are used. A late run still happens, unless it is more than
-    `max_delay` seconds late; after an outage, at most one missed run happens. Raises `BadSchedule` for an invalid name or time, and the
+    `max_delay` seconds late; after an outage, only the last missed run happens. Raises `BadSchedule` for an invalid name or time, and the
     errors of `submit` for an invalid submission.
     """
     new = new_schedule(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
@@ -108,7 +117,7 @@ def new_schedule(
             max_delay=max_delay,
         )
     except ValidationError as error:
-        raise BadSchedule(f"The schedule {name} is invalid: {error.errors()[0]['msg']}.") from None
+        raise BadSchedule(f"The schedule {name} is invalid: {problem_message(error.errors()[0])}.") from None
     try:
         return new.model_copy(update={"next_run_at": next_run(new, context.now())})
     except OverflowError:
@@ -206,6 +215,7 @@ def _latest(cron: str, timezone: str, minute: datetime) -> datetime:
 def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None]:
     """Submit one run and set the next one, in a transaction that succeeds for one worker only. Returns None if the run was skipped."""
     now = context.now()
+    at = latest_run(due, at, now)
     actions = [Schedule.next_run_at.set(next_run(due, now))]
     state = yield from find(context.tables.queue_state, name=due.queue or "default").flow(context.setup)
     job: Job | None = None

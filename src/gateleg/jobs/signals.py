@@ -7,13 +7,16 @@ _MAX_SNOOZE_SECONDS = 100 * 366 * 86_400.0
 
 
 class Snooze(Exception):
-    """Raise this in a handler to be called again after `seconds`. It frees the worker's slot, and does not count as a failure or a try."""
+    """Raise this in a handler to be called again after `seconds`, or at once if they are negative.
+
+    It frees the worker's slot, and does not count as a failure or a try.
+    """
 
     def __init__(self, seconds: float) -> None:
-        if not seconds <= _MAX_SNOOZE_SECONDS:
+        if not isinstance(seconds, int | float) or not seconds <= _MAX_SNOOZE_SECONDS:
             raise ValueError(f"Snooze needs a number of seconds of at most a hundred years, not {seconds!r}.")
         super().__init__(f"snoozed for {seconds:g} seconds")
-        self.seconds = seconds
+        self.seconds = max(0.0, seconds)
 
 
 class GiveUp(Exception):

@@ -99,7 +99,7 @@ def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] |
     Only that annotation is evaluated: others may name types that are imported only for type checkers.
     """
     parameters = list(inspect.signature(handle).parameters.values())
-    annotation = parameters[1].annotation if len(parameters) > 1 else None
+    annotation: Any = parameters[1].annotation if len(parameters) > 1 else None
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, getattr(handle, "__globals__", {}), _enclosed(handle))
@@ -108,9 +108,14 @@ def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] |
                 f"The handler of {job_type} annotates its config as {annotation}, which cannot be resolved at run time: {error}.",
                 fix="Import the type outside of `if TYPE_CHECKING`, or give the model as config=.",
             ) from None
+    if isinstance(annotation, type) and issubclass(annotation, str | int | float | list | tuple | set | bytes):
+        raise BadHandler(
+            f"The handler of {job_type} annotates its config as {annotation.__name__}, and a config is a JSON object.",
+            fix="Annotate it with a pydantic model, or with dict[str, Any].",
+        )
     # `BaseModel` itself has no fields: it stands for any config.
     known = isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation is not BaseModel
-    return annotation if known else None
+    return cast("type[BaseModel]", annotation) if known else None
 
 
 def takes_job_second(handle: Callable[..., Any]) -> bool:

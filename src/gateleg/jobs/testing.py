@@ -11,9 +11,11 @@ from uuid import UUID
 
 from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.context import JobContext
+from gateleg.jobs.errors import UseAwait, WrongArgument
 from gateleg.jobs.finish.complete import SETTLE
-from gateleg.jobs.finish.outcome import raised, returned
+from gateleg.jobs.finish.outcome import UNWRITABLE, raised, reduced_outcome, returned
 from gateleg.jobs.monitor.logs import extended
+from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.rules import AttemptOutcome, Failed
 from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Failure, Job
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine, Sequence
 
     from gateleg.jobs.manual_clock import ManualClock
-    from gateleg.jobs.queue import Queue
     from gateleg.jobs.submit.submission import Submission, Submitted
 
 T = TypeVar("T")
@@ -41,6 +42,10 @@ class TestWorker:
     __test__ = False
 
     def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "test-worker") -> None:
+        given: Any = queue
+        if not isinstance(given, Queue):
+            fix = "Open a Queue on a second store, and give it the same tables." if isinstance(given, AsyncQueue) else "Give it a Queue."
+            raise WrongArgument(f"A TestWorker takes a Queue, and was given {type(given).__name__}.", fix=fix)
         self.queue = queue
         self.clock = clock
         self.worker_id = worker_id
@@ -88,7 +93,10 @@ class TestWorker:
             job = self._flush(job, recorder)
             logs = job.logs
         logs, chunk = extended(job.job_id, logs, recorder.lines())
-        return self.queue.finish(job, outcome, logs=logs, chunk=chunk, progress=recorder.unwritten_progress())
+        try:
+            return self.queue.finish(job, outcome, logs=logs, chunk=chunk, progress=recorder.unwritten_progress())
+        except UNWRITABLE as error:
+            return self.queue.finish(job, reduced_outcome(outcome, error), logs=logs, chunk=chunk)
 
     def _flush(self, job: Job, recorder: AttemptRecorder) -> Job:
         lines, events, emitted = recorder.lines(), recorder.events(), job.emitted or 0
@@ -141,4 +149,9 @@ class _InlineLink:
         return self._queue.submit_many(submissions, under=self._job)
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run(work)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(work)
+        work.close()
+        raise UseAwait("job.wait(...) was called in an async handler; it is for plain functions that run in a thread or a process.")

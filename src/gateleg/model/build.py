@@ -14,8 +14,17 @@ from gateleg.model.codec.codec import build_codec
 from gateleg.model.codec.nested import attr_type, case_of, field_names
 from gateleg.model.codec.shape_choice import shape_of
 from gateleg.model.counters import Counter
-from gateleg.model.declaration_checks import check_attributes, check_spec
-from gateleg.model.errors import BadKeyOption, BadMark, DeclarationError, MissingKey, UnknownComponent, UnsupportedType, WireNameClash
+from gateleg.model.declaration_checks import check_attributes, check_defaults, check_spec
+from gateleg.model.errors import (
+    BadKeyOption,
+    BadMark,
+    DeclarationError,
+    DuplicateMark,
+    MissingKey,
+    UnknownComponent,
+    UnsupportedType,
+    WireNameClash,
+)
 from gateleg.model.keys.key import Key
 from gateleg.model.keys.plans import KeyField, KeyPlan
 from gateleg.model.keys.restrictions import check_when
@@ -40,6 +49,7 @@ def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> S
     """Read attributes, keys, patterns and constraints; check them; compile the codec; register the entity with its table."""
     attributes = _attributes(entity)
     check_attributes(entity.__name__, attributes)
+    check_defaults(entity, attributes)
     sources = _sources(entity, attributes)
     declared = _declared_keys(entity, table)
     resolver = _Resolver(entity.__name__, table, sources)
@@ -79,6 +89,15 @@ def _resolve_counter(spec: Spec[Any], name: str, declared: Counter) -> Counter:
     # Cached plans may write the attribute without counting.
     parent.plans.clear()
     counter = Counter(declared.attribute, when=check_when(where, declared.when, spec.sources))
+    for other, resolved in spec.counters.items():
+        if (
+            resolved.attribute.path == counter.attribute.path
+            and resolved.attribute.owner is parent.entity
+            and resolved.when == counter.when
+        ):
+            raise DuplicateMark(
+                f"{where} counts the same as {spec.name}.{other}, twice in {declared.attribute!r}.", fix="Keep one of them."
+            )
     counter.parent_names = parent.key.names
     return counter
 

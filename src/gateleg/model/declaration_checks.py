@@ -5,8 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+from pydantic_core import PydanticUndefined
+
+from gateleg.errors import problem_message
+from gateleg.model.codec.unchecked import construct_unchecked
 from gateleg.model.errors import (
     BadMark,
+    BadOption,
     DuplicateMark,
     IndexMismatch,
     NegativeInKey,
@@ -22,9 +28,18 @@ from gateleg.model.keys.parts import KeyPart, PartComponent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import BaseModel
+
     from gateleg.model.attributes.attribute import Attribute
     from gateleg.model.keys.plans import KeyField, KeyPlan
     from gateleg.model.spec import Spec
+
+
+#: The kinds of pydantic's errors about bounds.
+_BOUNDS = frozenset(
+    {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "multiple_of"}
+    | {"string_too_short", "string_too_long", "string_pattern_mismatch", "bytes_too_short", "bytes_too_long", "too_short", "too_long"}
+)
 
 
 def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
@@ -36,12 +51,45 @@ def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
                 f"{entity}.{attribute.name} and {entity}.{seen[attribute.wire]} have the same name on the wire, {attribute.wire!r}."
             )
         seen[attribute.wire] = attribute.name
+    for attribute in attributes.values():
+        if attribute.traits.stamp is not None and attribute.declared.type is not datetime:
+            raise BadMark(f"{entity}.{attribute.name} is a stamp but not a datetime.", fix="Declare it as Attr[datetime].")
     for kind in ("version", "ttl"):
         marked = [attribute for attribute in attributes.values() if attribute.marked(kind)]
         if len(marked) > 1:
             raise DuplicateMark(f"{entity} has two {kind} attributes: {', '.join(attribute.name for attribute in marked)}.")
         for attribute in marked:
             _check_mark(entity, attribute, kind)
+
+
+def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> None:
+    """Refuse defaults that their own attributes refuse: pydantic does not look at them."""
+    if entity.__pydantic_decorators__.model_validators or not entity.__pydantic_complete__:
+        return
+    for attribute in attributes.values():
+        default = attribute.info.default
+        if attribute.info.frozen or default is PydanticUndefined or default is None:
+            continue
+        probe = construct_unchecked(entity, {})
+        try:
+            entity.__pydantic_validator__.validate_assignment(probe, attribute.name, default)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            # A default outside of the bounds, such as "" where a text must not be empty, may stand for a value that is still to come.
+            if problem["type"] in _BOUNDS:
+                continue
+            reason = problem_message(problem)
+        except TypeError as error:
+            reason = str(error)
+        else:
+            valid = probe.__dict__[attribute.name]
+            if valid == default or type(valid) is type(default):
+                continue
+            reason = f"It is a {type(default).__name__}"
+        raise BadOption(
+            f"{entity.__name__}.{attribute.name} has the default {default!r}, which it would refuse: {reason.rstrip('.')}.",
+            fix="Give a default of the attribute's type.",
+        )
 
 
 def _check_mark(entity: str, attribute: Attribute, kind: str) -> None:

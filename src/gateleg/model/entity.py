@@ -103,6 +103,10 @@ class Entity(BaseModel, metaclass=ModelMeta):
 
     __wire_case__: ClassVar[Any]
 
+    if TYPE_CHECKING:
+        #: the table of the class; None, whatever its type says, for a base without one
+        __table__: ClassVar[Table]
+
     def __init_subclass__(
         cls, *, table: Table | None = None, tag: str | None = None, case: Case | None = None, schema: int = 1, **options: Any
     ) -> None:

@@ -213,6 +213,14 @@ class EmptyKey(KeyValueError):
     fix = "Use a value that is not empty; set the attribute to None to keep the item out of an index."
 
 
+class WrongCompletion(ModelError, TypeError):
+    """A route completed an `InputModel` with too few attributes, or with unknown ones. No client can cause this."""
+
+    code = "wrong-completion"
+    status = 500
+    fix = "Pass the attributes that the client does not send to .entity(...)."
+
+
 class MissingComponent(KeyValueError):
     """A key cannot be built because attributes of its template were not passed. `missing` lists them."""
 
@@ -317,6 +325,14 @@ class ExpressionError(ModelError):
 
     code = "expression"
     fix = "Correct the condition or action that the message names."
+
+
+class ForeignAttribute(ExpressionError):
+    """A condition is not one, or is about another entity than the verb. No client can cause this."""
+
+    code = "foreign-attribute"
+    status = 500
+    fix = "Compare attributes of the entity that the verb reads or writes."
 
 
 class EmptyUpdate(ExpressionError):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from gateleg.errors import problem_message
 from gateleg.model.codec.stored_keys import stored_key
 from gateleg.model.entity_lookup import read_spec
 from gateleg.model.errors import MissingComponent, ModelError, UnknownArgument, UnknownIndex
@@ -79,7 +80,7 @@ class EntityLayout(Generic[E]):
         try:
             self.entity.__pydantic_validator__.validate_python({name: instance.__dict__[name] for name in self.attributes})
         except ValidationError as error:
-            found = {str(problem["loc"][0]): problem["msg"] for problem in error.errors() if problem["loc"]}
+            found = {str(problem["loc"][0]): problem_message(problem) for problem in error.errors() if problem["loc"]}
             return {name: problem for name, problem in found.items() if name in self.attributes}
         return {}
 

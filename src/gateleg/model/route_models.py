@@ -11,16 +11,16 @@ import inspect
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateleg.model.attributes.traits import Traits
 from gateleg.model.codec.nested import attr_type
-from gateleg.model.errors import BadOption, DeclarationError
+from gateleg.model.errors import BadOption, DeclarationError, WrongCompletion
 from gateleg.model.spec import spec_of
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pydantic.fields import FieldInfo
 
@@ -76,6 +76,9 @@ class _RouteModel(BaseModel, Generic[E]):
             annotations = {**annotations, name: ClassVar[Any]}
             setattr(cls, name, None)
         cls.__annotations__ = annotations
+        if of is None and cls.__entity__ is None and cls.__bases__[0].__bases__ == (_RouteModel, Generic) and cls.__bases__[1:] == ():
+            kind = cls.__bases__[0].__name__
+            raise BadOption(f"{cls.__name__} is made of no entity.", fix=f"Name it in brackets: class {cls.__name__}({kind}[TheEntity]).")
 
     @classmethod
     def _left_out(cls, include: Iterable[str] | None, exclude: Iterable[str]) -> list[str]:
@@ -113,8 +116,25 @@ class InputModel(_RouteModel[E], Generic[E]):
     def entity(self, **values: Any) -> E:
         """A new instance from the attributes that the client sent, and values that the server adds: `body.entity(owner=principal.name)`."""
         sent = {name: getattr(self, name) for name in self._entity_fields() if name in self.model_fields_set}
-        instance: E = self.__entity__(**{**sent, **values})
+        try:
+            instance: E = self.__entity__(**{**sent, **values})
+        except ValidationError as error:
+            raise self._servers_mistake(error, values) or error from None
         return instance
+
+    def _servers_mistake(self, error: ValidationError, values: Mapping[str, Any]) -> WrongCompletion | None:
+        """The error of a route that leaves out, or misspells, what only it can give: no client can mend that."""
+        kinds = {str(problem["loc"][0]): problem["type"] for problem in error.errors() if problem["loc"]}
+        name, entity = type(self).__name__, self.__entity__.__name__
+        unknown = [one for one in values if kinds.get(one) == "extra_forbidden"]
+        if unknown:
+            fix = did_you_mean(unknown[0], list(self.__entity__.model_fields))
+            return WrongCompletion(f"{name}.entity was given {unknown[0]}, which is not an attribute of {entity}.", fix=fix)
+        missing = [one for one, kind in kinds.items() if kind == "missing" and one not in type(self).model_fields]
+        if missing:
+            fix = f"Give what the client does not send: .entity({', '.join(f'{one}=...' for one in missing)})."
+            return WrongCompletion(f"{name}.entity needs {', '.join(missing)} for {entity}.", fix=fix)
+        return None
 
     @classmethod
     def _admits(cls, spec: Spec[Any], attribute: Attribute) -> bool:

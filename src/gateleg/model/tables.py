@@ -130,7 +130,11 @@ class TableLayout:
         types: Mapping[str, KeyType] | None = None,
         stream: StreamView | None = None,
     ) -> None:
-        resolved = tuple(Index(i.name, (hash,), i.range, i.project, local=True) if i.local else i for i in indexes)
+        given: Any = indexes
+        listed: tuple[Any, ...] = () if isinstance(given, Index | str) else tuple(given)
+        if isinstance(given, Index | str) or not all(isinstance(index, Index) for index in listed):
+            raise BadOption(f"{name}: indexes= takes a list of indexes.", fix='Write indexes=[GSI("by-owner", hash="owner")].')
+        resolved = tuple(Index(i.name, (hash,), i.range, i.project, local=True) if i.local else i for i in listed)
         values: dict[str, Any] = {"name": name, "hash": hash, "range": range, "indexes": resolved, "tag": tag, "schema": schema}
         values |= {"types": dict(types or {}), "stream": stream, "members": []}
         for attribute, value in values.items():
@@ -207,6 +211,8 @@ def is_marker(table: TableLayout, item: Item) -> bool:
 
 
 def _check_options(table: TableLayout) -> None:
+    if table.hash == table.range:
+        raise BadOption(f"{table.name}: {table.hash!r} is both the hash and the range.", fix="Leave range out, or name another attribute.")
     for attribute, kind in table.types.items():
         if kind not in get_args(KeyType):
             raise BadOption(f"{table.name}: types= has {kind!r} for {attribute}.", fix='Use "S", "N" or "B".')

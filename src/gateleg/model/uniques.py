@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gateleg.model.errors import BadMark
+
 #: The first part of the keys of marker items.
 MARKER = "~unique"
 
@@ -17,6 +19,11 @@ class Unique:
     """
 
     def __init__(self, *by: str, ignore_case: bool = False) -> None:
+        for name in by:
+            if not isinstance(name, str):
+                raise BadMark(
+                    f"Unique({name!r}) does not name an attribute.", fix='Name attributes one after another: Unique("tenant", "email").'
+                )
         self.by = by
         self.ignore_case = ignore_case
         self.name = ""

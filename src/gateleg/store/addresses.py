@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.store.errors import BadAddress
 
@@ -37,6 +37,9 @@ class StoreAddress:
 
 def parse_address(text: str) -> StoreAddress:
     """Parse an address; raise `BadAddress` if it is invalid. `dynamodb:` without a region uses the region of the AWS configuration."""
+    given: Any = text
+    if given is None:
+        raise BadAddress("None is not the address of a store.")
     if not isinstance(text, str):
         raise BadAddress(f"{text!r} is not a store address.", fix=f"Write Store.embedded({str(text)!r}) for a folder or a file.")
     kind, colon, place = text.partition(":")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gateleg.model import spec_of
+from gateleg.model import KeyPart, spec_of
 from gateleg.store.errors import OutOfScope
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import KeyPart
     from gateleg.model.keys.plans import KeyPlan
 
 
@@ -33,6 +32,11 @@ class Scope:
     @classmethod
     def of(cls, part: KeyPart | None, components: Mapping[str, Any]) -> Scope:
         """The scope of a key part, or of components by name."""
+        if part is not None and not isinstance(part, KeyPart):
+            raise OutOfScope(f"{part!r} is not a key part.", fix='Give components by name, such as store.scope(tenant="acme").')
+        unset = [name for name, value in components.items() if value is None]
+        if unset:
+            raise OutOfScope(f"The scope was given {unset[0]}=None.", fix="Give a value; None would bind nothing.")
         values = {name: getattr(part, name) for name in type(part).__members__()} if part is not None else {}
         values |= components
         if not values:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.extras import explained
 
 try:
-    from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
+    from fastapi import APIRouter, FastAPI, Request, WebSocket, WebSocketDisconnect
 except ModuleNotFoundError as error:
     raise explained(error) from error
 from fastapi.exceptions import RequestValidationError
@@ -18,13 +18,15 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 import gateleg
-from gateleg.errors import GatelegError
+from gateleg.errors import GatelegError, problem_message
 from gateleg.model import ModelError
 from gateleg.web import health, object_routes, streams
 from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
+from gateleg.web.application import check_made
 from gateleg.web.authentication import AuthenticationMiddleware
 from gateleg.web.bodies import BodyLimit, Declared, declared_limits
+from gateleg.web.contributions import EventRoute, Surface
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
 from gateleg.web.envelope import answer, status_of
@@ -41,7 +43,7 @@ from gateleg.web.surfaces import Surfaces
 from gateleg.web.webhooks import routes as webhooks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
     from fastapi.responses import Response
     from starlette.requests import HTTPConnection
@@ -109,10 +111,10 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
 def _add_application(app: FastAPI, host: Host, application: Application, surfaces: Surfaces) -> None:
     """Add the routes, surfaces and event streams of an application. If one of them cannot be built, none is added."""
     resources = host.resources[application.name]
-    routes = None if application.routes is None else application.routes(resources)
-    declared = () if application.streams is None else application.streams(resources)
+    routes = None if application.routes is None else check_made(application, "routes", application.routes(resources), APIRouter)
+    declared = () if application.streams is None else _all_made(application, "streams", application.streams(resources), EventRoute)
     streams = event_routes(application.name, application.title, declared, host.events)
-    mounted = () if application.surfaces is None else application.surfaces(resources)
+    mounted = () if application.surfaces is None else _all_made(application, "surfaces", application.surfaces(resources), Surface)
     others = {other.name for other in host.applications if other is not application}
     found = surfaces.add(application.name, mounted, others)
     if routes is not None:
@@ -120,6 +122,11 @@ def _add_application(app: FastAPI, host: Host, application: Application, surface
     if application.jobs is not None:
         app.include_router(member_job_routes(application))
     app.router.routes.extend((*streams.routes, *found))
+
+
+def _all_made(application: Application, name: str, made: Any, kind: type) -> Sequence[Any]:
+    """The list that a function of an application has returned."""
+    return [check_made(application, name, one, kind) for one in check_made(application, name, made, (list, tuple))]
 
 
 def flat_routes(routes: Iterable[Any]) -> Iterator[Any]:
@@ -159,7 +166,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     async def handle_invalid_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
+        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem_message(problem)} for problem in error.errors()]
         return answer(InvalidRequest("The request is not valid.", fix=_content_type_fix(request, error), details={"problems": problems}))
 
     async def handle_invalid_item(request: Request, error: Exception) -> Response:
@@ -167,7 +174,7 @@ def _handle_errors(app: FastAPI) -> None:
         if request.method not in _WRITE_METHODS or error.title not in _entity_names(app.state.host):
             # Not an entity built from the request body, so the fault is the server's: answer 500 and log it.
             raise error
-        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
+        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem_message(problem)} for problem in error.errors()]
         return answer(InvalidRequest("The request body is not a valid item.", details={"problems": problems}))
 
     async def ignore_disconnect(request: HTTPConnection, error: Exception) -> None:

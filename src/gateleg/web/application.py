@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.web.errors import Refusal
 
@@ -99,7 +102,7 @@ class Application:
 
 
 def check_applications(applications: Iterable[Application]) -> tuple[Application, ...]:
-    """Return the applications as a tuple. Raises `BadApplication` for a name that is invalid, reserved or used twice."""
+    """Return the applications as a tuple. Raises `BadApplication` for a bad name, and for a part of the wrong kind."""
     # Imported here, so that declaring an application imports neither the store nor the settings.
     from gateleg.web.settings import Settings
 
@@ -114,4 +117,83 @@ def check_applications(applications: Iterable[Application]) -> tuple[Application
         if name in seen:
             raise BadApplication(f"Two applications have the name {name!r}.")
         seen.add(name)
+        _check_parts(application)
     return found
+
+
+#: The functions of an application, with the names of their arguments.
+_FUNCTIONS = {
+    **dict.fromkeys(
+        ("jobs", "table_streams", "routes", "surfaces", "streams", "pages", "lifespan", "tools", "checks", "demo"), ("resources",)
+    ),
+    **dict.fromkeys(("tiles",), ("resources", "principal")),
+    "search": ("resources", "principal", "text"),
+    **dict.fromkeys(("sees_job", "changes_job", "job_subject"), ("resources", "principal", "job")),
+}
+
+
+def _check_parts(application: Application) -> None:
+    """Raise `BadApplication` for a part of the wrong kind, before it fails where nobody can tell which part it was."""
+    from pydantic import BaseModel
+
+    _check_all(application, "tables", lambda: import_module("gateleg.model.tables").TableLayout)
+    _check_all(application, "schedules", lambda: import_module("gateleg.jobs.handlers").DeclaredSchedule)
+    settings: Any = application.settings
+    if settings is not None and not (isinstance(settings, type) and issubclass(settings, BaseModel)):
+        raise _bad_part(
+            application, f"has settings={_shown(settings)}, which is not a pydantic model.", "Give the class, not an instance of it."
+        )
+    for name in ("migrations", "commands"):
+        if not isinstance(text := getattr(application, name), str | None):
+            raise _bad_part(application, f"has {name}={_shown(text)}.", "Give its address as text; it is imported when it is needed.")
+    for name, arguments in _FUNCTIONS.items():
+        function = getattr(application, name)
+        if function is not None and not (name in ("jobs", "table_streams") and isinstance(function, _registries(name))):
+            _check_callable(application, name, function, arguments)
+
+
+def _registries(name: str) -> type:
+    """The class that may stand in place of a function. Not imported at the top: declaring an application loads no queue."""
+    place, kind = ("gateleg.jobs", "Jobs") if name == "jobs" else ("gateleg.jobs.table_streams", "TableStreams")
+    return cast("type", getattr(import_module(place), kind)) if place in sys.modules else type(None)
+
+
+def _check_all(application: Application, name: str, kind_of: Callable[[], type]) -> None:
+    given: Any = getattr(application, name)
+    if not isinstance(given, list | tuple):
+        raise _bad_part(application, f"has {name}={_shown(given)}, which is not a tuple.", f"Write {name}=(..., ).")
+    for one in given:
+        if hasattr(one, "__table__"):
+            raise _bad_part(application, f"has the entity {one.__name__} among its {name}.", f"Give its table: {one.__name__}.__table__.")
+        if not isinstance(one, kind_of()):
+            raise _bad_part(application, f"has {_shown(one)} among its {name}.", "The reference of `Application` has their type.")
+
+
+def _check_callable(application: Application, name: str, function: Any, arguments: tuple[str, ...]) -> None:
+    call = f"{name}({', '.join(arguments)})"
+    try:
+        inspect.signature(function).bind(*arguments)
+    except (TypeError, ValueError) as error:
+        raise _bad_part(
+            application,
+            f"has {name}={_shown(function)}, which cannot be called as {call}: {error}.",
+            f"Give a function that takes {', '.join(arguments)}.",
+        ) from None
+
+
+def _shown(given: Any) -> str:
+    return repr(given) if isinstance(given, int | str) else str(getattr(given, "__name__", None) or f"{type(given).__name__}(...)")
+
+
+def _bad_part(application: Application, what: str, fix: str) -> BadApplication:
+    return BadApplication(f"The application {application.name} {what}", fix=fix)
+
+
+def check_made(application: Application, name: str, made: Any, kind: type | tuple[type, ...]) -> Any:
+    """What a function of an application has returned. Raises `BadApplication` if it is None, as without a `return`, or of another kind."""
+    if isinstance(made, kind):
+        return made
+    wanted = (kind if isinstance(kind, type) else kind[0]).__name__
+    returned = "None" if made is None else f"a {type(made).__name__}"
+    fix = "End the function with `return`." if made is None else "Correct what it returns."
+    raise _bad_part(application, f"has a function {name} that returned {returned} instead of its {wanted}.", fix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +18,7 @@ from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_obje
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics, NoAnswer, ServiceFailed, TableMissing, Throttled, TimedOut
 from gateleg.store.addresses import parse_address
-from gateleg.web.application import Application, check_applications
+from gateleg.web.application import Application, check_applications, check_made
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
 from gateleg.web.handler_processes import factory_of
@@ -263,9 +263,9 @@ class Host:
         found: dict[str, Jobs] = {}
         for application, resources in self.applications_with_resources:
             with self.isolate_failure(application):
-                made = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources)
-                jobs.include(made or Jobs(), factory_of(self.settings, application), application=application.name)
-                found[application.name] = made or Jobs()
+                made = _jobs_of(application, resources)
+                jobs.include(made, factory_of(self.settings, application), application=application.name)
+                found[application.name] = made
         return found
 
     async def _start(self, handlers: Mapping[str, Jobs], closing: AsyncExitStack) -> Host:
@@ -274,12 +274,20 @@ class Host:
         for application, resources in self.applications_with_resources:
             if application.lifespan is not None and application.name not in failed_applications:
                 with self.isolate_failure(application):
-                    await closing.enter_async_context(run_in_own_task(application.lifespan(resources)))
+                    block = check_made(application, "lifespan", application.lifespan(resources), AbstractAsyncContextManager)
+                    await closing.enter_async_context(run_in_own_task(block))
         for name in failed_applications:
             self.queue.context.jobs.exclude(handlers.get(name, Jobs()))
         started = replace(self, applications=tuple(one for one in self.applications if one.name not in failed_applications))
         self.tool_catalog.applications.extend(started.applications_with_resources)
         return started
+
+
+def _jobs_of(application: Application, resources: Resources[Any]) -> Jobs:
+    """The handlers of an application."""
+    if isinstance(application.jobs, Jobs | None):
+        return application.jobs or Jobs()
+    return cast("Jobs", check_made(application, "jobs", application.jobs(resources), Jobs))
 
 
 def _load_sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
+from gateleg.errors import problem_message
 from gateleg.store import NotFound, StoreError
 from gateleg.web.errors import BadKey, KeyExpired, KeyMissing, KeyRefused, KeyRevoked
 from gateleg.web.principal import Principal, Role
@@ -110,7 +111,7 @@ class Keys:
                 ends_at=ends_at,
             )
         except ValidationError as error:
-            raise BadKey(f"The key is not valid: {error.errors()[0]['msg']}.") from None
+            raise BadKey(f"The key is not valid: {problem_message(error.errors()[0])}.") from None
         return NewKey(key, f"gl_{key_id}_{secret}")
 
     async def keep(self, made: NewKey) -> NewKey:

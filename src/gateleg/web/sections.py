@@ -11,6 +11,8 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from gateleg.errors import problem_message
+
 __all__ = ["NoSettings", "RawSetting"]
 
 M = TypeVar("M", bound=BaseModel)
@@ -65,7 +67,7 @@ def _describe_problem(problem: Any, application: str, given: Mapping[str, RawSet
         variable = f"GATELEG_{section_key(application)}__{path[0]}".upper()
         return f"{name} is not set, but {application} needs it: set it in [{application}] of gateleg.toml, or set {variable}"
     origin = given[path[0]].origin if path and path[0] in given else "default"
-    return f"{name} (from {origin}): {problem['msg'].removeprefix('Value error, ')}"
+    return f"{name} (from {origin}): {problem_message(problem)}"
 
 
 def unknown_sections(sections: Sections, known: Collection[str], kit: Collection[str]) -> list[str]:

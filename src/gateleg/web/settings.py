@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import to_jsonable_python
 
-from gateleg.errors import GatelegError
+from gateleg.errors import GatelegError, problem_message
 from gateleg.net import Guard
 from gateleg.objects import parse_objects_address
 from gateleg.store.addresses import MEMORY, database_file, parse_address
@@ -310,7 +310,7 @@ def load_settings(
 
 def _describe_problem(problem: Any, origins: Mapping[str, str]) -> str:
     name = str(problem["loc"][0]) if problem["loc"] else "settings"
-    return f"{name} (from {origins.get(name, DEFAULT)}): {problem['msg'].removeprefix('Value error, ')}"
+    return f"{name} (from {origins.get(name, DEFAULT)}): {problem_message(problem)}"
 
 
 def _from_file(place: Path, given: bool, sections: Sections, problems: list[str]) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def called(store: Store, job: Job) -> None:
     with store.transaction() as tx:
         tx.create(job)
         tx.patch(job, Job.priority.set(3))
+    store.ensure_tables(Job.__table__)
     store.transact([create(job), patch(job, Job.priority.set(3)), delete(job)])
     assert_type(put(job), WriteOperation[Job])
     assert_type(store.run(put(job)), Job)

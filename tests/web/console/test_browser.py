@@ -119,7 +119,8 @@ def test_an_address_that_leads_nowhere_has_a_way_on(filled: Served, open_page: O
     answer = page.request.get(f"{filled.url}/nowhere", headers={"Accept": "text/html"})
     assert answer.status == 404
     assert "Page not found" in answer.text()
-    assert page.request.get(f"{filled.url}/nowhere.png", headers={"Accept": "image/png"}).headers["content-type"] == "application/json"
+    picture = page.request.get(f"{filled.url}/nowhere.png", headers={"Accept": "image/png"})
+    assert (picture.status, picture.headers["content-type"], picture.json()["error"]["code"]) == (404, "application/json", "not-found")
 
 
 def test_search_leads_to_a_job_by_its_id_and_to_pages_by_name(filled: Served, open_page: OpenPage) -> None:

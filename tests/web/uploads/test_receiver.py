@@ -99,6 +99,11 @@ async def test_what_breaks_the_rules_is_refused(
     assert refused.json()["error"]["code"] == code
 
 
+async def test_an_empty_file_is_called_empty_where_texts_are_refused(client: httpx.AsyncClient) -> None:
+    refused = (await client.put("/object", content=b"")).json()["error"]
+    assert (refused["code"], refused["message"]) == ("wrong-content", "song is empty.")
+
+
 @pytest.mark.parametrize(
     "body",
     [b"", b"--x\r\nbroken", b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhello'],

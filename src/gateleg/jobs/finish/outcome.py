@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from pydantic import ValidationError
 
-from gateleg.jobs.errors import ResultTooLarge
+from gateleg.jobs.errors import BadResult, JobError, ResultTooLarge
 from gateleg.jobs.rules import AttemptOutcome, Cancelled, Completed, Failed, Released, Snoozed, failure_of, short_failure, timed_out
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.tables.job import Failure, Job
@@ -42,16 +42,20 @@ def returned(context: QueueContext, job: Job, recorder: AttemptRecorder, result:
     try:
         size = len(orjson.dumps([result, recorder.metrics, recorder.outputs]))
     except TypeError as error:
-        return raised(job, recorder, error)
+        return _unstorable(recorder, BadResult(f"The handler returned something that is not JSON: {error}."))
     if size > limit:
-        refusal = ResultTooLarge(f"The result of the handler has {size:,} bytes; the maximum is {limit:,}.")
-        recorder.log(str(refusal), "ERROR")
-        return Failed(Failure(kind=refusal.code, message=str(refusal)), (refusal.code,), final=True)
+        return _unstorable(recorder, ResultTooLarge(f"The result of the handler has {size:,} bytes; the maximum is {limit:,}."))
     now = context.now()
     try:
         return Completed(recorder.results(result, (now - (job.started_at or now)).total_seconds()))
     except ValidationError as error:
         return raised(job, recorder, error)
+
+
+def _unstorable(recorder: AttemptRecorder, refusal: JobError) -> Failed:
+    """The outcome of an attempt whose result cannot be stored. Another attempt would return it again."""
+    recorder.log(str(refusal), "ERROR")
+    return Failed(Failure(kind=refusal.code, message=str(refusal)), (refusal.code,), final=True)
 
 
 def raised(job: Job, recorder: AttemptRecorder, error: BaseException, stopping: str | None = None) -> AttemptOutcome:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobMissing
 from gateleg.jobs.tables.job import Job, JobStatus, owner_of
-from gateleg.store import Page
+from gateleg.store import CursorRejected, Page
 from gateleg.store.operations import find, page
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def jobs_page(
         rest = {"job_type": job_type}
     elif status is not None:
         question, rest = kind.in_status(status=status).reversed(), {"job_type": job_type}
+    elif cursor is not None:
+        raise CursorRejected("The newest jobs of every status are one page.", fix="Give a status, a subject or a worker to get all pages.")
     else:
         return (yield from _newest(context, limit, {"job_type": job_type, "queue": queue, "tag": tag, "internal": internal}))
     for name, value in (rest | {"queue": queue}).items():

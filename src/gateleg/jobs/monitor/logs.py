@@ -31,9 +31,10 @@ KEPT_BYTES = 40_000
 
 def entries_of(message: str, level: str, now: datetime) -> list[LogEntry]:
     """A message as log lines."""
-    lines = escape_undecodable(message).splitlines() or [""]
+    # Whatever is given is logged: a job does not fail for its log.
+    lines = escape_undecodable(str(message)).splitlines() or [""]
     pieces = [line[start : start + MAX_LINE_CHARS] for line in lines for start in range(0, max(len(line), 1), MAX_LINE_CHARS)]
-    return [LogEntry(timestamp=now, level=escape_undecodable(level), message=piece) for piece in pieces]
+    return [LogEntry(timestamp=now, level=escape_undecodable(str(level)), message=piece) for piece in pieces]
 
 
 def fitting(lines: Sequence[LogEntry], limit: int) -> int:

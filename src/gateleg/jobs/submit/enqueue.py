@@ -79,6 +79,10 @@ def submit_many(context: QueueContext, submissions: Sequence[Submission], *, und
     a later step fails, earlier ones stay written. Raises the errors of `submit`.
     """
     now = context.now()
+    if isinstance(submissions, Submission):
+        raise BadSubmission(
+            "submit_many() takes a list of submissions, and was given a single one.", fix="Write submit_many([...]), or submit(...)."
+        )
     for submission in submissions:
         check_submission(submission)
     jobs = [job_of(context, without_fan_in(submission), now, place) for place, submission in enumerate(submissions)]

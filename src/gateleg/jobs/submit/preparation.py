@@ -11,6 +11,7 @@ from uuid import uuid4
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from gateleg.errors import problem_message
 from gateleg.jobs.errors import BadConfig, BadSubmission, ConfigTooLarge, TooManyDependencies
 from gateleg.jobs.names import is_name
 from gateleg.jobs.rules import readiness_at
@@ -74,15 +75,17 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
     try:
         return context.tables.job(**values)
     except ValidationError as error:
-        problems = "; ".join(f"{problem['loc'][0] if problem['loc'] else 'job'}: {problem['msg']}" for problem in error.errors())
+        problems = "; ".join(f"{problem['loc'][0] if problem['loc'] else 'job'}: {problem_message(problem)}" for problem in error.errors())
         raise BadSubmission(f"The submission of {submission.job_type} is invalid: {problems}.") from None
 
 
 def _start(submission: Submission, now: datetime) -> datetime | None:
     if submission.delay is None:
         return submission.run_at if submission.run_at is None else _checked_time(submission.run_at)
-    if submission.run_at is not None or not submission.delay >= 0:
-        raise BadSubmission("Give either delay= (at least 0 seconds) or run_at=, not both.")
+    if submission.run_at is not None:
+        raise BadSubmission("delay= and run_at= were both given.", fix="Give one of them.")
+    if not submission.delay >= 0:
+        raise BadSubmission(f"delay={submission.delay} is not a time from now on.", fix="Give at least 0 seconds.")
     return _later(now, submission.delay)
 
 

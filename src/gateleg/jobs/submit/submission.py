@@ -77,6 +77,22 @@ class Submission:
             raise BadConfig(
                 f"The config of {self.job_type} is of type {type(self.config).__name__}; it must be a pydantic model or a dictionary."
             )
+        for name in ("delay", "start_within", "timeout"):
+            seconds: Any = getattr(self, name)
+            if not isinstance(seconds, int | float | None):
+                raise BadSubmission(f"{name}={seconds!r} is not a number.", fix=f"Give seconds, such as {name}=60.")
+        if self.timeout is not None and self.timeout < 1:
+            raise BadSubmission(
+                f"timeout={self.timeout} is too short.", fix="Give at least 1 second, or leave it out for that of the handler."
+            )
+        if self.concurrency_limit != 1 and self.concurrency_key is None:
+            raise BadSubmission(
+                "concurrency_limit= was given without concurrency_key=.", fix="Give the key of the jobs that are limited together."
+            )
+        for name in ("depends_on", "tags"):
+            given: Any = getattr(self, name)
+            if isinstance(given, str | UUID | Job | Submitted):
+                raise BadSubmission(f"{name} is a single {type(given).__name__}; it must be a list.", fix=f"Write {name}=[...].")
         for name in ("job_id", "parent"):
             if getattr(self, name) is not None:
                 _check_id(name, getattr(self, name))

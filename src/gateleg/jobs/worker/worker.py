@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.errors import JobError, NoHandlers
+from gateleg.jobs.errors import JobError, NoHandlers, WrongArgument
 from gateleg.jobs.finish.complete import SETTLE
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.monitor.counts import WorkerCounters
+from gateleg.jobs.queue import Queue, QueueVerbs
 from gateleg.jobs.rules import Failed, Released, must_run_alone
 from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Failure, Job
@@ -101,6 +102,12 @@ class Worker:
         scratch: Path | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> None:
+        given: Any = queue
+        if not isinstance(given, QueueVerbs) or isinstance(given, Queue):
+            raise WrongArgument(
+                f"A worker takes an AsyncQueue, and was given {type(given).__name__}.",
+                fix="Give it AsyncQueue(AsyncStore.connect(...), jobs); in tests use TestWorker(queue).",
+            )
         self.queue = with_group_commit(queue)
         self.queues = dict(queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1})
         self.concurrency = concurrency

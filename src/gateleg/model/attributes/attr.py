@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast, get_args, overloa
 from pydantic import BaseModel, PydanticSchemaGenerationError, TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
+from gateleg.errors import problem_message
 from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.constraints import Bounds, bounds_of, validator_of, without_bounds
 from gateleg.model.attributes.field_validators import field_validator
@@ -173,7 +174,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
             raise self._refusal(value, error) from None
 
     def _refusal(self, value: Any, error: ValidationError) -> ExpressionValue:
-        reasons = "; ".join(problem["msg"] for problem in error.errors())
+        reasons = "; ".join(problem_message(problem) for problem in error.errors())
         return ExpressionValue(f"{self!r} cannot be {value!r}: {reasons}.")
 
     def constant(self, value: Any) -> Operand[Any]:
@@ -219,6 +220,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     def begins_with(self, prefix: str) -> Condition[Of]:
         """A condition: the stored text begins with a prefix."""
+        self._demand(("S", "B"), "begins_with", "text")
         return Check("begins_with", (self, Constant(prefix, wire(prefix))))
 
     def contains(self, element: Any) -> Condition[Of]:
@@ -254,6 +256,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     def add(self, value: T) -> Action[Of]:
         """Add to a number (a missing one counts as 0), or add elements to a set."""
+        self._demand(("N", "NS", "SS", "BS"), "add", "numbers and sets")
         return AddAction(self.path, self.owner, self.name, self._guarded, operand=self._added(value))
 
     def _added(self, value: Any) -> Operand[Any]:
@@ -266,6 +269,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     def delete(self, elements: T) -> Action[Of]:
         """Delete elements from a set."""
+        self._demand(("NS", "SS", "BS"), "delete", "sets", fix="Write .remove() to take the attribute away.")
         return DeleteAction(self.path, self.owner, self.name, self._guarded, operand=self.constant(elements))
 
     @overload
@@ -284,7 +288,14 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         """Insert elements at the beginning of a list; a missing list counts as empty."""
         return self._extend(values, at_end=False)
 
+    def _demand(self, tags: tuple[str, ...], function: str, kinds: str, fix: str | None = None) -> None:
+        """Refuse what works for other wire types only; a shape without a single one may hold anything."""
+        tag = self.shape.tag
+        if tag and tag not in tags:
+            raise ExpressionError(f"{function} works on {kinds}, and {self!r} is stored as {tag}.", fix=fix)
+
     def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> Action[Of]:
+        self._demand(("L",), "append" if at_end else "prepend", "lists")
         old: Operand[Any] = Call("if_not_exists", (self, Constant([], {"L": []})))
         new = self.constant([self._element().validate(value) for value in values])
         return SetAction(self.path, self.owner, self.name, self._guarded, operand=Call("list_append", (old, new) if at_end else (new, old)))

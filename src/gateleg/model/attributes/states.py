@@ -53,6 +53,11 @@ class States(StrEnum):
         """Resolve both directions of every transition, and check that every state is reachable."""
         super().__init_subclass__()
         members = {member.value: member for member in cls}
+        for name, member in cls.__members__.items():
+            if name != member.name:
+                raise BadStates(
+                    f"{cls.__name__}.{name} has the value {member.value!r} of {member.name}.", fix="Give each state a value of its own."
+                )
         for member in cls:
             unknown = (member._after | member._before) - members.keys() - {ANY}
             if unknown:

@@ -73,6 +73,8 @@ class Comparable(Operand[T], Generic[T, Of]):
 
     def is_in(self, choices: Iterable[T]) -> Condition[Of]:
         """A condition: equal to one of 1 to 100 values."""
+        if isinstance(choices, str):
+            raise ExpressionError(f"is_in takes a list of values, and was given the text {choices!r}.", fix=f"Write .is_in([{choices!r}]).")
         operands = tuple(self.constant(choice) for choice in choices)
         if not 1 <= len(operands) <= 100:
             raise ExpressionError(
@@ -87,7 +89,7 @@ class Size(Comparable[int, Of], Generic[Of]):
     """The size of a text, binary, set, list or map."""
 
     def __init__(self, of: Operand[Any]) -> None:
-        self._of = of
+        self.of = of
 
     def constant(self, value: Any) -> Operand[Any]:
         """A number to compare with."""
@@ -95,15 +97,15 @@ class Size(Comparable[int, Of], Generic[Of]):
 
     def render(self, out: Placeholders) -> str:
         """The text `size(path)`."""
-        return f"size({self._of.render(out)})"
+        return f"size({self.of.render(out)})"
 
     def cache_key(self, values: list[Value]) -> Hashable:
         """The function and its argument, without values."""
-        return "size", (self._of.cache_key(values),)
+        return "size", (self.of.cache_key(values),)
 
     def paths(self) -> Iterator[Path]:
         """The paths of the attribute."""
-        return self._of.paths()
+        return self.of.paths()
 
 
 class Term(Operand[T], Generic[T]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from gateleg.errors import problem_message
 from gateleg.model.codec.shapes import Scope, Shape
 from gateleg.model.errors import KeyValueError
 
@@ -53,7 +54,7 @@ class Source:
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:
-            reasons = "; ".join(problem["msg"] for problem in error.errors())
+            reasons = "; ".join(problem_message(problem) for problem in error.errors())
             raise KeyValueError(
                 f"{entity}.{self.name} cannot be {value!r}: {reasons}.", fix="Pass a value of the attribute's type."
             ) from None

@@ -34,6 +34,10 @@ class Collection:
     """
 
     def __init__(self, *entities: type[BaseModel], title: str, index: str = "") -> None:
+        if not entities:
+            raise DeclarationError(
+                "A collection without entities.", fix='Name those that share a partition: Collection(Project, Scene, title="...").'
+            )
         self.entities = entities
         self.title = title
         self.plans = [spec_of(entity).plan(index) for entity in entities]
@@ -155,9 +159,16 @@ class Collected:
 
     def of(self, entity: type[E]) -> list[E]:
         """The items of one entity, in the order of their keys."""
-        return self.found[entity]
+        return self._found(entity)
 
     def one(self, entity: type[E]) -> E | None:
         """The first item of an entity, or None: for entities with one item per partition."""
-        items = self.found[entity]
+        items = self._found(entity)
         return items[0] if items else None
+
+    def _found(self, entity: type[E]) -> list[E]:
+        try:
+            return self.found[entity]
+        except KeyError:
+            names = ", ".join(one.__name__ for one in self.found)
+            raise UnknownArgument(f"{entity.__name__} is not part of the collection.", fix=f"It has {names}.") from None

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from gateleg.model.errors import ConsistentOnGlobal, KeyInFilter, NotAKeyCondition
 from gateleg.model.expressions.evaluation import is_satisfied, orderable
 from gateleg.model.expressions.nodes import Condition, Placeholders, all_of, equals
+from gateleg.model.expressions.ownership import check_about
 from gateleg.model.layout import layout_of, layouts_of
 from gateleg.model.planning.key_conditions import Bound, check_order, in_key_range, read_bound, render_key_condition
 
@@ -53,12 +54,14 @@ class Query(Generic[E]):
 
         Raises `NotAKeyCondition` for any other condition, and if the sort key is already restricted.
         """
+        check_about(condition, self.entity, ".where(...)")
         if self.bound is not None:
             raise NotAKeyCondition("The sort key is already restricted, and DynamoDB accepts only one range.")
         return replace(self, bound=read_bound(condition))
 
     def filter(self, condition: Condition[E]) -> Self:
         """Drop items that do not satisfy a condition; DynamoDB still charges for them. Raises `KeyInFilter` for key attributes."""
+        check_about(condition, self.entity, ".filter(...)")
         keys = condition.attributes() & set(self.plan.index.attributes)
         if keys:
             raise KeyInFilter(f"{', '.join(sorted(keys))} is a key of {self.plan.index.name or 'the table'}.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import Ref, spec_of
-from gateleg.store.errors import NotBatchable
+from gateleg.store.errors import InvalidOption, NotBatchable
 from gateleg.store.operations.batch_flows import batch_get_flow, batch_write_flow
 from gateleg.store.operations.entity_reads import read_refs
 from gateleg.store.operations.identities import Identity, identity
@@ -115,7 +115,7 @@ def batch_get(refs: Sequence[Ref[E]], /, *, consistent: bool = False) -> Operati
     Returns them in the order of the references, with None for each item that does not exist. Items that cannot be decoded are None too;
     they are listed in `unreadable` of the result. Raises `Throttled` if the service does not process all keys after many retries.
     """
-    return BatchGet(tuple(refs), consistent)
+    return BatchGet(tuple(_listed(refs, Ref, "batch_get", "references, such as Book.key(isbn=...)")), consistent)
 
 
 def batch_write(
@@ -126,6 +126,25 @@ def batch_write(
     Batches have no conditions. So entities with a version need `check_version=False`, and entities with unique constraints or counters
     cannot be written; they raise `NotBatchable`. Raises `Throttled` if the service does not process all items after many retries.
     """
-    writes: list[WriteOperation[Any]] = [Put(instance, check_version=check_version) for instance in puts]
-    writes += [Delete(target, check_version=check_version) for target in deletes]
+    items = _listed(puts, BaseModel, "batch_write", "instances")
+    writes: list[WriteOperation[Any]] = [Put(instance, check_version=check_version) for instance in items]
+    gone = _listed(deletes, Ref | BaseModel, "batch_write(deletes=...)", "references or instances")
+    writes += [Delete(target, check_version=check_version) for target in gone]
     return BatchWrite(tuple(writes))
+
+
+def _listed(given: Any, kind: Any, verb: str, wanted: str) -> Sequence[Any]:
+    """The elements of a list, which must be of one kind."""
+    if isinstance(given, Ref | BaseModel | type | str):
+        raise InvalidOption(f"{verb} takes a list of {wanted}, and was given a single {_named(given)}.", fix="Write [...] around it.")
+    elements = list(given)
+    for element in elements:
+        if not isinstance(element, kind):
+            raise InvalidOption(f"{verb} takes a list of {wanted}, and was given {_named(element)}.", fix="Correct that element.")
+    return elements
+
+
+def _named(given: object) -> str:
+    if isinstance(given, type):
+        return f"class, {given.__name__}"
+    return type(given).__name__

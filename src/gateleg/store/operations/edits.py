@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from gateleg.model.errors import NotAnEntity
 from gateleg.store.operations.saves import save
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ class Draft(Generic[E]):
     """A copy of an instance to change in a block. After the block, it has the stored values, including the new version and stamps."""
 
     def __init__(self, before: E, run: Callable[[Operation[Any]], Any]) -> None:
+        given: Any = before
+        if not isinstance(given, BaseModel):
+            shown = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+            raise NotAnEntity(
+                f"edit takes an instance that was read, and was given {shown}.", fix="Read it first: store.edit(store.get(...))."
+            )
         self._before = before
         self._draft = before.model_copy(deep=True)
         self._run = run

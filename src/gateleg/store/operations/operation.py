@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from pydantic import BaseModel
 
 from gateleg.model import Ref, spec_of
-from gateleg.model.errors import MissingComponent
+from gateleg.model.errors import MissingComponent, NotAnEntity
+from gateleg.model.keys.key import BoundKey
 from gateleg.model.keys.key_arguments import Presets, key_components
 from gateleg.store.errors import BadLimit, KeyGivenTwice
 from gateleg.store.flow import Request, Together
@@ -128,9 +129,20 @@ def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), c
             return spec.exact_ref(components) or spec.locate_validated(spec.key, components)
         except MissingComponent as error:
             raise by_position(error) from None
+    if not isinstance(target, Ref | BaseModel):
+        raise _not_an_item(target)
     if components or any(not isinstance(one, Presets) for one in conditions):
         raise _key_given_twice(target, components)
     return target if isinstance(target, Ref) else spec_of(type(target)).ref(target)
+
+
+def _not_an_item(target: object) -> NotAnEntity:
+    """The error for what neither is nor addresses an item."""
+    if isinstance(target, BoundKey):
+        name = target.entity.__name__
+        call = f"{name}.key({', '.join(f'{part}=...' for part in target.plan.names)})"
+        return NotAnEntity(f"{name}.key was given without its values.", fix=f"Call it, as {call}, or give the entity itself: {name}.")
+    return NotAnEntity(f"{type(target).__name__} is not an entity.")
 
 
 def _key_given_twice(target: Ref[Any] | BaseModel, components: Mapping[str, Any]) -> KeyGivenTwice:
@@ -151,8 +163,10 @@ def by_position(error: MissingComponent) -> MissingComponent:
     return MissingComponent(error.message, fix=fix, entity=error.entity, missing=error.missing)
 
 
-def check_limit(limit: int) -> int:
+def check_limit(limit: int, least: int = 0) -> int:
     """Return a limit; raise `BadLimit` if it is not an int, such as text from a query string."""
     if not isinstance(limit, int):
         raise BadLimit(f"limit must be an int, and is {limit!r}.", fix="Convert it with int().")
+    if limit < least:
+        raise BadLimit(f"limit must be at least {least}, and is {limit}.", fix=None if least else "Leave it out to get all results.")
     return limit

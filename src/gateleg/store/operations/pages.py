@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from pydantic import BaseModel
 
 from gateleg.store.cursors import Position, request_digest
-from gateleg.store.errors import BadLimit
 from gateleg.store.operations.operation import Operation, check_limit
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
+from gateleg.store.operations.reads import projected
 from gateleg.store.operations.unreadable import ListReader
 
 if TYPE_CHECKING:
@@ -149,7 +149,6 @@ def page(
     Cursors are signed, and valid only for the same pattern and arguments; others raise `CursorRejected`. Patterns on a sharded index have
     no cursor to the previous page.
     """
-    if check_limit(limit) < 1:
-        raise BadLimit(f"limit is {limit}.")
-    reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
-    return ReadPage(reading, limit, cursor, examine)
+    check_limit(limit, 1)
+    asked = build_query(pattern, conditions, arguments, newest_first)
+    return ReadPage(Reading(asked, consistent, hydrate, projected(project or (), asked.entity)), limit, cursor, examine)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from gateleg.model import Access, Query, spec_of
 from gateleg.model.errors import MissingComponent, NotAQuestion
 from gateleg.model.expressions import all_of
+from gateleg.model.keys.key import BoundKey
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
@@ -257,7 +258,8 @@ def _not_a_question(target: object) -> NotAQuestion:
         patterns = [f"{target.__name__}.{name}" for name in spec_of(target).patterns]
         fix = f"Query one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {target.__name__}."
         return NotAQuestion(f"{target.__name__} is an entity, not an access pattern.", fix=fix)
-    return NotAQuestion(f"{target!r} is neither a pattern nor a query.")
+    shown = f"{target.entity.__name__}.key" if isinstance(target, BoundKey) else repr(target)
+    return NotAQuestion(f"{shown} is neither a pattern nor a query.")
 
 
 @overload
@@ -305,7 +307,8 @@ def query(
     for indexes that do not project them. With `project=[Job.status]`, the results are dictionaries of those attributes. Items that cannot
     be decoded are reported to the store's `on_unreadable` and left out.
     """
-    reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, projected(project or ()))
+    asked = build_query(pattern, conditions, arguments, newest_first)
+    reading = Reading(asked, consistent, hydrate, projected(project or (), asked.entity))
     return QueryStream(reading, None if limit is None else check_limit(limit), page_size)
 
 

@@ -126,11 +126,16 @@ class Pick(Operation[dict[str, Any]]):
         yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
 
 
-def projected(attributes: Sequence[Attr[Any]]) -> tuple[Attr[Any], ...]:
+def projected(attributes: Sequence[Attr[Any]], entity: type[Any]) -> tuple[Attr[Any], ...]:
     """The attributes of `project=`. Raises `InvalidOption` if one is not an attribute, such as its name."""
     for attribute in attributes:
         if not hasattr(attribute, "path"):
             raise InvalidOption(f"project= takes attributes, and was given {attribute!r}.", fix="Write project=[Book.title].")
+        if not issubclass(entity, attribute.owner):
+            raise InvalidOption(
+                f"project= names {attribute!r}, which is not an attribute of {entity.__name__}.",
+                fix=f"Name attributes of {entity.__name__} itself.",
+            )
     return tuple(attributes)
 
 
@@ -185,5 +190,6 @@ def get(
     does not exist, and `DecodeError` if it is invalid.
     """
     if project:
-        return Pick(locate(target, key, components), projected(project), consistent)
+        ref = locate(target, key, components)
+        return Pick(ref, projected(project, ref.entity), consistent)
     return Find(locate(target, key, components), consistent, True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import Ref, spec_of
+from gateleg.model import Action, Ref, spec_of
 from gateleg.model.planning import changed_attributes
-from gateleg.store.errors import LostRace
+from gateleg.store.errors import InvalidOption, LostRace
 from gateleg.store.flow import Pause
 from gateleg.store.operations.operation import Operation, locate
 from gateleg.store.operations.reads import get
@@ -18,7 +18,7 @@ from gateleg.store.operations.write_kinds import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gateleg.model import Action, Condition
+    from gateleg.model import Condition
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
@@ -43,7 +43,7 @@ class Retrying(Operation[E], Generic[E]):
         while True:
             if current is None:
                 current = yield from get(ref, consistent=True).flow(setup)
-            actions = tuple(self.decide(current))
+            actions = _decided(self.decide(current))
             if not actions:
                 return current
             try:
@@ -92,6 +92,8 @@ def retrying(
     `decide` is called with the stored instance and returns update actions, or none to leave the item unchanged. If another writer is
     faster, `decide` is called again with the new instance. Returns the stored instance. Raises `LostRace` after too many attempts.
     """
+    if not callable(decide):
+        raise InvalidOption("retrying takes a function that decides, and was given an action.", fix="Write lambda job: [Job.tries.add(1)].")
     place: Ref[E] | E = locate(target, key, components) if isinstance(target, type) or key or components else target
     return Retrying(place if isinstance(target, type) else target, decide)
 
@@ -101,4 +103,19 @@ def save(changed: E, /, *, before: E) -> Operation[E]:
 
     Raises `LostRace` if the item's version changed since `before` was read.
     """
+    if type(changed) is not type(before):
+        raise InvalidOption(
+            f"save was given a {type(changed).__name__}, and before= is a {type(before).__name__}.",
+            fix="Give the instance as it was read as before=, and a changed copy of it.",
+        )
     return Save(changed, before)
+
+
+def _decided(actions: Any) -> tuple[Action[Any], ...]:
+    """The actions of a decision, which is a list of them."""
+    if actions is None or isinstance(actions, Action):
+        given = "None" if actions is None else "a single action"
+        raise InvalidOption(
+            f"The function given to retrying returned {given}.", fix="Return a list of actions; an empty one changes nothing."
+        )
+    return tuple(actions)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model.errors import BadName
-from gateleg.store.errors import OutOfScope, TimedOut
+from gateleg.model.tables import TableLayout
+from gateleg.store.errors import InvalidOption, OutOfScope, TimedOut
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.operation import Operation
 from gateleg.store.transports import ServiceError
@@ -170,9 +171,19 @@ def _expires(name: str) -> Flow[bool]:
     return reply["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
 
 
+def _tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tables of a call; whoever gives an entity means its table."""
+    for one in given:
+        if hasattr(one, "__table__"):
+            raise InvalidOption(f"{one.__name__} is an entity, not a table.", fix=f"Give its table: {one.__name__}.__table__.")
+        if not isinstance(one, TableLayout):
+            raise InvalidOption(f"{one!r} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
+    return given
+
+
 def create_tables(*tables: Table) -> Operation[list[str]]:
     """Create tables with their indexes and TTL, and wait until they are active. Returns their names. Raises `TableBusy` if one exists."""
-    return CreateTables(tables)
+    return CreateTables(_tables(tables))
 
 
 def ensure_tables(*tables: Table) -> Operation[list[str]]:
@@ -180,7 +191,7 @@ def ensure_tables(*tables: Table) -> Operation[list[str]]:
 
     Existing tables are not changed, even if they differ from their declaration; only TTL is enabled if an entity has a TTL attribute.
     """
-    return CreateTables(tables, ensure=True)
+    return CreateTables(_tables(tables), ensure=True)
 
 
 def delete_tables(*tables: Table) -> Operation[list[str]]:
@@ -188,9 +199,9 @@ def delete_tables(*tables: Table) -> Operation[list[str]]:
 
     Only a backup can restore them.
     """
-    return DeleteTables(tables)
+    return DeleteTables(_tables(tables))
 
 
 def table_states(*tables: Table) -> Operation[dict[str, str]]:
     """The status of each table by its deployed name, such as ACTIVE; MISSING if it does not exist."""
-    return TableStates(tables)
+    return TableStates(_tables(tables))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model import Action, Condition
+from gateleg.model import Action, Condition, Ref
+from gateleg.model.expressions.ownership import check_about
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.store.errors import InvalidOption
 from gateleg.store.operations.operation import locate
@@ -15,7 +16,6 @@ from gateleg.store.operations.write_kinds import Check, Delete, Patch, Put, inva
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.model import Ref
     from gateleg.store.operations.write_operation import WriteOperation
 
 E = TypeVar("E", bound=BaseModel)
@@ -28,6 +28,7 @@ def create(instance: E, /, *, condition: Condition[E] | None = None) -> WriteOpe
 
     Raises `AlreadyExists` if an item with its key exists, and `UniqueTaken` if another item has the values of a unique constraint.
     """
+    _check_condition(condition, type(instance))
     return Put(instance, True, None, condition)
 
 
@@ -73,6 +74,7 @@ def put(
     """
     if returning not in _PUT_RETURNS:
         raise invalid_returning(returning, _PUT_RETURNS)
+    _check_condition(condition, type(instance))
     return Put(instance, False, replaces, condition, check_version, returning)
 
 
@@ -162,6 +164,7 @@ def patch(
     does not allow a transition, `ConstraintFailed` if a bound would be broken, and `ConditionFailed` if `condition` is false.
     """
     place, actions = _addressed(target, changes, components)
+    _check_condition(condition, _entity_of(place))
     return Patch(place, actions, "patch", known or {}, condition, check_version, returning)
 
 
@@ -199,6 +202,7 @@ def upsert(
     or counters, which need `create` or `patch`.
     """
     place, actions = _addressed(target, changes, components)
+    _check_condition(condition, _entity_of(place))
     return Patch(place, actions, "upsert", known or {}, condition, check_version)
 
 
@@ -283,9 +287,20 @@ def delete(
     place: Ref[E] | E = _place(target, key, components) if isinstance(target, type) or key or components else target
     if returning not in _DELETE_RETURNS:
         raise invalid_returning(returning, _DELETE_RETURNS)
+    _check_condition(condition, _entity_of(place))
     return Delete(place, must_exist, condition, check_version, returning)
 
 
 def check(target: Ref[E] | E, condition: Condition[E], /) -> WriteOperation[None]:
     """A condition of a transaction on an item that it does not write: `check(Project.key(project_id=p), Project.status == "pending")`."""
+    check_about(condition, _entity_of(target), "check(...)")
     return Check(target, condition)
+
+
+def _check_condition(condition: Any, entity: type[Any]) -> None:
+    if condition is not None:
+        check_about(condition, entity)
+
+
+def _entity_of(target: Any) -> type[Any]:
+    return target.entity if isinstance(target, Ref) else type(target)

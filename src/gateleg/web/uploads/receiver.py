@@ -81,8 +81,9 @@ async def receive_object(request: Request, objects: AsyncObjects, key: str, rule
         except StopAsyncIteration:
             break
     rules.check_size(len(head))
+    shown = name or key.rpartition("/")[2]
     found = sniff(head)
-    rules.check_type(name or key.rpartition("/")[2], found)
+    rules.check_type(shown, found, empty=not head)
     return await objects.put(key, _limited(head, chunks, rules), content_type=found)
 
 
@@ -156,7 +157,7 @@ class _FileWriter:
         await self._flush()
         self._file.close()
         found = await asyncio.to_thread(sniff_file, self.path)
-        rules.check_type(self.path.name, found)
+        rules.check_type(self.path.name, found, empty=not self._size)
         return ReceivedFile(self.path.name, self.path, self._size, self._digest.hexdigest(), found)
 
     def __del__(self) -> None:

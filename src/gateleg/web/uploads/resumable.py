@@ -273,7 +273,8 @@ class Uploads:
 
     def _kind(self, name: str) -> UploadKind:
         if name not in self._kinds:
-            raise UploadNotFound(f"This application has no uploads of the kind {name[:100]!r}.")
+            known = ", ".join(self._kinds) or "none"
+            raise UploadNotFound(f"This application has no uploads of the kind {name[:100]!r}.", fix=f"Use one of its kinds: {known}.")
         return self._kinds[name]
 
     def _folder(self, upload: PendingUpload) -> str:

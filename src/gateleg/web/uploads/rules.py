@@ -74,13 +74,14 @@ class UploadRules:
         if size > self.max_bytes:
             raise TooLargeBody(f"The upload is larger than the limit of {self.max_bytes:,} bytes.", details={"limit": self.max_bytes})
 
-    def check_type(self, name: str, found: str) -> None:
-        """Refuse content whose type is not accepted."""
+    def check_type(self, name: str, found: str, *, empty: bool = False) -> None:
+        """Refuse content whose type is not accepted. An `empty` file has the type of a text."""
         if self.types is None or found in self.types or (found in _TEXT_TYPES and "text/plain" in self.types):
             return
-        raise WrongContent(
-            f"The content of {name} is {found}, which is not accepted here.", details={"found": found, "accepted": sorted(self.types)}
-        )
+        details = {"found": found, "accepted": sorted(self.types)}
+        if empty:
+            raise WrongContent(f"{name} is empty.", fix="Send the content of the file as the body, or in a form.", details=details)
+        raise WrongContent(f"The content of {name} is {found}, which is not accepted here.", details=details)
 
     def check_start(self, name: str, found: str) -> None:
         """Refuse content by its first bytes. A ZIP archive passes if a document format based on ZIP is accepted: its end decides."""
