@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -135,11 +135,6 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
         return answer
 
     return router
-
-
-def signin_place(next_place: str) -> str:
-    """The address of the sign-in page that leads on to a page."""
-    return "/signin" if next_place == "/" else f"/signin?next={quote(next_place, safe='')}"
 
 
 async def _begin(host: Host, request: Request, key: str) -> NewSession:

@@ -102,7 +102,3 @@ class VoteMatrix:
             column_of[self.columns[kept]],
             self.choices[kept],
         )
-
-    def places_of(self, comments: Ints) -> Indices:
-        """The columns of some comments; those that nobody has voted on have none and are left out."""
-        return np.flatnonzero(np.isin(self.comments, comments))

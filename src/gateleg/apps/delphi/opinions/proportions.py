@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
 Counts = npt.NDArray[Any] | float | int
 
-#: One-sided limits of the normal distribution: a test above is sure to nine in ten, and to nineteen in twenty.
+#: The one-sided 90% limit of the normal distribution.
 Z90 = 1.2816
-Z95 = 1.6449
 
 
 def estimate(successes: Counts, trials: Counts) -> Floats:
