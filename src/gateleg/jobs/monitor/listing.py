@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobMissing
 from gateleg.jobs.tables.job import Job, JobStatus, owner_of
 from gateleg.store import Page
 from gateleg.store.operations import find, page
+from gateleg.store.operations.merged_pages import merged_page
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.archive import ArchivedJob
     from gateleg.model import Condition, Query
     from gateleg.store.flow import Flow
-
-__all__ = ["latest_versions", "shown_by_default"]
 
 #: The prefix of the job types of the queue's internal jobs, such as those that update dependents.
 INTERNAL = "gateleg."
@@ -44,31 +44,38 @@ def jobs_page(
 ) -> Flow[Page[Job]]:
     """A page of jobs that match all filters, newest first; with `worker`, by status.
 
-    The most selective index is used. Without a status, subject or worker, the newest jobs of every status are merged into one page without
-    a cursor. The queue's own jobs and those of internal handlers are hidden unless `internal` is true or `job_type` names them.
+    The most selective index is used. Without a status, subject or worker, the jobs of all statuses are merged, because no index orders
+    them by time. The queue's own jobs and those of internal handlers are hidden unless `internal` is true or `job_type` names them.
     """
     kind = context.tables.job
+    filters: dict[str, Any] = {"job_type": job_type, "queue": queue}
+
+    def narrowed(question: Query[Job], status: JobStatus | None) -> Query[Job]:
+        for name, value in filters.items():
+            if value is not None:
+                question = question.filter(getattr(Job, name) == value)
+        if tag is not None:
+            question = question.filter(Job.tags.contains(tag))
+        if job_type is None and not internal:
+            question = question.filter(_shown_by_default(context.jobs, status, status_in_key=subject is None))
+        return question
+
     if subject is not None:
-        question: Query[Job] = kind.of_subject(subject=subject)
-        rest: dict[str, Any] = {"status": status, "job_type": job_type, "worker_id": worker}
+        filters |= {"status": status, "worker_id": worker}
+        question = kind.of_subject(subject=subject)
     elif worker is not None:
         question = kind.of_worker(worker_id=worker) if status is None else kind.of_worker(worker_id=worker, status=status)
-        rest = {"job_type": job_type}
     elif status is not None:
-        question, rest = kind.in_status(status=status).reversed(), {"job_type": job_type}
+        question = kind.in_status(status=status).reversed()
     else:
-        return (yield from _newest(context, limit, {"job_type": job_type, "queue": queue, "tag": tag, "internal": internal}))
-    for name, value in (rest | {"queue": queue}).items():
-        if value is not None:
-            question = question.filter(getattr(Job, name) == value)
-    if tag is not None:
-        question = question.filter(Job.tags.contains(tag))
-    if job_type is None and not internal:
-        question = question.filter(shown_by_default(context.jobs, status, status_in_key=subject is None))
-    return (yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup))
+        questions = [narrowed(kind.in_status(status=one).reversed(), one) for one in JobStatus]
+        examine = _MAX_READ_ITEMS * len(questions)
+        found = yield from merged_page(questions, limit=limit, cursor=cursor, examine=examine).flow(context.setup)
+        return replace(found, items=_latest_versions(found))
+    return (yield from page(narrowed(question, status), limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup))
 
 
-def shown_by_default(jobs: Jobs, status: JobStatus | None = None, *, status_in_key: bool = False) -> Condition:
+def _shown_by_default(jobs: Jobs, status: JobStatus | None = None, *, status_in_key: bool = False) -> Condition:
     """The condition of lists without internal jobs: a job is not internal, or it has failed.
 
     `status` is the status of all jobs in the list. DynamoDB cannot filter by key attributes of the index that it reads.
@@ -100,15 +107,7 @@ def own_jobs_page(
     return (yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS, hydrate=True).flow(context.setup))
 
 
-def _newest(context: QueueContext, limit: int, filters: dict[str, Any]) -> Flow[Page[Job]]:
-    found: list[Job] = []
-    for status in JobStatus:
-        part = yield from jobs_page(context, status=status, limit=limit, **filters)
-        found += part.items
-    return Page(sorted(latest_versions(found), key=lambda job: job.created_at, reverse=True)[:limit])
-
-
-def latest_versions(jobs: Iterable[Job]) -> list[Job]:
+def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
     """Jobs without duplicates, each in its latest version: a job that changes its status between two reads is found by both."""
     newest: dict[UUID, Job] = {}
     for job in jobs:

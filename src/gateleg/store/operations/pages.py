@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from gateleg.store.cursors import Position, question_of
 from gateleg.store.errors import BadLimit
 from gateleg.store.operations.operation import Operation
-from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
+from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query
 from gateleg.store.operations.unreadable import ListReader
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class ReadPage(Operation[Page[Any]]):
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
-        return query_partitions(self.reading.query)
+        return self.reading.partitions()
 
 
 def _page(

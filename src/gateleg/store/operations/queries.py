@@ -103,6 +103,10 @@ class Reading(Generic[E]):
             return LegacyMerge(query, requests, partitions, position, reader, self.consistent)
         return Merge(query, requests, position)
 
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The queried partition."""
+        return query_partitions(self.query)
+
 
 def _with_names(request: Payload, names: Sequence[str], keep: bool = False) -> Payload:
     """A request whose projection has these top-level attributes, alone or besides what it has."""
@@ -145,7 +149,7 @@ class QueryStream(Stream[Any]):
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
-        return query_partitions(self.reading.query)
+        return self.reading.partitions()
 
 
 @dataclass(frozen=True, slots=True)

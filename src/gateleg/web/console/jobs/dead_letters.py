@@ -26,7 +26,6 @@ from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
 from gateleg.web.principal import Role
-from gateleg.web.recent_jobs import jobs_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +128,9 @@ def register() -> None:
             pulse = section_head(view, "/jobs/dead")
             filters = Filters(status=JobStatus.FAILED, cursor=cursor)
             topic = Topic(
-                ("dead", cursor), partial(jobs_page, view.host, limit=_PAGE_SIZE, cursor=filters.cursor, **filters.arguments()), every=3.0
+                ("dead", cursor),
+                partial(view.host.queue.jobs_page, limit=_PAGE_SIZE, cursor=filters.cursor, **filters.arguments()),
+                every=3.0,
             )
             await show_when_loaded(view.live.now(topic), lambda first: _list(view, topic, first, pulse, cursor), pulse=pulse)
 

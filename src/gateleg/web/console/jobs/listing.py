@@ -22,7 +22,6 @@ from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
 from gateleg.web.principal import Role
-from gateleg.web.recent_jobs import jobs_page
 
 if TYPE_CHECKING:
     from gateleg.jobs import Job
@@ -56,7 +55,7 @@ def register() -> None:
             _filter_bar(view, filters)
 
             async def read() -> JobRows:
-                return JobRows(await jobs_page(view.host, limit=_PAGE_SIZE, cursor=filters.cursor, **filters.arguments()))
+                return JobRows(await view.host.queue.jobs_page(limit=_PAGE_SIZE, cursor=filters.cursor, **filters.arguments()))
 
             topic = Topic(("jobs", filters), read, every=2.0)
             await show_when_loaded(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12, pulse=pulse)
