@@ -3,7 +3,7 @@
 The HTTP client is in `gateleg.net.http`, apart, because it needs a parser that a store of its own files never loads.
 """
 
-from gateleg.net.addresses import Address, amazon
+from gateleg.net.addresses import Address, amazon, is_loopback
 from gateleg.net.aws_json import JsonRequestSigner
 from gateleg.net.backoff import Backoff, Retries, RetryBudget, span
 from gateleg.net.clocks import Deadline, ServiceClock
@@ -32,6 +32,7 @@ __all__ = [
     "Source",
     "TokenExpired",
     "amazon",
+    "is_loopback",
     "is_public",
     "is_throttled",
     "may_pass",

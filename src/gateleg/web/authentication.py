@@ -15,12 +15,13 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse
 
+from gateleg.net import is_loopback
 from gateleg.store import StoreError
 from gateleg.web.dynamodb_hint import is_dynamodb_request, not_dynamodb_response
 from gateleg.web.envelope import answer
 from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
 from gateleg.web.headers import sent_path
-from gateleg.web.local_access import LOCAL_PREFIX, check_direct, host_name, is_loopback, token_needed
+from gateleg.web.local_access import LOCAL_PREFIX, check_direct, host_name, token_needed
 from gateleg.web.plain_pages import refusal_page
 from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
