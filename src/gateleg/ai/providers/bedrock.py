@@ -18,6 +18,7 @@ from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.providers.sdk import call_sdk, import_sdk
 from gateleg.ai.providers.token_estimates import estimate
+from gateleg.ai.providers.turns import turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Work, completed
 from gateleg.net import is_throttled, retry_after
@@ -242,7 +243,7 @@ class BedrockEmbeddings:
 def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
     """The arguments of a call."""
     options = {"maxTokens": request.max_tokens, "temperature": request.temperature, "stopSequences": list(request.stop) or None}
-    body: dict[str, Any] = {"modelId": model, "messages": _turns(request.turns)}
+    body: dict[str, Any] = {"modelId": model, "messages": turns_of(request.turns, _blocks)}
     body["inferenceConfig"] = {name: value for name, value in options.items() if value is not None}
     if request.system:
         body["system"] = [{"text": request.system}]
@@ -258,17 +259,6 @@ def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
         choice = kinds.get(request.tool_choice) or {"tool": {"name": request.tool_choice}}
         body["toolConfig"] = {"tools": [{"toolSpec": spec} for spec in specs], "toolChoice": choice}
     return body
-
-
-def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """The messages as turns of content blocks. The API requires roles to alternate."""
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "assistant" if isinstance(message, Assistant) else "user"
-        if not turns or turns[-1]["role"] != role:
-            turns.append({"role": role, "content": []})
-        turns[-1]["content"] += _blocks(message)
-    return [turn for turn in turns if turn["content"]]
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:

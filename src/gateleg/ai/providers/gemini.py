@@ -18,6 +18,7 @@ from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.providers.sdk import call_sdk, import_sdk
 from gateleg.ai.providers.token_estimates import estimate
+from gateleg.ai.providers.turns import turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Work, completed
 from gateleg.net import retry_after
@@ -226,17 +227,7 @@ def config(request: ChatRequest) -> dict[str, Any]:
 
 def _contents(request: ChatRequest) -> list[dict[str, Any]]:
     check_upload_provider(request, "gemini")
-    return _turns(request.turns)
-
-
-def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "model" if isinstance(message, Assistant) else "user"
-        if not turns or turns[-1]["role"] != role:
-            turns.append({"role": role, "parts": []})
-        turns[-1]["parts"] += _parts(message)
-    return [turn for turn in turns if turn["parts"]]
+    return turns_of(request.turns, _parts, member="parts", model="model")
 
 
 def _parts(message: Message) -> list[dict[str, Any]]:

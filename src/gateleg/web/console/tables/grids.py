@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from gateleg.ops.plain_json import value_text
 from gateleg.web.console.ids import shortened
+from gateleg.web.console.texts import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,10 +96,10 @@ def item_name(table: Table, spec: Spec[Any] | None, item: Item) -> str:
     """The name of an item, or else its entity and key with shortened ids."""
     wire = name_attribute(spec) if spec is not None else None
     if wire is not None and item.get(wire, {}).get("S", "").strip():
-        return _cut(value_text(item[wire]), _LONGEST)
+        return truncate(value_text(item[wire]), _LONGEST)
     if spec is None:
-        return _cut(item_label(table, spec, item), _LONGEST)
-    return _cut(f"{spec.name} {', '.join(shortened(text, 40) for text in key_values(spec, item).values())}", _LONGEST)
+        return truncate(item_label(table, spec, item), _LONGEST)
+    return truncate(f"{spec.name} {', '.join(shortened(text, 40) for text in key_values(spec, item).values())}", _LONGEST)
 
 
 def hidden_names(spec: Spec[Any]) -> frozenset[str]:
@@ -125,7 +126,7 @@ def _mixed_row(table: Table, spec: Spec[Any] | None, item: Item) -> Row:
     rest = {name: value for name, value in item.items() if name not in (*table.attributes, *derived, *hidden, *parts)}
     keys = [cell_of(item.get(name), code=True) for name in table.attributes]
     texts = [f"{name}: {value_text(value)}" for name, value in rest.items()]
-    cells = (Cell(spec.name if spec else "Unknown", "text" if spec else "dim"), *keys, Cell(_cut(" · ".join(texts), _SUMMARY), "dim"))
+    cells = (Cell(spec.name if spec else "Unknown", "text" if spec else "dim"), *keys, Cell(truncate(" · ".join(texts), _SUMMARY), "dim"))
     return Row(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
 
 
@@ -142,7 +143,7 @@ def cell_of(value: Value | None, *, code: bool = False) -> Cell:
     if not code and moment_of(text) is not None:
         return Cell(text, "time")
     look = "code" if code or tag in ("M", "L", "SS", "NS", "BS") or _is_id(text) else "number" if tag == "N" else "text"
-    cut = _cut(text, _LONGEST)
+    cut = truncate(text, _LONGEST)
     return Cell(cut, look, text[:1000] if cut != text else "")
 
 
@@ -163,10 +164,6 @@ def _binary_size(base64: str) -> str:
 
 def _is_id(text: str) -> bool:
     return len(text) == 36 and text.count("-") == 4
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def item_label(table: Table, spec: Spec[Any] | None, item: Item) -> str:
