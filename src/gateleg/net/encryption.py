@@ -16,14 +16,14 @@ import hmac
 import os
 import struct
 
-__all__ = ["Unreadable", "decrypt", "encrypt"]
+__all__ = ["DecryptionFailed", "decrypt", "encrypt"]
 
 _VERSION = b"\x01"
 _NONCE = 24
 _TAG = 32
 
 
-class Unreadable(Exception):
+class DecryptionFailed(Exception):
     """A ciphertext was not made with this key for this context, or was changed since."""
 
 
@@ -35,10 +35,10 @@ def encrypt(key: bytes, plain: bytes, context: bytes) -> bytes:
 
 
 def decrypt(key: bytes, sealed: bytes, context: bytes) -> bytes:
-    """The text of a ciphertext. Raises `Unreadable`."""
+    """The text of a ciphertext. Raises `DecryptionFailed`."""
     body, tag = sealed[:-_TAG], sealed[-_TAG:]
     if len(body) < 1 + _NONCE or body[:1] != _VERSION or not hmac.compare_digest(tag, _tag(key, body, context)):
-        raise Unreadable("The ciphertext was not made with this key and for this place.")
+        raise DecryptionFailed("The ciphertext was not made with this key and for this place.")
     nonce, hidden = body[1 : 1 + _NONCE], body[1 + _NONCE :]
     return _xor(hidden, _stream(key, nonce, len(hidden)))
 

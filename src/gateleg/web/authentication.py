@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gateleg.web.host import Host
-    from gateleg.web.limits import Limits
+    from gateleg.web.limits import HostLimits
     from gateleg.web.principal import Principal
     from gateleg.web.surfaces import Surfaces
 
@@ -84,7 +84,7 @@ def api_key_from(headers: Headers) -> str | None:
 class AuthenticationMiddleware:
     """Authenticates each request and passes it on with its principal, or answers with an error."""
 
-    def __init__(self, app: ASGIApp, host: Host, limits: Limits, surfaces: Surfaces) -> None:
+    def __init__(self, app: ASGIApp, host: Host, limits: HostLimits, surfaces: Surfaces) -> None:
         self.app = app
         self._surfaces = surfaces
         self._host = host

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from gateleg.endpoint.backend import execute
-from gateleg.endpoint.dispatcher import Call, Dispatcher
+from gateleg.endpoint.dispatcher import Dispatcher, EngineCall
 from gateleg.endpoint.requests import Request as WireRequest
 from gateleg.endpoint.responses import AMZ_JSON, encode_body, error_response
 from gateleg.endpoint.responses import Response as WireResponse
@@ -28,7 +28,7 @@ from gateleg.web.bodies import body_limit
 from gateleg.web.errors import ForeignHost, NotAllowed, NotSignedIn, Refusal, TooOften
 from gateleg.web.host import Host
 from gateleg.web.keys import check_usable, principal_of
-from gateleg.web.limits import Limits
+from gateleg.web.limits import HostLimits
 from gateleg.web.local_access import LOCAL_ID
 from gateleg.web.principal import Principal, Role
 from gateleg.web.settings import format_setting
@@ -74,7 +74,7 @@ def engine_of(host: Host) -> Engine:
     return transport.engine
 
 
-def dynamodb_routes(host: Host, limits: Limits) -> APIRouter:
+def dynamodb_routes(host: Host, limits: HostLimits) -> APIRouter:
     """The routes of the protocol and its credentials, if the settings enable them."""
     router = APIRouter(tags=["DynamoDB"])
     if not host.settings.dynamodb:
@@ -99,7 +99,7 @@ async def _credentials(call: Administering, request: Request) -> Credentials:
 class _Surface:
     """Authenticates the caller, checks the request as the endpoint does, and runs it on the host's engine."""
 
-    def __init__(self, host: Host, limits: Limits) -> None:
+    def __init__(self, host: Host, limits: HostLimits) -> None:
         self._host = host
         self._limits = limits
         self._engine = engine_of(host)
@@ -122,7 +122,7 @@ class _Surface:
             return _response(request, wire_request, error_response(error, AMZ_JSON))
         wire_request.body = await request.body()
         decided = self._gate.decide(wire_request, authenticated=True)
-        if isinstance(decided, Call):
+        if isinstance(decided, EngineCall):
             # In a thread of the event loop's pool: a write waits for the disk, and a scan takes long.
             found = await asyncio.to_thread(execute, self._engine, decided)
             await self._note(request, principal, decided, found)
@@ -162,7 +162,7 @@ class _Surface:
         Verifier({LOCAL_ID: self._host.local.token}, self._host.store.setup.now).verify(wire_request, claim)
         return found
 
-    async def _note(self, request: Request, principal: Principal, call: Call, answer: WireResponse) -> None:
+    async def _note(self, request: Request, principal: Principal, call: EngineCall, answer: WireResponse) -> None:
         """Write operations on whole tables to the audit log. Operations on items are too many."""
         if call.kind is Kind.EXCLUSIVE and answer.status == 200 and not call.operation.startswith(("Batch", "Execute")):
             target = orjson.loads(call.body)

@@ -18,7 +18,7 @@ from gateleg.web.sessions import COOKIE
 
 if TYPE_CHECKING:
     from gateleg.web.host import Host
-    from gateleg.web.limits import Limits
+    from gateleg.web.limits import HostLimits
     from gateleg.web.sessions import NewSession
 
 
@@ -51,7 +51,7 @@ def signin_page(
     return plain_page("Sign in", body, status, headers)
 
 
-def signin_routes(host: Host, limits: Limits) -> APIRouter:
+def signin_routes(host: Host, limits: HostLimits) -> APIRouter:
     """`/signin` and `/signout`."""
     router = APIRouter(include_in_schema=False)
 

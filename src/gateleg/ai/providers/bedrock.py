@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Message
     from gateleg.ai.replies import Finish, TokenCount
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 _FINISHES: dict[str, Finish] = {
@@ -211,7 +211,7 @@ class BedrockEmbeddings:
         self._titan = "titan-embed" in model
         self.batch = 1 if self._titan else 96
 
-    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: CallDeadline) -> Flow[Embedded]:
         """The vectors of some texts."""
         body = self._body([text or " " for text in texts], purpose)
 
@@ -223,7 +223,7 @@ class BedrockEmbeddings:
         found = yield Work(lambda: call_sdk(self.client.failure, call))
         return call_sdk(self.client.failure, lambda: self._read(found, len(texts)))
 
-    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+    def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
         """Estimate the tokens of texts."""
         return completed([estimate(text) for text in texts])
 

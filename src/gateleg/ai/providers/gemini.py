@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, TokenCount
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "https://generativelanguage.googleapis.com"
@@ -182,7 +182,7 @@ class GeminiEmbeddings:
         self.dimensions = dimensions
         self.variant = str(dimensions or "")
 
-    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: CallDeadline) -> Flow[Embedded]:
         """The vectors of texts."""
 
         def call() -> list[list[float]]:
@@ -196,7 +196,7 @@ class GeminiEmbeddings:
         rows = yield Work(lambda: call_sdk(self.client.failure, call))
         return Embedded(matrix(rows, len(texts)), Usage())
 
-    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+    def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
         """Estimate the tokens of texts."""
         return completed([estimate(text) for text in texts])
 

@@ -13,7 +13,7 @@ from gateleg.web.console.badges import BY_STATUS
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.actions import JobSelection, bulk_bar
+from gateleg.web.console.jobs.actions import SelectedJobs, bulk_bar
 from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
 from gateleg.web.console.jobs.rows import COLUMNS, job_row
 from gateleg.web.console.jobs.section import section_head
@@ -99,7 +99,7 @@ def _select(name: str, anything: str, value: str | None, known: list[str]) -> No
 
 
 def _list(view: View, filters: Filters, topic: Topic[JobRows], first: JobRows, pulse: LiveIndicator) -> None:
-    choice = JobSelection()
+    choice = SelectedJobs()
     with tag("section", classes="card tight", aria_label="Jobs"):
         bar = bulk_bar(view, choice, topic.name) if view.may(Role.OPERATOR) else None
         grid = Grid("Jobs", COLUMNS, on_choose=None if bar is None else choice.take)

@@ -43,7 +43,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class TableDiagram:
     """The placement of boxes. Entities are on the left; indexes on the right, or on both sides."""
 
     middle: Box
@@ -51,7 +51,7 @@ class Drawing:
     right: tuple[Box, ...] = ()
 
 
-def drawing_of(table: Table) -> Drawing:
+def drawing_of(table: Table) -> TableDiagram:
     """The placement for a table. A single entity needs no box: the table's own shows its key templates."""
     types = table.key_types()
     forms = key_forms(table.specs[0].key) if len(table.specs) == 1 else {}
@@ -60,11 +60,11 @@ def drawing_of(table: Table) -> Drawing:
     middle = Box(table.name, rows, chip, "table")
     indexes = tuple(_index_box(table, index) for index in table.indexes)
     if len(table.specs) > 1:
-        return Drawing(middle, tuple(Box(spec.name, tuple(key_forms(spec.key).items())) for spec in table.specs), indexes)
+        return TableDiagram(middle, tuple(Box(spec.name, tuple(key_forms(spec.key).items())) for spec in table.specs), indexes)
     if len(indexes) <= _ONE_SIDE:
-        return Drawing(middle, (), indexes)
+        return TableDiagram(middle, (), indexes)
     half = (len(indexes) + 1) // 2
-    return Drawing(middle, indexes[:half], indexes[half:])
+    return TableDiagram(middle, indexes[:half], indexes[half:])
 
 
 def _roles(table: Table) -> list[tuple[str, str]]:
