@@ -106,6 +106,11 @@ def signin_routes(host: Host, limits: HostLimits) -> APIRouter:
         except StoreError:
             return True
 
+    _add_signout(router, host)
+    return router
+
+
+def _add_signout(router: APIRouter, host: Host) -> None:
     @router.get("/signout")
     async def ask(request: Request) -> Response:
         cookie = request.state.session
@@ -133,8 +138,6 @@ def signin_routes(host: Host, limits: HostLimits) -> APIRouter:
         answer = RedirectResponse("/signin", 303)
         answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax")
         return answer
-
-    return router
 
 
 async def _begin(host: Host, request: Request, key: str) -> NewSession:
