@@ -9,12 +9,11 @@ from gateleg.net.backoff import Backoff, Retries, RetryBudget, span
 from gateleg.net.clocks import Deadline, ServiceClock
 from gateleg.net.credentials import LOCAL_CREDENTIALS, Chain, Credentials, Fixed, NoCredentials, Source, region_of_chain
 from gateleg.net.guard import Guard, is_public
-from gateleg.net.throttling import THROTTLED, is_throttled, may_pass, retry_after
+from gateleg.net.throttling import is_throttled, may_pass, retry_after
 from gateleg.net.tokens import BadToken, Secret, TokenExpired
 
 __all__ = [
     "LOCAL_CREDENTIALS",
-    "THROTTLED",
     "Address",
     "Backoff",
     "BadToken",
