@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.durations import duration
 from gateleg.web.console.actions import button, carry_out
 from gateleg.web.console.badges import Badge
 from gateleg.web.console.cells import Column, Row, button_cell, chip_cell, meta_cell
@@ -19,7 +20,6 @@ from gateleg.web.console.jobs.section import CRUMBS, section_head
 from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
-from gateleg.web.console.times import duration
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:

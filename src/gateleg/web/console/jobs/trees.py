@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING
 
+from gateleg.durations import duration
 from gateleg.jobs import JobStatus
 from gateleg.web.console.badges import BY_STATUS, RUNNING, Badge
 from gateleg.web.console.jobs.stages import telling_stage
-from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

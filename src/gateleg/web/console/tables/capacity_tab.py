@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.durations import duration
 from gateleg.web.console.cells import Column, Row, meta_cell, mono_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.costs import billing, parts_of, pattern_costs
-from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
     from gateleg.model import Table
