@@ -29,6 +29,7 @@ from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.update_results import updated
 from gateleg.model import spec_of
 from gateleg.model.expressions import all_of
+from gateleg.net import span
 from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
 from gateleg.store.error_translation import explained
 from gateleg.store.flow import Pause
@@ -122,7 +123,7 @@ def _tried(
                 yield from moving.catch_up(list(attempt.stages.values()), setup)
         except TransactionCanceled as canceled:
             raise _error(canceled, planned, attempt.owners, alone) from canceled
-        yield Pause(setup.random.random() * min(_MAX_PAUSE_SECONDS, 0.002 * 2 ** min(number, 10)))
+        yield Pause(setup.random.random() * span(number + 1, 0.002, _MAX_PAUSE_SECONDS))
     else:
         raise MoveContended(f"{operations[0].pattern} was tried {_MAX_ATTEMPTS} times, and others changed its items each time.")
     results: list[Any] = []
