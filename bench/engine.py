@@ -176,7 +176,7 @@ with moto.mock_aws():
 def moto_in_process(seconds: float) -> dict[str, float] | None:
     """boto3 with moto's mock, in a process of its own."""
     code = MOTO.format(here=str(Path(__file__).parent), seconds=seconds)
-    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "orjson", "rich", "-e", str(Path(__file__).parents[1])]
+    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "-e", f"{Path(__file__).parents[1]}[endpoint,cli,aws]"]
     subprocess.run(command, check=False, capture_output=True)
     done = subprocess.run([str(PYTHON), "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:

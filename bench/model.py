@@ -43,7 +43,7 @@ def enter_environment() -> None:
     if not PYTHON.exists():
         HOME.mkdir(exist_ok=True)
         subprocess.run([sys.executable, "-m", "venv", str(HOME / "models")], check=True)
-        subprocess.run([str(PYTHON), "-m", "pip", "install", "--quiet", "-e", str(HOME.parent), *LIBRARIES], check=True)
+        subprocess.run([str(PYTHON), "-m", "pip", "install", "--quiet", "-e", f"{HOME.parent}[endpoint,cli,aws]", *LIBRARIES], check=True)
     os.execv(PYTHON, [str(PYTHON), *sys.argv])
 
 

@@ -1,9 +1,9 @@
 """`GATELEG_PLAIN=1` turns every fast path off.
 
-A fast path is a second, faster implementation that gives the same result as the ordinary one: decoding without pydantic, reusing a cached
-plan, answering a request without a thread. The module that has one calls `is_plain` when it is imported, and leaves the fast path out if
-the answer is yes. Answers and stored data are the same either way: `make plain` runs the tests of the data layer and the queue without any
-fast path, and `bench/ablation.py` shows what each one gains.
+A fast path is a second, faster implementation that gives the same result as the ordinary one: decoding without pydantic, or binding values
+to a cached plan. The module that has one calls `is_plain` when it is imported, and leaves the fast path out if the answer is yes. Answers
+and stored data are the same either way: `make plain` runs the tests of the data layer and the queue without any fast path, and
+`bench/ablation.py` shows what each one gains.
 
 The variable is read when a process starts. `GATELEG_PLAIN=decoder,plans` turns off these two only; `FAST_PATHS` has the names.
 """
@@ -25,7 +25,6 @@ FAST_PATHS: Mapping[str, str] = {
     "instances": "instances whose values are known to be valid are built without pydantic",
     "plans": "an update of a kind that was planned before only binds new values",
     "prepared": "claims and completions of jobs bind prepared updates, without looking up the plan of their kind",
-    "inline": "a worker's small requests to an engine in its process are answered without a thread",
     "gets": "the engine answers a GetItem that has only a table and a key without checking for other parameters",
     "speculation": "an update is computed on the last known content of its row before the write lock is taken",
     "update_plans": "the engine validates what all updates of one prepared update share only once",

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import pytest
 
-from gateleg.engine import Engine, EngineError, check_integrity
+from gateleg.engine import Engine, EngineError, check_integrity, compact, has_checksums, repair
 from gateleg.engine.database import Database
 from gateleg.engine.file_format import FORMAT
 from gateleg.engine.layout import Layout
@@ -36,6 +36,18 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     with Engine(str(tmp_path / "data.db"), durability="relaxed", background=False) as engine:
         engine.call("CreateTable", table("a"))
         yield engine
+
+
+def test_a_path_object_is_as_good_as_its_text(tmp_path: Path) -> None:
+    file = tmp_path / "data.db"
+    with Engine(file) as engine:
+        engine.call("CreateTable", table("a"))
+    assert check_integrity(file) == []
+    assert has_checksums(file)
+    assert compact(file)[1] > 0
+    repair(file, tmp_path / "repaired.db")
+    with Engine(tmp_path / "repaired.db") as repaired:
+        assert repaired.call("ListTables", {})["TableNames"] == ["Music"]
 
 
 def test_a_missing_folder_is_made(tmp_path: Path) -> None:

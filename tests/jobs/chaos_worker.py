@@ -26,7 +26,7 @@ from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, open_engine
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 LEASE = 1.0
 LINES = 45
@@ -113,13 +113,13 @@ class FaultyThreads(AsyncEmbeddedTransport):
         return reply
 
 
-class Faulty(InlineEmbeddedTransport):
+class Faulty(GroupCommitTransport):
     """The transport of a worker, with faults of single requests and of whole commits."""
 
     fate: Fate
 
     def answer(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
-        return self._fated(lambda: InlineEmbeddedTransport.answer(self, operation, request, statement))
+        return self._fated(lambda: GroupCommitTransport.answer(self, operation, request, statement))
 
     def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
         step = super().ready(operation, request, statement)

@@ -4,10 +4,10 @@ from pathlib import Path
 from gateleg.jobs.worker.change_watcher import ChangeWatcher
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 
-class FakeTransport(InlineEmbeddedTransport):
+class FakeTransport(GroupCommitTransport):
     """A transport that is noticed what has changed, and tells when it was asked."""
 
     version = 1

@@ -20,11 +20,11 @@ from gateleg.store import AsyncStore, NotFound, Store, StoreError
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 from tests.jobs.sample import DONE, make_jobs
 
 
-class Counted(InlineEmbeddedTransport):
+class Counted(GroupCommitTransport):
     """A transport that counts commits, and fails the next one when told to."""
 
     commits = 0

@@ -198,7 +198,7 @@ async def test_a_handler_that_exits_ends_itself_and_not_the_worker() -> None:
 
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 1e15])
 def test_a_job_cannot_be_snoozed_for_ever(seconds: float) -> None:
-    with pytest.raises(ValueError, match="Snooze takes"):
+    with pytest.raises(ValueError, match="Snooze needs"):
         Snooze(seconds)
 
 

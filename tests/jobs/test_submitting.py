@@ -66,7 +66,7 @@ def test_a_bad_submission_is_refused_and_nothing_is_written(
 
 def test_jobs_with_keys_that_one_transaction_cannot_hold_are_refused_with_advice_that_helps(queue: Queue) -> None:
     submissions = [Submission("plain", idempotency_key=f"k{number}") for number in range(51)]
-    with pytest.raises(TooManyDependencies, match=r"The 51 jobs need 102 writes .* takes 100\. Call `submit_many` several times"):
+    with pytest.raises(TooManyDependencies, match=r"The 51 jobs need 102 writes .* the maximum is 100\. Call `submit_many` several times"):
         queue.submit_many(submissions)
     assert everything(queue) == []
     queue.submit_many(submissions[:50])

@@ -106,7 +106,7 @@ def test_an_annotation_that_cannot_be_evaluated_is_refused() -> None:
 
 
 def test_a_submission_to_a_store_says_what_to_write(queue: Queue) -> None:
-    with pytest.raises(BadSubmission, match=r"'Store', which is not a queue. Write greet\.submit\(queue, config\)"):
+    with pytest.raises(BadSubmission, match=r"to a Store, which is not a queue. Write greet\.submit\(queue, config\)"):
         greet.submit(queue.store, Greeting(name="Nina"))  # type: ignore[arg-type]
 
 

@@ -21,5 +21,5 @@ def test_a_store_of_the_other_kind(queue: Any, store: Any, words: str) -> None:
 
 def test_handlers_that_are_not_a_registry() -> None:
     handlers: Any = [print]
-    with pytest.raises(WrongArgument, match="given list"):
+    with pytest.raises(WrongArgument, match="not a list"):
         Queue(connect(Store), handlers)

@@ -31,7 +31,7 @@ def test_keys_are_shown_as_their_templates() -> None:
 
 
 def test_older_forms_of_a_key_are_shown() -> None:
-    assert "| the table, older form | `pk` = `{repository_id}`, `document_id` = `{document_id}` | reading |" in document(rag.documents)
+    assert "| the table, legacy key | `pk` = `{repository_id}`, `document_id` = `{document_id}` | reading |" in document(rag.documents)
 
 
 def test_states_are_a_diagram() -> None:

@@ -71,8 +71,8 @@ def test_of_two_lines_with_one_key_the_later_stays(store: Store) -> None:
         (b"nonsense", "not JSON"),
         (b"\xff\xfe", "not UTF-8"),
         (b'{"id": {"S": "x"}}', "--plain"),
-        (b'{"Item": {"id": {"S": "x"}}}', "no key attribute n of type N"),
-        (b'{"Item": {"id": {"S": "x"}, "n": {"S": "1"}}}', "no key attribute n of type N"),
+        (b'{"Item": {"id": {"S": "x"}}}', "the key attribute n of type N is missing"),
+        (b'{"Item": {"id": {"S": "x"}, "n": {"S": "1"}}}', "the key attribute n of type N is missing"),
         (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": "text"}}', "v is not a value"),
         (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": {"L": [{"Q": 1}]}}}', "v[0] is not a value"),
         (b'{"Item": {"id": {"S": "x"}, "n": {"N": "1"}, "v": {"M": {"w": {"N": 1}}}}}', "v.w is not a value"),
@@ -136,7 +136,7 @@ def test_a_key_that_dynamodb_does_not_take_is_refused(key: str, words: str) -> N
 
 def test_a_key_of_an_index_is_held_to_its_type() -> None:
     table = Table("Indexed", hash="id", indexes=[GSI("by-x", hash="x")])
-    with pytest.raises(BadLine, match="x is a key of type S"):
+    with pytest.raises(BadLine, match="the key attribute x must have the type S"):
         LineReader(table, False).item(b'{"Item": {"id": {"S": "1"}, "x": {"N": "1"}}}')
 
 

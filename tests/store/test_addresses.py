@@ -34,6 +34,14 @@ def test_what_names_no_store_is_refused(text: str) -> None:
         parse_address(text)
 
 
+def test_a_path_is_not_an_address_but_opens_an_embedded_store(tmp_path: Path) -> None:
+    with pytest.raises(BadAddress, match=r"Store\.embedded\("):
+        Store.connect(tmp_path)  # type: ignore[arg-type]
+    with Store.embedded(tmp_path) as store:
+        store.ensure_tables(shelf)
+    assert (tmp_path / "gateleg.db").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "place", "durability"),
     [
@@ -104,3 +112,10 @@ def test_a_file_that_is_no_store_is_told_as_an_error_of_the_store(tmp_path: Path
     with pytest.raises(CannotOpen, match="not a SQLite database"):
         connect(f"embedded:{tmp_path / 'notes.db'}")
     assert (tmp_path / "notes.db").read_text() == "these are notes"
+
+
+@pytest.mark.parametrize("connect", [Store.connect, AsyncStore.connect])
+def test_a_folder_that_cannot_be_created_is_an_error_of_the_store(tmp_path: Path, connect: Any) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotOpen, match=r"file/data/gateleg\.db cannot be created or used: Not a directory"):
+        connect(f"embedded:{tmp_path / 'file' / 'data'}")

@@ -7,7 +7,7 @@ from gateleg.model import Attr, Entity, Key, Table
 from gateleg.store import AsyncStore, Call
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 notes = Table("SharedNotes", hash="id")
 
@@ -34,7 +34,7 @@ class Canceller:
 
 async def test_nobody_waits_for_ever_when_a_task_is_cancelled_while_the_commit_is_made(tmp_path: Path) -> None:
     hook = Canceller()
-    transport = InlineEmbeddedTransport(open_async_embedded(str(tmp_path)))
+    transport = GroupCommitTransport(open_async_embedded(str(tmp_path)))
     async with AsyncStore(transport, hooks=[hook]) as store:
         await store.create_tables(notes)
         near = GroupCommitStore(store, transport)

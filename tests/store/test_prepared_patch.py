@@ -18,7 +18,7 @@ from gateleg.store.operations import transact
 from gateleg.store.operations.prepared_patch import PreparedPatch, prepare_patch
 from gateleg.store.setup import Setup
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 NOW = datetime(2026, 11, 16, 10, tzinfo=UTC)
 EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -123,7 +123,7 @@ def test_a_patch_that_needs_a_transaction_cannot_be_prepared() -> None:
 @pytest.mark.skipif(is_plain("plans"), reason="no plans are kept")
 async def test_the_engine_knows_planned_and_prepared_patches_by_their_prepared_update(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(":memory:")
-    transport = InlineEmbeddedTransport(AsyncEmbeddedTransport(engine, owned=True))
+    transport = GroupCommitTransport(AsyncEmbeddedTransport(engine, owned=True))
     store = GroupCommitStore(AsyncStore(transport, clock=NOW.timestamp), transport)
     await store.create_tables(lamps)
     statements: list[Any] = []

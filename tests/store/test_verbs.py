@@ -18,7 +18,7 @@ from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.operations import bulk_deletes, collects, pages, queries, reads, saves, writes
 from gateleg.store.operations.operation import OPTIONS
 from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 from tests.store.transports.openers import ASYNC_NETWORK, NETWORK
 
 shots = Table("VerbShots", hash="PK", range="SK")
@@ -223,7 +223,7 @@ async def test_a_verb_is_the_same_on_every_kind_of_store(verb: str, kinds: dict[
         assert _asked_on(other, call) == expected, name
     async with AsyncStore.embedded() as usual:
         assert await _awaited_on(usual, call) == expected, "async"
-    transport = InlineEmbeddedTransport(open_async_embedded(str(tmp_path)))
+    transport = GroupCommitTransport(open_async_embedded(str(tmp_path)))
     async with AsyncStore(transport) as near:
         assert await _awaited_on(GroupCommitStore(near, transport), call) == expected, "group commit"
     with ExitStack() as stack:
@@ -302,7 +302,7 @@ def test_the_signature_of_a_bound_verb_begins_with_its_target() -> None:
 
 
 async def test_concurrent_puts_and_creates_share_a_commit(tmp_path: Path) -> None:
-    transport = InlineEmbeddedTransport(open_async_embedded(str(tmp_path)))
+    transport = GroupCommitTransport(open_async_embedded(str(tmp_path)))
     async with AsyncStore(transport) as usual:
         await usual.create_tables(shots)
         near, commits, begin = GroupCommitStore(usual, transport), [0], transport.usual.engine.begin_group

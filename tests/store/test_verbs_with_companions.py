@@ -16,7 +16,7 @@ from gateleg.store import AsyncStore, Store, create, delete, patch
 from gateleg.store.errors import OutOfScope
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 from tests.store import test_verbs
 from tests.store.test_drivers import VERBS
 from tests.store.test_verbs import Quiet, _async_outcome, _outcome
@@ -219,7 +219,7 @@ async def awaited(tmp_path: Path) -> AsyncIterator[dict[str, AsyncStore]]:
     async with AsyncExitStack() as stack:
 
         async def grouped(name: str) -> AsyncStore:
-            transport = InlineEmbeddedTransport(open_async_embedded(str(tmp_path / name)))
+            transport = GroupCommitTransport(open_async_embedded(str(tmp_path / name)))
             return GroupCommitStore(await stack.enter_async_context(AsyncStore(transport)), transport)
 
         servers = stack.enter_context(ExitStack())

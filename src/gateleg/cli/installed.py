@@ -112,9 +112,7 @@ def installed_applications(settings: Settings, *, demo: bool = False) -> list[Ap
     own = {name for name, entry in registered().items() if package_of(entry) == _OWN}
     absent = sorted(one.name for one in installed.left_out if one.is_optional and one.name in own)
     if absent:
-        _log.info(
-            "Applications of Gateleg that are not installed: %s. `gateleg doctor` lists the extras that they need.", ", ".join(absent)
-        )
+        _log.info("Applications of Gateleg that are not installed: %s. Each needs the extra of the same name.", ", ".join(absent))
     for one in installed.left_out:
         if one.name not in absent:
             _log.log(logging.INFO if one.is_optional else logging.ERROR, "application %s is not available: %s", one.name, one.reason)

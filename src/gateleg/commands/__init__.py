@@ -1,6 +1,6 @@
 """Building blocks of commands: shared options, settings, opening a store or an application, printing, progress, failing.
 
-Commands of applications use them as `gateleg` itself does:
+The commands of applications and of `gateleg` itself use them:
 
     app = typer.Typer()
 

@@ -12,7 +12,7 @@ __all__ = ["read_config"]
 
 
 def read_config(text: str) -> dict[str, Any]:
-    """The config in a JSON text; `-` reads it from standard input. Anything else ends the command."""
+    """Parse a config from JSON text, or from standard input for `-`. Invalid JSON ends the command."""
     try:
         found = json.loads(sys.stdin.read() if text == "-" else text)
     except ValueError as error:

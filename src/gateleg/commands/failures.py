@@ -1,4 +1,4 @@
-"""How a command fails: one line on standard error, and an exit status for scripts."""
+"""Failures of commands: one line on standard error, and an exit status for scripts."""
 
 from typing import NoReturn
 
@@ -6,7 +6,7 @@ import typer
 
 #: The command could not do its work.
 FAILED = 1
-#: Invalid arguments, as for an unknown option.
+#: The arguments are invalid; also the status for an unknown option.
 MISUSED = 2
 
 

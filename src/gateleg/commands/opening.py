@@ -1,4 +1,4 @@
-"""Opens the store of a command, and explains failures."""
+"""Open the store of a command, and explain failures."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from gateleg.web import Application, Resources
     from gateleg.web.settings import Settings
 
-#: Users of the command line may read the whole table anyway, so its cursors need no secret: they are only bound to their query.
+#: Cursors need no secret here, because users of the command line may read the whole table anyway. The key only binds a cursor to its query.
 CURSOR_KEY = b"gateleg tables"
 
 
 @contextmanager
 def opened(settings: Settings, *, create: bool = False, status: int = FAILED) -> Iterator[Store]:
-    """The store of the settings, closed afterwards; errors of the store end the command.
+    """Open the store of the settings, and close it after the block. Errors of the store end the command.
 
     An embedded store that does not exist is created only with `create`.
     """
@@ -38,9 +38,9 @@ def opened(settings: Settings, *, create: bool = False, status: int = FAILED) ->
 
 @asynccontextmanager
 async def open_resources(application: Application, settings: Settings, *, create: bool = False) -> AsyncIterator[Resources[Any]]:
-    """The resources of an application on a host with these settings, for its commands.
+    """Open the resources that an application has on a host with these settings, for its commands.
 
-    An embedded store that does not exist is created only with `create`, for commands that people start with.
+    An embedded store that does not exist is created only with `create`, for commands that a new user may run first.
     """
     from gateleg.web.host import Host
 
@@ -74,7 +74,7 @@ def require_store(settings: Settings, status: int = FAILED) -> None:
 
 
 def print_new_store(settings: Settings) -> None:
-    """Say on standard error that a command creates an embedded store: its host may use another one."""
+    """Print on standard error that a command creates an embedded store, because the host may use another one."""
     from gateleg.store import StoreError
     from gateleg.store.addresses import parse_address
 
@@ -85,7 +85,7 @@ def print_new_store(settings: Settings) -> None:
 
 
 def missing_store(settings: Settings) -> str | None:
-    """Why the store does not exist: an invalid address, or a missing embedded store. None if it may exist."""
+    """An error message if the address is invalid or the embedded store does not exist; otherwise None."""
     from pathlib import Path
 
     from gateleg.store import StoreError

@@ -1,4 +1,4 @@
-"""Options that commands share. Those of the settings override `gateleg.toml` and `GATELEG_*`; None means not set."""
+"""Options that commands share. Options for settings override `gateleg.toml` and `GATELEG_*`; None means not set."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ JobTablesOption = Annotated[
     str | None,
     typer.Option(
         "--job-tables",
-        help="The queue's tables: delphi (DelphiJobQueue, ...), which hosts use, or plain (JobQueue, ...), as `Queue(store, jobs)`.",
+        help="The queue's tables: delphi (DelphiJobQueue, ...), used by hosts, or plain (JobQueue, ...), the default of `Queue`.",
     ),
 ]
 ObjectsOption = Annotated[str | None, typer.Option("--objects", help="dir:FOLDER or s3://bucket.")]
@@ -46,5 +46,5 @@ LogOption = Annotated[str | None, typer.Option("--log", help="human or json.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 OnlyOption = Annotated[list[str] | None, typer.Option("--only", help="Only this table; may be repeated.")]
 ArgumentsOption = Annotated[list[str] | None, typer.Option("--arg", "-a", help="name=value; may be repeated.")]
-CursorOption = Annotated[str | None, typer.Option("--cursor", help="Continue after an earlier page: the cursor that it ended with.")]
+CursorOption = Annotated[str | None, typer.Option("--cursor", help="The cursor that the previous page ended with, to continue after it.")]
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, help="Items to show.")]

@@ -1,4 +1,4 @@
-"""Checks for optional packages that a command needs."""
+"""Check for optional packages that a command needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["require_packages"]
 
 
 def require_packages(extra: str, *modules: str) -> None:
-    """End the command with what to install, if a module of an extra is missing. Nothing is imported."""
+    """End the command with an installation hint if a module of an extra is missing. Nothing is imported."""
     for module in modules:
         if find_spec(module) is None:
             fail(str(MissingPackage(module, extra)))

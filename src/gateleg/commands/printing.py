@@ -1,4 +1,4 @@
-"""Prints tables of values: aligned columns for people, JSON for programs."""
+"""Print tables of values: aligned columns for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GAP = 3
 
 
 def console() -> Console:
-    """The console for people, with the width of the terminal, or wide enough for a log."""
+    """A console for people, as wide as the terminal, or 120 columns if the output does not go to a terminal."""
     from rich.console import Console
 
     plain = Console(highlight=False, markup=False, emoji=False)
@@ -38,12 +38,12 @@ def count(number: int, noun: str) -> str:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document."""
+    """Print one JSON document."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
 def print_items(items: Sequence[Item], **members: Any) -> None:
-    """One JSON document of items as plain JSON, with further members. Numbers keep all their digits."""
+    """Print one JSON document with items as plain JSON, and further members. Numbers keep all their digits."""
     from gateleg.ops.plain_json import plain_text
 
     lines = ",\n".join(f"    {plain_text(item)}" for item in items)
@@ -52,7 +52,7 @@ def print_items(items: Sequence[Item], **members: Any) -> None:
 
 
 def print_rows(rows: Sequence[Mapping[str, str]], first: Sequence[str] = (), title: str | None = None, *, whole: bool = False) -> None:
-    """Print rows, one line each: as many columns as fit, `first` before the others; the number of omitted columns is shown.
+    """Print rows, one line each, with as many columns as fit, those in `first` before the others. Omitted columns are named below.
 
     Long values are truncated. With `whole`, output to a file or another program is complete.
     """

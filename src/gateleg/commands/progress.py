@@ -11,7 +11,7 @@ __all__ = ["Steps"]
 
 
 class Steps:
-    """Shows steps as they run: `with Steps({"reading": "Reading the files"}) as report: report("reading", 0.5)`.
+    """Shows the progress of steps: `with Steps({"reading": "Reading the files"}) as report: report("reading", 0.5)`.
 
     A step is complete when the next one starts, and the last one at the end of the block, unless an error is raised.
     """

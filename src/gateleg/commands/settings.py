@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def settings_from(config: Path | None, **flags: Any) -> Settings:
-    """The effective settings; flags that are None are not set. Invalid settings end the command."""
+    """The effective settings. Flags that are None count as not set. Invalid settings end the command."""
     import os
 
     from gateleg.web.settings import load_settings
@@ -27,7 +27,7 @@ def settings_from(config: Path | None, **flags: Any) -> Settings:
 
 
 def settings_of_folder(config: Path | None, *, store: str | None, data: Path | None) -> Settings:
-    """The effective settings, for commands that use objects and indexes beside the tables. `data` is the folder of `gateleg up --data`."""
+    """The effective settings, for commands that also use objects and search indexes. `data` is the folder of `gateleg up --data`."""
     if data is None:
         return settings_from(config, store=store)
     return settings_from(config, data=data, store=store or f"embedded:{data}", objects=f"dir:{data / 'objects'}")
@@ -35,7 +35,7 @@ def settings_of_folder(config: Path | None, *, store: str | None, data: Path | N
 
 @contextmanager
 def explaining_bad_settings() -> Iterator[None]:
-    """End the command with a line for every problem of the settings."""
+    """End the command if the settings are invalid, with one line for each problem."""
     from gateleg.web.settings import BadSettings
 
     try:

@@ -30,8 +30,8 @@ class Catalog:
         self.on_load: Callable[[], None] = lambda: None
         self._version = -1
         self._layouts: dict[_TableName, Layout] = {}
-        #: tables whose items can be read and written
-        self._available: dict[_TableName, Layout] = {}
+        #: Tables whose items can be read and written, by namespace and name, as last loaded.
+        self.available: dict[_TableName, Layout] = {}
         self._loading = threading.Lock()
         database.on_write = self._refresh_for_write
         database.on_rollback = self._invalidate_after_rollback
@@ -41,7 +41,7 @@ class Catalog:
 
     def layout(self, namespace: Namespace, name: str) -> Layout:
         """The layout of a table by name or ARN; raises `ResourceNotFoundException` also while the table is being restored or imported."""
-        found = self._available.get((namespace, name))
+        found = self.available.get((namespace, name))
         if found is not None:
             return found
         found = self._find(namespace, name)
@@ -53,7 +53,7 @@ class Catalog:
 
     def cached_layout(self, namespace: Namespace, name: str) -> Layout | None:
         """`layout` from the cache alone; None if it is not there, or if `name` is an ARN."""
-        return self._available.get((namespace, name))
+        return self.available.get((namespace, name))
 
     def table(self, namespace: Namespace, name: str) -> Table:
         """The table by name or ARN; raises the error that item operations answer with."""
@@ -175,7 +175,7 @@ class Catalog:
                 return
             tables = [load(row[0]) for row in rows if row[0] is not None]
             self._layouts = {(t.namespace, t.name): Layout(t) for t in tables}
-            self._available = {name: layout for name, layout in self._layouts.items() if layout.table.status != "CREATING"}
+            self.available = {name: layout for name, layout in self._layouts.items() if layout.table.status != "CREATING"}
             self._version = rows[-1][1]
         self.on_load()
 

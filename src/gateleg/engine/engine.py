@@ -1,10 +1,12 @@
 """The embedded DynamoDB engine: one SQLite file, and one method that answers requests."""
 
+import os
 import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -67,7 +69,7 @@ class Engine:
 
     def __init__(
         self,
-        path: str = ":memory:",
+        path: str | PathLike[str] = ":memory:",
         *,
         durability: Durability = "full",
         namespace: Namespace | None = None,
@@ -77,7 +79,7 @@ class Engine:
         vfs: str | None = None,
         like_local: bool = False,
     ) -> None:
-        self.path = path
+        self.path = path = os.fspath(path)
         self.durability: Durability = durability
         self.namespace = namespace or Namespace()
         self.database = Database(path, durability, vfs)
@@ -109,7 +111,7 @@ class Engine:
             return self._run(self._context_for(namespace), operation, request)
         if operation == "GetItem" and len(request) == 2 and not _SKIPS_SHORT_GET:
             # A table name and a key and nothing else: the most frequent request.
-            layout = self.catalog.cached_layout(self.namespace, request.get("TableName", ""))
+            layout = self.catalog.available.get((self.namespace, request.get("TableName", "")))
             if layout is not None and (row_key := layout.quick_key(request.get("Key"))) is not None:
                 try:
                     row = self.database.row(layout.get, (row_key,))

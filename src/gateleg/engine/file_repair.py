@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ class RepairReport:
     notes: list[str] = field(default_factory=list)
 
 
-def repair(path: str, target: str) -> RepairReport:
+def repair(path: str | PathLike[str], target: str | PathLike[str]) -> RepairReport:
     """Write the intact parts of one file to another, which must not exist yet. No process may have the first one open."""
     source, place = Path(path), Path(target)
     if not source.is_file():

@@ -1,6 +1,8 @@
 """Verify and compact a file: keys match rows, indexes match tables, the change log matches the rows."""
 
+import os
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,12 @@ from gateleg.engine.values import Item, item_size
 _MAX_REPORTED_PAGES = 20
 
 
-def check_integrity(path: str) -> list[str]:
+def check_integrity(path: str | PathLike[str]) -> list[str]:
     """The faults of a file, one sentence each; empty if there are none. Reads one snapshot, while others may keep writing.
 
     Damage is reported like any other fault; the check continues with what can still be read.
     """
+    path = os.fspath(path)
     _must_exist(path)
     damaged = _damaged_pages(path)
     found = [f"page {number} is corrupt" for number in damaged[:_MAX_REPORTED_PAGES]]
@@ -48,7 +51,7 @@ def check_integrity(path: str) -> list[str]:
     return found
 
 
-def has_checksums(path: str) -> bool:
+def has_checksums(path: str | PathLike[str]) -> bool:
     """Whether a file has page checksums. Files of earlier versions have none until they are compacted."""
     pages = Pages(Path(path))
     try:
@@ -80,11 +83,12 @@ def _until_unreadable(where: str, faults: Iterator[str]) -> Iterator[str]:
         yield f"{where}: the stored data cannot be decoded: {error!r}"
 
 
-def compact(path: str) -> tuple[int, int]:
+def compact(path: str | PathLike[str]) -> tuple[int, int]:
     """Return free pages to the file system, and add checksums to a file without; returns the file's size before and after.
 
     No other process may have the file open: rewriting takes long, and writers would have to wait.
     """
+    path = os.fspath(path)
     _must_exist(path)
     database = Database(path)
     try:

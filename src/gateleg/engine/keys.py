@@ -187,7 +187,11 @@ def _text_partition_prefix(content: str) -> bytes:
 def row_key_builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
     """A function from an item to its key. The item must have the key attributes with the right types."""
     if len(hash_) == 1 and hash_[0].type == "S" and all(a.type == "S" for a in range_) and len(range_) < 2:
-        return _text_builder(hash_[0].name, range_[0].name if range_ else None)
+        hash_name = hash_[0].name
+        if not range_:
+            return lambda item: _text_key(item[hash_name]["S"])
+        range_name = range_[0].name
+        return lambda item: _text_pair_key(item[hash_name]["S"], item[range_name]["S"])
 
     if len(hash_) == 1 and hash_[0].type == "S" and len(range_) == 1:
         return _text_hash_builder(hash_[0].name, range_[0])
@@ -204,7 +208,6 @@ def text_key_builder(names: tuple[str, ...], longest: int) -> Callable[[Any], by
 
     Its result is None if the key needs the full checks.
     """
-    build = _text_builder(*names) if len(names) == 2 else _text_builder(names[0], None)
     number, first, second = len(names), names[0], names[-1]
 
     def find(key: Any) -> bytes | None:
@@ -217,7 +220,7 @@ def text_key_builder(names: tuple[str, ...], longest: int) -> Callable[[Any], by
         if type(head) is not str or type(tail) is not str or not 0 < len(head) <= longest or not 0 < len(tail) <= longest:
             return None
         try:
-            return build(key)
+            return _text_key(head) if number == 1 else _text_pair_key(head, tail)
         except UnicodeEncodeError:
             return None
 
@@ -226,25 +229,19 @@ def text_key_builder(names: tuple[str, ...], longest: int) -> Callable[[Any], by
 
 def _text_hash_builder(hash_name: str, range_: KeyAttribute) -> Callable[[Item], bytes]:
     """`row_key_builder` for a string hash key and a range key of another type."""
-    build_hash, range_name, range_type = _text_builder(hash_name, None), range_.name, range_.type
-    return lambda item: build_hash(item) + component(range_type, item[range_name][range_type])
+    range_name, range_type = range_.name, range_.type
+    return lambda item: _text_key(item[hash_name]["S"]) + component(range_type, item[range_name][range_type])
 
 
-def _text_builder(hash_name: str, range_name: str | None) -> Callable[[Item], bytes]:
-    """`row_key_builder` for the most common case: string attributes only."""
+def _text_key(content: str) -> bytes:
+    """The key of a row whose only key attribute is a string."""
+    raw = content.encode()
+    digest: bytes = _md5(b"Outliers" + raw).digest()
+    return digest[:HASH_BYTES] + raw.replace(b"\x00", b"\x00\xff") + _TERMINATOR
 
-    def build_hash(item: Item) -> bytes:
-        raw: bytes = item[hash_name]["S"].encode()
-        digest: bytes = _md5(b"Outliers" + raw).digest()
-        return digest[:4] + raw.replace(b"\x00", b"\x00\xff") + _TERMINATOR
 
-    if range_name is None:
-        return build_hash
-
-    def build_both(item: Item) -> bytes:
-        raw: bytes = item[hash_name]["S"].encode()
-        tail: bytes = item[range_name]["S"].encode()
-        digest: bytes = _md5(b"Outliers" + raw).digest()
-        return b"".join((digest[:4], raw.replace(b"\x00", b"\x00\xff"), _TERMINATOR, tail.replace(b"\x00", b"\x00\xff"), _TERMINATOR))
-
-    return build_both
+def _text_pair_key(hash_content: str, range_content: str) -> bytes:
+    """The key of a row whose two key attributes are strings."""
+    raw, tail = hash_content.encode(), range_content.encode()
+    digest: bytes = _md5(b"Outliers" + raw).digest()
+    return b"".join((digest[:HASH_BYTES], raw.replace(b"\x00", b"\x00\xff"), _TERMINATOR, tail.replace(b"\x00", b"\x00\xff"), _TERMINATOR))

@@ -15,18 +15,18 @@ Methods of a queue
     monitoring  get get_or_archived jobs_page tree log read_update stats history workers states schedules schedules_page archive_page;
                 `follow` and `follow_async`
     operating   cancel cancel_tree retry retry_failed set_priority pause resume drain set_rate schedule set_enabled unschedule
-    workers     claim renew finish promote reap settle run_schedules, and what reports on workers
+    workers     claim renew finish promote reap settle run_schedules, and the records of workers
 
-A claim is one conditional update: it requires a pending job with the version that was read, and writes a lease and a token. Every later
-write of the worker requires the token, so a worker that lost its lease can change nothing; heartbeats do not raise the version, so they
-never make an edit fail. Recording a result is retried as long as the token is valid. What must happen together (a job and the keys it
-reserves, a completion and the dependents it releases, a scheduled run and the schedule's next time) is one transaction.
+A claim is one conditional update: it requires a pending job with the version that was read, and writes a lease and a fencing token. Every
+later write of the worker requires the token, so a worker that has lost its lease cannot change the job. Heartbeats do not raise the
+version, so they never make an edit fail. Recording a result is retried as long as the token is valid. Related writes (a job and the keys
+it reserves, a completion and the dependents it releases, a scheduled run and the schedule's next time) are one transaction.
 
-Handlers must tolerate running twice: when a worker is lost, another runs its job again. Key results by `job_id`.
+Handlers must be idempotent: when a worker is lost, another worker runs its jobs again. Use `job_id` as the key of results.
 
-`TestWorker` runs handlers in tests with a `ManualClock`. Further parts have their own modules: `gateleg.jobs.monitor` for dashboards,
-`gateleg.jobs.tables` for the items of the tables, `gateleg.jobs.worker` for programs that host workers, `gateleg.jobs.purging`, and
-`gateleg.jobs.table_streams`.
+`TestWorker` runs handlers in tests with a `ManualClock`. Other modules: `gateleg.jobs.monitor` (statistics for dashboards),
+`gateleg.jobs.tables` (the items of the queue's tables), `gateleg.jobs.worker` (programs that host workers), `gateleg.jobs.purging` (remove
+items with everything that belongs to them) and `gateleg.jobs.table_streams` (handlers of table changes).
 """
 
 from gateleg.jobs.context import JobContext

@@ -27,9 +27,10 @@ _REFUSED = (ConditionFailed, TransactionCanceled, NotFound, ServiceError, Unreac
 
 
 def cancel(context: QueueContext, job_id: UUID, *, reason: str | None = None, force: bool = False) -> Flow[Job]:
-    """Cancel a job. A pending job is cancelled at once; a running one is asked to stop, or with `force` taken from its worker.
+    """Cancel a job and return its current state; a finished job stays as it is. Raises `JobMissing` if the queue does not have the job.
 
-    A finished job is left unchanged. Returns the updated job.
+    A pending job is cancelled at once. A running job is asked to stop; with `force`, its worker loses the lease and the job is cancelled at
+    once, whatever its handler does.
     """
 
     def decide(job: Job, now: datetime) -> tuple[JobStatus, list[Action]] | None:
@@ -53,7 +54,7 @@ def cancel(context: QueueContext, job_id: UUID, *, reason: str | None = None, fo
 
 
 def cancel_actions(context: QueueContext, reason: str | None, because: UUID | None, now: datetime) -> list[Action]:
-    """What cancelling changes in a pending job."""
+    """The actions that cancel a pending job. `because` is the dependency that failed."""
     return [
         Job.status.to(JobStatus.CANCELLED),
         Job.cancel_reason.set(reason),
@@ -63,7 +64,11 @@ def cancel_actions(context: QueueContext, reason: str | None, because: UUID | No
 
 
 def retry(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """Let a failed or cancelled job start over with all its retries; dependents that were cancelled because of it wait for it again."""
+    """Make a failed or cancelled job pending again, with all its retries, and return it.
+
+    Dependents that were cancelled because of it wait for it again. Raises `WrongState` for a job in another status, and `JobMissing` if the
+    queue does not have it.
+    """
     job = yield from get_job(context, job_id)
     if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
         raise WrongState(f"Job {job_id} is {job.status}; only failed and cancelled jobs can be retried.")
@@ -81,7 +86,7 @@ def retry(context: QueueContext, job_id: UUID) -> Flow[Job]:
 
 
 def _restart(context: QueueContext, job: Job) -> Flow[Job]:
-    """Make a job pending again. Its open dependencies are touched, so that one that is just completing conflicts and releases it."""
+    """Make a job pending again. The write also touches its open dependencies, so it conflicts with the completion of one at this moment."""
     refs = [context.tables.job.key(job_id=other) for other in job.dependencies]
     found = yield from batch_get(refs, consistent=True).flow(context.setup)
     unfinished = [other for other in found if other is not None and other.status != JobStatus.COMPLETED]
@@ -95,7 +100,7 @@ def _restart(context: QueueContext, job: Job) -> Flow[Job]:
 
 
 def restart_actions(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action]:
-    """What a restart changes in a job."""
+    """The actions that make a finished job pending again."""
     return [
         Job.status.to(JobStatus.PENDING),
         Job.readiness.set(Readiness.BLOCKED if unfinished else readiness_at(job.run_at, now)),
@@ -120,7 +125,7 @@ def restart_actions(job: Job, unfinished: Sequence[UUID], now: datetime) -> list
 def _decide_and_write(
     context: QueueContext, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[Action]] | None]
 ) -> Flow[Job]:
-    """Decide and write; when another writer was faster, decide again on the current job."""
+    """Write what `decide` returns for the current job, and repeat both when another writer was faster. None leaves the job unchanged."""
     current = yield from get_job(context, job_id)
     delays = context.setup.delays()
     while True:
@@ -138,7 +143,7 @@ def _decide_and_write(
 
 
 def set_priority(context: QueueContext, job_id: UUID, priority: int) -> Flow[Job]:
-    """Change the priority of a pending job."""
+    """Change the priority of a pending job (0 to 100, higher first) and return the job. Raises `WrongState` if it is not pending."""
 
     def decide(job: Job) -> list[Action]:
         if job.status != JobStatus.PENDING:
@@ -149,10 +154,10 @@ def set_priority(context: QueueContext, job_id: UUID, priority: int) -> Flow[Job
 
 
 def settle(context: QueueContext, job_id: UUID) -> Flow[int]:
-    """Update the dependents of a job according to its status; returns how many were changed. Idempotent.
+    """Update the dependents of a job to match its status, and return how many were changed. Idempotent; workers call it.
 
-    Dependents of a completed job are released, those of a failed or cancelled one are cancelled, and those that were cancelled because of
-    it wait again once it is restarted. A job does not leave the queue before this is done.
+    Dependents of a completed job are released, and dependents of a failed or cancelled job are cancelled. When that job is restarted, the
+    dependents that it cancelled wait for it again. A job is archived only after its dependents are up to date.
     """
     job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     if job is None:
@@ -167,7 +172,7 @@ def settle(context: QueueContext, job_id: UUID) -> Flow[int]:
 
 
 def _update_dependent(context: QueueContext, job: Job, dependent: Job) -> Flow[int]:
-    """Update one dependent; repeated while other writers change it or the job."""
+    """Update one dependent, again each time another writer changes it or the job."""
     delays = context.setup.delays()
     current: Job | None = job
     while current is not None:
@@ -202,7 +207,7 @@ def _try_update_dependent(context: QueueContext, job: Job, dependent: Job) -> Fl
 def retry_failed(
     context: QueueContext, *, job_type: str | None = None, queue: str | None = None, subject: str | None = None, limit: int = 1000
 ) -> Flow[list[Job]]:
-    """Retry failed jobs, oldest first: all of them, or those of a type, a queue or a subject."""
+    """Retry up to `limit` failed jobs, oldest first, optionally of one type, queue or subject. Returns the jobs that are pending again."""
     retried: list[Job] = []
     kind = context.tables.job
     question = kind.in_status(status=JobStatus.FAILED)

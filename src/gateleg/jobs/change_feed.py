@@ -1,4 +1,4 @@
-"""Detect that another process has written to the same embedded store, for all followers in this process.
+"""Detect commits of other processes to the same embedded store, for all followers in this process.
 
 SQLite reports in microseconds whether another connection has committed (`data_version`). It is polled every few milliseconds while there
 are listeners: this needs no file, port or helper process, and a killed process leaves nothing behind.
@@ -10,33 +10,33 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateleg.store.transports import AsyncTransport
 
-#: Seconds between two polls: the maximum is reached while other processes write all the time.
+#: Seconds between two polls. The interval grows to the maximum while other processes write all the time.
 _MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.015, 0.025
 #: How much the maximum grows with each listener: all of them read after a change.
 _SECONDS_PER_LISTENER = 0.0007
 
 
 class ChangeFeed:
-    """Calls its listeners after another process has committed. With a remote store it never does."""
+    """Calls its listeners after another process has committed to the embedded store; never with a remote store."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         if type(transport) is AsyncEmbeddedTransport:
-            transport = InlineEmbeddedTransport(transport)
-        self._transport = transport if isinstance(transport, InlineEmbeddedTransport) else None
+            transport = GroupCommitTransport(transport)
+        self._transport = transport if isinstance(transport, GroupCommitTransport) else None
         self._listeners: dict[object, Callable[[], object]] = {}
         self._last_version = 0
         self._poll_seconds = _MIN_POLL_SECONDS
         self._timer: asyncio.TimerHandle | None = None
 
     def listen(self, call: Callable[[], object]) -> Callable[[], None]:
-        """Add a listener in the running event loop; returns a function that removes it. Polling ends with the last listener."""
+        """Add a listener in the running event loop, and return a function that removes it. Polling ends with the last listener."""
         if self._transport is None:
             return lambda: None
         mark = object()
@@ -53,10 +53,10 @@ class ChangeFeed:
 
         return stop
 
-    def _schedule_poll(self, transport: InlineEmbeddedTransport) -> None:
+    def _schedule_poll(self, transport: GroupCommitTransport) -> None:
         self._timer = asyncio.get_running_loop().call_later(self._poll_seconds, self._poll, transport)
 
-    def _poll(self, transport: InlineEmbeddedTransport) -> None:
+    def _poll(self, transport: GroupCommitTransport) -> None:
         now = transport.changes()
         if now == self._last_version:
             self._poll_seconds = _MIN_POLL_SECONDS

@@ -1,4 +1,4 @@
-"""`JobContext`: the first argument of a handler: its job, and how to report on it."""
+"""`JobContext`: the first argument of a handler, with its job and the methods to report on it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class WorkerLink(Protocol):
 
     @property
     def stopping(self) -> str | None:
-        """Why the handler is to stop; None if it is not."""
+        """Why the handler must stop; None while it may continue."""
         ...
 
 
@@ -73,9 +73,9 @@ def wait_in(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
 
 
 class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
-    """The job of a handler, and how to report on it. Thread-safe.
+    """The first argument of a handler: its job, and methods to log, report progress, emit events and submit child jobs. Thread-safe.
 
-    The worker renews the lease. A handler that runs for long should check `should_stop` from time to time, or call `check`.
+    The worker renews the lease meanwhile. A long-running handler should call `check`, or read `should_stop`, from time to time.
     """
 
     def __init__(self, job: Job, link: WorkerLink) -> None:
@@ -84,35 +84,36 @@ class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
 
     @property
     def job_id(self) -> UUID:
-        """The job's id. Key results by it, so that a second run overwrites those of the first."""
+        """The job's id. Use it as the key of results, so that a second run overwrites those of the first."""
         return self.job.job_id
 
     @property
     def attempt(self) -> int:
-        """How often the job was claimed. It only grows, so it can fence writes to other systems."""
+        """The number of claims so far. It only grows, so it is a fencing token for writes to other systems."""
         return self.job.attempt
 
     def log(self, message: str, level: str = "INFO") -> None:
-        """Add lines to the job's log."""
+        """Add a message, of one or more lines, to the job's log. Console and API show it while the job runs."""
         self._link.log(message, level)
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
-        """Set the progress: `job.progress(3, 10, "embedding")`."""
+        """Report the progress: `job.progress(3, 10, "embedding")`."""
         self._link.progress(done, total, message)
 
     def emit(self, event: Any) -> None:
         """Emit an event, a JSON value or a pydantic model, for followers of the job: `job.emit({"token": "Hel"})`.
 
-        Events are numbered and written in batches a few times a second. A follower that reconnects gets those it has missed.
+        Events are numbered and written in batches a few times a second. A follower that reconnects receives the events it has missed.
+        Raises `BadEvent` for a value that is not JSON, or larger than 64 KiB.
         """
         self._link.emit(event)
 
     def output(self, kind: str, *locations: str) -> None:
-        """Record where results are stored: `job.output("dynamodb_tables", "CommentClusters")`."""
+        """Record where the handler has stored results: `job.output("dynamodb_tables", "CommentClusters")`."""
         self._link.output(kind, *locations)
 
     def metric(self, name: str, value: Any) -> None:
-        """Add a value to the summary metrics of the result."""
+        """Add a named value to the metrics of the job's result: `job.metric("rows", 120)`."""
         self._link.metric(name, value)
 
     @property
@@ -129,7 +130,7 @@ class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
 
     @property
     def should_stop(self) -> bool:
-        """Whether the handler is to stop: cancelled, timed out, worker shutting down, or lease lost."""
+        """Whether the handler must stop: the job was cancelled or timed out, its worker shuts down, or the lease was lost."""
         return self._link.stopping is not None
 
     @property
@@ -138,7 +139,7 @@ class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
         return self._link.stopping == "cancelled"
 
     def check(self) -> None:
-        """Raise `Stopped` if the handler is to stop."""
+        """Raise `Stopped` if the handler must stop. Do not catch it: the worker then records why the attempt ended."""
         reason = self._link.stopping
         if reason is not None:
             raise Stopped(reason)
@@ -148,10 +149,10 @@ class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
         return self.submit(submission)
 
     async def submit(self, submission: Submission) -> Submitted:
-        """Submit a child of this job. `ParentGone` when another worker has the job."""
+        """Submit a child of this job. Raises `ParentGone` if the job was cancelled, or its lease was lost to another worker."""
         (submitted,) = await self._link.submit([submission])
         return submitted
 
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Submit children of this job, which may depend on each other."""
+        """Submit several children of this job, which may depend on each other. Raises `ParentGone` like `submit`."""
         return await self._link.submit(submissions)

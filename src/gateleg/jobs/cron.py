@@ -1,10 +1,10 @@
-"""Times that repeat: five fields of cron in a time zone. Pure.
+"""Cron expressions of five fields, in a time zone. Pure.
 
 The fields are minute, hour, day of the month, month and day of the week, with lists (`1,15`), ranges (`8-18`, `mon-fri`) and steps
-(`*/15`). When both days are restricted, either is enough, as cron has it. On the day that clocks go back, a time that comes twice is taken
-once, unless the hour begins with `*`; on the day that they go forward, a time that does not come is taken an hour later.
+(`*/15`). If both days are restricted, either is enough, as in cron. When clocks go back, a time that occurs twice runs once, unless the
+hour field begins with `*`. When they go forward, a time that is skipped runs an hour later.
 
-Our own, not cronsim or croniter: 120 lines without a dependency, pure, and with errors that name the field.
+Written here instead of using cronsim or croniter: it is short, needs no dependency, and its errors name the field.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HORIZON_DAYS = 366 * 8
 
 @dataclass(frozen=True)
 class Cron:
-    """A parsed expression."""
+    """A parsed cron expression."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -50,14 +50,14 @@ class Cron:
     zone: ZoneInfo
 
     def on(self, day: date) -> bool:
-        """Whether there is a time on this day."""
+        """Whether the expression matches this day."""
         if day.month not in self.months:
             return False
         by_day, by_weekday = day.day in self.days, day.isoweekday() % 7 in self.weekdays
         return by_day and by_weekday if self.any_day or self.any_weekday else by_day or by_weekday
 
     def times(self, day: date) -> Iterator[datetime]:
-        """The times of a day, in UTC."""
+        """The matching times of a day, in UTC."""
         for hour in self.hours:
             for minute in self.minutes:
                 local = datetime.combine(day, time(hour, minute), self.zone)
@@ -69,7 +69,7 @@ class Cron:
                     yield local.replace(fold=1).astimezone(UTC)
 
     def after(self, moment: datetime) -> datetime:
-        """The first time after a moment."""
+        """The first matching time after a moment. Raises `BadSchedule` if no day matches."""
         day = moment.astimezone(self.zone).date() - timedelta(days=1)
         for _ in range(_HORIZON_DAYS):
             if self.on(day):
@@ -77,11 +77,11 @@ class Cron:
                 if later:
                     return min(later)
             day += timedelta(days=1)
-        raise BadSchedule("The schedule names a day that does not come.")
+        raise BadSchedule("The schedule names a day that does not exist, such as 31 February.")
 
 
 def parse_cron(text: str, timezone: str = "UTC") -> Cron:
-    """Read an expression such as `*/15 8-18 * * mon-fri`, or `@daily`."""
+    """Parse an expression such as `*/15 8-18 * * mon-fri`, or `@daily`. Raises `BadSchedule` if it or the time zone is invalid."""
     fields = _NICKNAMES.get(text.strip().lower(), text).split()
     if len(fields) != 5:
         raise BadSchedule(f"{text!r} has {len(fields)} {'field' if len(fields) == 1 else 'fields'}, and cron needs five.")
@@ -105,7 +105,7 @@ def parse_cron(text: str, timezone: str = "UTC") -> Cron:
 
 
 def _field(whole: str, name: str, text: str, low: int, high: int, names: tuple[str, ...] = (), first: int = 0) -> frozenset[int]:
-    """The numbers of one field of an expression. `whole` and `name` are for messages."""
+    """The numbers that one field of an expression matches. `whole` and `name` are for error messages."""
     found: set[int] = set()
     for part in text.split(","):
         span, _, step = part.partition("/")

@@ -1,4 +1,4 @@
-"""Schedules that applications declare in their code; a host stores them at startup."""
+"""Schedules that applications declare in their code, and that a host stores at startup."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 def declare_schedules(context: QueueContext, declared: Mapping[str, Sequence[DeclaredSchedule]] | None = None) -> Flow[list[Schedule]]:
-    """Store the declared schedules, by application name; by default those of the queue's `Jobs`. Returns those that were changed.
+    """Store declared schedules, and return those that were changed. Idempotent; several processes may call it at once.
 
-    Idempotent, and safe to call from any number of processes at once. A schedule that an operator has disabled stays disabled. One that its
-    application no longer declares is kept with its history, marked as such, and does not run; enabling it makes it an ordinary schedule.
+    `declared` maps application names to their schedules; the default is the schedules of the queue's `Jobs`. A schedule that an operator
+    has disabled stays disabled. A schedule that its application no longer declares is kept with its history, but does not run; enabling it
+    makes it an ordinary schedule. Raises `BadSchedule` if two applications declare the same name.
     """
     by_application = {"": context.jobs.schedules} if declared is None else declared
     names = [schedule.name for declarations in by_application.values() for schedule in declarations]
@@ -42,7 +43,7 @@ def declare_schedules(context: QueueContext, declared: Mapping[str, Sequence[Dec
 
 
 def _store_declared(context: QueueContext, owner: str, declared: DeclaredSchedule) -> Flow[list[Schedule]]:
-    """Store one declared schedule, unless it is stored already."""
+    """Store one declared schedule if it has changed."""
     submission = Submission(declared.job_type, declared.config, subject=declared.subject)
     new = new_schedule(
         context,
@@ -69,7 +70,7 @@ def _store_declared(context: QueueContext, owner: str, declared: DeclaredSchedul
 
 
 def _merged(new: Schedule, current: Schedule) -> Schedule:
-    """The declared schedule with the stored history and what an operator has set. The next run is kept unless its times have changed."""
+    """The declared schedule with the stored history and the operator's settings. The next run is kept unless the times have changed."""
     same = (new.cron, new.every, new.timezone) == (current.cron, current.every, current.timezone)
     kept = [*HISTORY, "enabled", "skipped", *(["next_run_at"] if same and current.undeclared_at is None else [])]
     return new.model_copy(update={name: getattr(current, name) for name in kept})

@@ -60,7 +60,7 @@ class ConfigTooLarge(BadConfig):
 
 
 class BadSubmission(JobError):
-    """An option of a submission is invalid: a priority out of range, a name that is too long."""
+    """An option of a submission is invalid, such as a priority out of range or a name that is too long."""
 
     code = "bad-submission"
     status = 422
@@ -88,7 +88,7 @@ class TooManyDependencies(JobError):
 
     code = "too-many-dependencies"
     status = 422
-    fix = "Use two levels: several jobs that each depend on some of them, and one that depends on those."
+    fix = "Use two levels: several jobs that each depend on some of them, and one job that depends on those jobs."
 
 
 class KeyReused(JobError):
@@ -106,10 +106,10 @@ class QueueDraining(JobError):
 
 
 class ParentGone(JobError):
-    """A child was submitted for a job that is no longer running, or is run by another worker."""
+    """A child was submitted for a job that was cancelled or deleted, or that another worker now runs."""
 
     code = "parent-gone"
-    fix = "Let the handler end: another worker runs the job, or it was cancelled, and the result of this attempt is not used."
+    fix = "Let the handler end: the job was cancelled or another worker runs it, so the result of this attempt is not used."
 
 
 class JobMissing(JobError):
@@ -121,10 +121,10 @@ class JobMissing(JobError):
 
 
 class LeaseLost(JobError):
-    """The worker no longer owns the job: its lease expired and another worker has it, or it was cancelled by force."""
+    """The worker no longer owns the job: its lease expired and another worker has the job, or the job was cancelled by force."""
 
     code = "lease-lost"
-    fix = "Let the handler end: another worker runs the job, or it was cancelled, and the result of this attempt is not used."
+    fix = "Let the handler end: the job was cancelled or another worker runs it, so the result of this attempt is not used."
 
 
 class WrongState(JobError):
@@ -172,7 +172,7 @@ class NoHandlers(JobError):
 
 
 class BadHandler(JobError):
-    """The function cannot be a handler, or not with this `runs=`."""
+    """The function or its options cannot be used for a handler."""
 
     code = "bad-handler"
     fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top level of a module."

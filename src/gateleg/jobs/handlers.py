@@ -1,4 +1,4 @@
-"""The job types of an application: their functions, configs, and how they run."""
+"""The job types of an application: their functions, their configs and their options."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _DEFAULT_RETRY = Retry()
 
 @dataclass(frozen=True)
 class JobsFactory:
-    """How another process creates the same handlers, with its own store and other resources.
+    """Creates the same handlers in another process, with that process's own store and other resources.
 
-    `address` ("module:function") names an asynchronous context manager. It is called with the arguments, which are JSON values, and yields
-    the `Jobs`.
+    `address` ("module:function") names an asynchronous context manager that takes the arguments, which are JSON values, and yields the
+    `Jobs`.
     """
 
     address: str
@@ -44,7 +44,7 @@ class JobsFactory:
 
 @dataclass(frozen=True)
 class Handler:
-    """A job type: its function, and how it runs."""
+    """A job type: its function and its options."""
 
     job_type: str
     handle: Handle
@@ -56,23 +56,23 @@ class Handler:
     #: the maximum seconds of an attempt
     timeout: int = 3600
     runs: Runs = "inline"
-    #: how a process creates the function if it cannot import it
+    #: creates the function in a process that cannot import it
     factory: JobsFactory | None = None
     #: the maximum number of jobs of its queue that one worker runs at once; None: as many as the worker has slots
     limit_per_worker: int | None = None
-    #: how many jobs of its queue a worker process runs in addition to its `concurrency`, because they mostly wait
+    #: how many jobs of its queue a worker process runs in addition to its `concurrency`, for jobs that mostly wait
     own_concurrency: int | None = None
-    #: whether lists hide its jobs by default: routine work that nobody looks for
+    #: whether lists hide its jobs by default, because they are routine work
     internal: bool = False
-    #: the application that it belongs to, in a host
+    #: in a host, the application that the handler belongs to
     application: str | None = None
 
     def checked_config(self, config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
-        """Validate a config and return it as JSON; `BadConfig` when it is invalid."""
+        """Validate a config and return it as JSON values. Raises `BadConfig` if it is invalid."""
         if self.config is None:
             return config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config or {})
         try:
-            model = config if isinstance(config, self.config) else self.config.model_validate(_plain(config))
+            model = config if isinstance(config, self.config) else self.config.model_validate(_as_dict(config))
         except ValidationError as error:
             problems: list[dict[str, Any]] = [dict(problem) for problem in error.errors(include_url=False, include_input=False)]
             raise BadConfig(f"The config of {self.job_type} is invalid: {_problem_text(problems)}.", problems=problems) from None
@@ -83,7 +83,7 @@ class Handler:
         return config if self.config is None else self.config.model_validate(config)
 
     def checked_result(self, result: Any) -> Any:
-        """Validate what a handler returned and return it as JSON."""
+        """Validate a handler's result and return it as JSON values. Raises pydantic's `ValidationError` if it does not match the model."""
         if self.result is not None and not isinstance(result, self.result):
             result = self.result.model_validate(result)
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
@@ -91,11 +91,11 @@ class Handler:
 
 @dataclass(frozen=True)
 class DeclaredSchedule:
-    """A schedule that is declared in an application's code. Its host stores it at startup."""
+    """A schedule that an application declares in its code. Its host stores it at startup."""
 
     name: str
     job_type: str
-    #: a cron expression of five fields; otherwise `every`
+    #: a cron expression of five fields; None if `every` is set
     cron: str | None = None
     #: seconds between two runs
     every: int | None = None
@@ -118,7 +118,7 @@ class DeclaredSchedule:
 
 
 def _check_same_limits(handler: Handler, other: Handler) -> None:
-    """Raise `BadHandler` if two handlers of a queue differ in an option that applies to the whole queue."""
+    """Raise `BadHandler` if two handlers of one queue differ in an option that applies to the whole queue."""
     for name, what in (("limit_per_worker", "limits per worker"), ("own_concurrency", "own concurrencies")):
         one, two = getattr(handler, name), getattr(other, name)
         if one != two:
@@ -134,15 +134,15 @@ def _problem_text(problems: list[dict[str, Any]]) -> str:
     return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem['msg']}" for problem in problems)
 
 
-def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
+def _as_dict(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
     return config.model_dump() if isinstance(config, BaseModel) else dict(config or {})
 
 
 class Jobs:
     """The registry of an application's handlers. Pass it to queues and workers; there is no global registry.
 
-    `ready` notifies workers of the same process, with the name of a queue in which a job became claimable. `updates` notifies followers,
-    with the id of a job that logged, reported progress or ended.
+    Iterating yields the handlers. `ready` tells workers of the same process in which queue a job became claimable; `updates` tells
+    followers which job has logged, reported progress or ended.
     """
 
     def __init__(self) -> None:
@@ -200,22 +200,29 @@ class Jobs:
         own_concurrency: int | None = None,
         internal: bool = False,
     ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
-        """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. Returns a `Task` to submit.
+        """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. Returns a `Task`, which submits jobs of this type.
 
-        Configs are validated with the pydantic model that annotates the function's second parameter, or with `config`; without a model, any
-        JSON object is accepted. A failed attempt is retried 3 times, or as `retry` says.
+        `config`, `result`: pydantic models that validate the config and the function's return value. The default for `config` is the model
+        that annotates the function's second parameter; without a model, any JSON object is accepted.
 
-        The function runs `inline` in the worker's event loop, where it must not block; in a `thread`; or in a `process`, the only one that
-        can be killed. By default an `async def` runs inline and a `def` in a thread. A process imports the function by its name; a function
-        defined inside another one must belong to an application's `jobs`, which the process then calls.
+        `queue`, `priority`: where its jobs wait (`default`), and their priority from 0 to 100, higher first.
 
-        `limit_per_worker` is the maximum number of jobs that one worker runs at once; jobs of other queues overtake those that wait. The
-        limit applies to the queue, which by default is one of the job type's name; all handlers of a queue have the same limit.
+        `retry`, `timeout`: a failed attempt is retried 3 times with growing delays, or as the `Retry` says; an attempt may take `timeout`
+        seconds.
 
-        `own_concurrency` is how many jobs of the queue a worker process runs in addition to its `concurrency`: for handlers that mostly
-        wait, such as for a model that streams its answer, and need little processor time. It applies to the queue as well.
+        `runs`: `"inline"` in the worker's event loop, where the function must not block; in a `"thread"`; or in a `"process"`, the only one
+        that can be killed. By default an `async def` runs inline and a `def` in a thread. A process imports the function by its name; a
+        function defined inside another one must belong to an application's `jobs`, which the process then calls.
 
-        Lists hide the jobs of an `internal` handler by default: routine work that runs often and that nobody looks for.
+        `limit_per_worker`: how many jobs of the queue one worker runs at once, so that they leave slots for other queues. Without `queue`,
+        the handler then gets a queue named after its job type.
+
+        `own_concurrency`: how many jobs of the queue a worker process runs in addition to its `concurrency`, for handlers that mostly wait,
+        such as for a streaming model. Like `limit_per_worker`, it must be the same for all handlers of a queue.
+
+        `internal`: lists hide its jobs by default, because they are routine work.
+
+        Raises `BadHandler` for a function or option that cannot work, and `HandlerTaken` if the job type already has a handler.
         """
 
         if callable(job_type):
@@ -252,10 +259,10 @@ class Jobs:
         return register
 
     def add(self, handler: Handler) -> None:
-        """Register a handler."""
+        """Register a handler. Raises `BadHandler` or `HandlerTaken`, like `handler`."""
         _check(handler)
         if handler.job_type in self._handlers:
-            raise HandlerTaken(f"{handler.job_type} has a handler already.")
+            raise HandlerTaken(f"The job type {handler.job_type} already has a handler.")
         for other in self._handlers.values():
             if other.queue == handler.queue:
                 _check_same_limits(handler, other)
@@ -297,11 +304,12 @@ class Jobs:
     ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
         """Declare a schedule: `@jobs.every("0 2 * * *", timezone="Europe/Berlin")`, or `@jobs.every(300)` for every 300 seconds.
 
-        Write it above `@jobs.handler(...)`; without that, the function becomes the handler of a job type of its name. `config` is that of
-        each run; the default is the model's defaults. The schedule is named after its job type, or `name`. A late run is still made, or
-        skipped if it is more than `max_delay` seconds late.
+        Write it above `@jobs.handler(...)`; without that, the function becomes the handler of a job type named after it. Each run gets
+        `config`, by default the defaults of the config's model. The schedule is named after the job type unless `name` is given. A late run
+        still happens, unless it is more than `max_delay` seconds late.
 
-        A host stores the schedules of its applications at startup; elsewhere call `queue.declare_schedules()`.
+        A host stores the schedules of its applications at startup; elsewhere, call `queue.declare_schedules()`. Raises `BadSchedule` for an
+        invalid time, name or config, or a name that is declared twice.
         """
 
         if callable(when):
@@ -329,19 +337,19 @@ class Jobs:
             ) from None
 
     def add_schedule(self, schedule: DeclaredSchedule) -> None:
-        """Declare a schedule."""
+        """Declare a schedule. Raises `BadSchedule` if its name is already declared."""
         if schedule.name in self._schedules:
             raise BadSchedule(f"The schedule {schedule.name} is declared twice.", fix="Give one of them another name=.")
         self._schedules[schedule.name] = schedule
 
     @property
     def limits(self) -> dict[str, int]:
-        """The queues with a limit per worker, and the limit."""
+        """The limit per worker of each queue that has one."""
         return {handler.queue: handler.limit_per_worker for handler in self if handler.limit_per_worker is not None}
 
     @property
     def own_concurrencies(self) -> dict[str, int]:
-        """The queues with their own concurrency, and how many jobs of them run at once."""
+        """The own concurrency of each queue that has one."""
         return {handler.queue: handler.own_concurrency for handler in self if handler.own_concurrency is not None}
 
     @property
@@ -357,7 +365,7 @@ class Jobs:
     def include(self, other: Jobs, factory: JobsFactory | None = None, *, application: str | None = None) -> None:
         """Add all handlers and declared schedules of another registry, such as an application's to its host's.
 
-        `factory` is how a process creates that registry.
+        `factory` creates that registry in another process.
         """
         for handler in other:
             self.add(replace(handler, factory=factory or handler.factory, application=application or handler.application))
@@ -372,20 +380,20 @@ class Jobs:
             self._schedules.pop(schedule.name, None)
 
     def of(self, job_type: str) -> Handler:
-        """The handler of a job type."""
+        """The handler of a job type. Raises `UnknownJobType` if it has none."""
         handler = self._handlers.get(job_type)
         if handler is None:
             raise UnknownJobType(f"There is no job type {job_type!r}.", why=self._suggestion(job_type))
         return handler
 
     def _suggestion(self, job_type: str) -> str:
-        """The most similar job type, or the existing ones."""
+        """A hint for an unknown job type: the most similar one, or all job types."""
         if not self._handlers:
             return "No handler is registered."
         return did_you_mean(job_type, sorted(self._handlers), otherwise=f"There are {', '.join(sorted(self._handlers))}.")
 
     def find(self, job_type: str) -> Handler | None:
-        """The handler of a job type; None without one."""
+        """The handler of a job type, or None."""
         return self._handlers.get(job_type)
 
     def __iter__(self) -> Iterator[Handler]:

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def reporting(job: JobContext) -> Callable[[float, str], None]:
-    """A function for computing code to call at each step, from any thread, with the fraction done (0 to 1) and the step's name.
+    """Return a progress callback, `report(done, step)`, to pass to long computations. It can be called from any thread.
 
-    It sets the job's progress, logs each step once, and raises `Stopped` when the job is to stop.
+    `done` is the fraction from 0 to 1, `step` the name of the current step. Each call sets the job's progress, logs the step if it is new,
+    and raises `Stopped` if the job must stop.
     """
     logged = ""
 
@@ -33,9 +34,9 @@ def reporting(job: JobContext) -> Callable[[float, str], None]:
 
 @contextmanager
 def giving_up(*errors: type[Exception]) -> Iterator[None]:
-    """Fail the job without retrying on these errors: `with giving_up(DelphiError, AiError): ...`.
+    """A context manager that turns these errors into `GiveUp`, so that the job fails without retries: `with giving_up(AiError): ...`.
 
-    An error whose `passing` attribute is true is raised unchanged, so that the job is retried.
+    An error with a true attribute `passing` (a temporary failure) is raised unchanged, so that the job is retried.
     """
     try:
         yield

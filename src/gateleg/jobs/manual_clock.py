@@ -11,8 +11,8 @@ _DEFAULT_START = datetime(2100, 1, 1, tzinfo=UTC)
 class ManualClock:
     """A clock for tests: `Store.embedded(clock=clock, ticks=clock)`, then `clock.advance(seconds=30)`.
 
-    It is the clock of the store and of queues on it. An attribute with `stamp(on="create")` gets its value when the object is constructed,
-    before it meets a store, so it has the machine's time; pass a time of your own (`created_at=clock.now`) where a test depends on it.
+    The store and its queues then use this clock. But `stamp(on="create")` takes the machine's time, because the object is constructed
+    before a store is involved; pass the time yourself (`created_at=clock.now`) where a test depends on it.
     """
 
     def __init__(self, start: datetime = _DEFAULT_START) -> None:
@@ -23,11 +23,11 @@ class ManualClock:
         return self.now.timestamp()
 
     def advance(self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0) -> datetime:
-        """Move the clock forward; returns the new time."""
+        """Move the clock forward and return the new time."""
         self.now += timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
         return self.now
 
     def reach(self, time: datetime) -> datetime:
-        """Move the clock forward to a time, unless it is later already."""
+        """Move the clock forward to a time, and return the new time. A time in the past changes nothing."""
         self.now = max(self.now, time)
         return self.now

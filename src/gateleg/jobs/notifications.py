@@ -1,4 +1,4 @@
-"""Notifications within a process: to workers when a job becomes ready, to followers when a job changes."""
+"""Notifications within a process: to workers when a job becomes claimable, to followers when a job changes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class Notifier:
-    """Calls its listeners with a name: of a queue where a job became ready, or of a job that changed. Any thread may notify."""
+    """Calls its listeners with the name of a queue in which a job became claimable, or the id of a job that changed. Thread-safe."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[str], object]] = []
         self._lock = threading.Lock()
 
     def listen(self, listener: Callable[[str], object]) -> Callable[[], None]:
-        """Add a listener; returns a function that removes it."""
+        """Add a listener, and return a function that removes it."""
         with self._lock:
             self._listeners.append(listener)
 

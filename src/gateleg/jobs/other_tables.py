@@ -1,4 +1,4 @@
-"""Warn about jobs in queue tables of other names: an empty queue may be the wrong one."""
+"""Warn if this queue's tables are empty while the store has jobs in queue tables with other names."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _log = logging.getLogger("gateleg.jobs")
 
 
 def other_layout(context: QueueContext) -> Flow[Layout | None]:
-    """The layout whose table has jobs while this queue's has none; None without one.
+    """The known table names under which the store has jobs while this queue's table is empty; None if this does not occur.
 
-    Reads one item of each table. If access is denied, another layout's table counts as empty, and this queue's as not empty.
+    Reads one item of each table. If access is denied, another layout's table counts as empty, and this queue's table as not empty.
     """
     own = context.tables.names
     if (yield from _holds_jobs(context, own, otherwise=True)):
@@ -44,16 +44,16 @@ def _holds_jobs(context: QueueContext, names: TableNames, *, otherwise: bool) ->
 
 
 def other_tables_warning(context: QueueContext, layout: Layout) -> str:
-    """The warning about jobs in the tables of another layout."""
+    """The text of the warning about jobs in the tables of another layout."""
     there, here = (context.setup.name_of(tables_named(names).all[0]) for names in (LAYOUTS[layout], context.tables.names))
     return (
-        f"the store has jobs in {there}, but this queue uses {here}, which has none. To see those jobs, use their tables: "
+        f"the store has jobs in {there}, but this queue uses {here}, which is empty. To use the other tables, set "
         f'job_tables = "{layout}" or --job-tables {layout} for hosts and commands, tables=LAYOUTS["{layout}"] for a Queue'
     )
 
 
 def warn_of_other_tables(context: QueueContext) -> Flow[None]:
-    """Log a warning when the store has jobs in tables of other names and none in those of this queue."""
+    """Log a warning if this queue's tables are empty while the store has jobs in queue tables with other names."""
     layout = yield from other_layout(context)
     if layout is not None:
         _log.warning("%s", other_tables_warning(context, layout))

@@ -1,4 +1,4 @@
-"""`Queue` and `AsyncQueue`: the queue's verbs, called or awaited.
+"""`Queue` and `AsyncQueue`: the methods of the queue, called or awaited.
 
 Each verb is written once, as a flow, in the module it belongs to, and listed once, in `QueueVerbs`; both classes are derived from the list.
 """
@@ -40,27 +40,30 @@ R = TypeVar("R")
 
 
 def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
-    """Create missing tables of the queue. A warning is logged if the store has jobs in tables of other names only."""
+    """Create the queue's tables that do not exist, and return their names. Safe to call at every start.
+
+    Logs a warning if the store has jobs only in queue tables with other names.
+    """
     created = yield from _tables.ensure_tables(*context.tables.all).flow(context.setup)
     yield from other_tables.warn_of_other_tables(context)
     return created
 
 
-def _refuse(store: object, kind: type, fix: str) -> None:
-    """Refuse a store of the other kind, whose verbs the queue would call in the wrong way."""
+def _refuse_store(store: object, kind: type, fix: str) -> None:
+    """Raise `WrongArgument` for an async store in a sync queue, or the reverse."""
     if isinstance(store, kind):
-        raise WrongArgument(f"The queue was given a store of the wrong kind: {type(store).__name__}.", fix=fix)
+        raise WrongArgument(f"This queue cannot use a store of type {type(store).__name__}.", fix=fix)
 
 
-def _registry(jobs: Jobs) -> Jobs:
-    """The handlers of a queue; refused here if they are anything else, since the first submission would be late to find out."""
+def _checked_registry(jobs: Jobs) -> Jobs:
+    """The registry; raises `WrongArgument` for anything else, which would otherwise only fail at the first submission."""
     if not isinstance(jobs, Jobs):
-        raise WrongArgument(f"A queue takes a registry of handlers, and was given {type(jobs).__name__}.", fix="Give it the Jobs() itself.")
+        raise WrongArgument(f"A queue needs a registry of handlers, not a {type(jobs).__name__}.", fix="Pass the Jobs() itself.")
     return jobs
 
 
 class Verb(Generic[P, R]):
-    """A verb of the list. To a type checker, it is a method of `Queue`, and an async method of `AsyncQueue`.
+    """One verb of `QueueVerbs`. To a type checker, it is a method of `Queue`, and an async method of `AsyncQueue`.
 
     At run time, both classes have functions instead.
     """
@@ -82,7 +85,7 @@ class Verb(Generic[P, R]):
         return self
 
     def method(self, within: str) -> Callable[..., Any]:
-        """The method of a class, which drives the flow. `within` is the type that wraps its result, for `help`."""
+        """The method that drives the flow. `within` is the type that wraps its result, shown by `help`."""
         flow: Callable[..., Flow[R]] = self.flow
 
         def verb(self: Queue | AsyncQueue, /, *args: Any, **options: Any) -> Any:
@@ -99,11 +102,11 @@ class QueueVerbs:
 
     @property
     def tables(self) -> QueueTables:
-        """The queue's entities, for your own queries: `store.query(queue.tables.job.of_type, job_type="resize")`."""
+        """The queue's entity classes, for queries of your own: `store.query(queue.tables.job.of_type, job_type="resize")`."""
         return self.context.tables
 
     def __init_subclass__(cls, *, within: str | None = None, **options: Any) -> None:
-        """Add the methods to a class of queue; its subclasses inherit them."""
+        """Add the methods to `Queue` or `AsyncQueue`; their subclasses inherit them."""
         super().__init_subclass__(**options)
         if within is not None:
             for name, verb in vars(QueueVerbs).items():
@@ -111,7 +114,10 @@ class QueueVerbs:
                     setattr(cls, name, verb.method(within))
 
     def writes(self, submission: Submission) -> list[WriteOperation[Any]]:
-        """The writes of a submission, for the caller's own transaction: `store.transact([create(x), *queue.writes(submission)])`."""
+        """The writes of a submission, for a transaction of the caller: `store.transact([create(x), *queue.writes(submission)])`.
+
+        Nothing is read, so a submission with a parent, dependencies or keys raises `BadSubmission`; use `enlist` for those.
+        """
         return enqueue.writes_of(self.context, submission)
 
     ensure_tables = Verb(_ensure_tables)
@@ -168,17 +174,18 @@ class QueueVerbs:
 
 
 class Queue(QueueVerbs, Submitter["Submitted"], within=""):
-    """The job queue on a store: `greet.submit(Queue(store, jobs), Greeting(name="Nina"))`.
+    """A job queue on a `Store`: `greet.submit(Queue(store, jobs), Greeting(name="Nina"))`.
 
-    `tables` sets the names of its tables, which must be the same for submitters and workers.
+    `jobs` is the registry of handlers. `tables` sets the names of the queue's tables, which must be the same for submitters and workers.
+    Raises `WrongArgument` for an `AsyncStore`.
     """
 
     store: Store
 
     def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
-        _refuse(store, AsyncStore, "Use AsyncQueue, or give it a Store.")
+        _refuse_store(store, AsyncStore, "Use AsyncQueue, or pass a Store.")
         self.store = store
-        self.context = QueueContext(store.setup, _registry(jobs), settings or QueueSettings(), tables_named(tables))
+        self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(tables))
 
     def submit_task(self, submission: Submission) -> Submitted:
         """Submit a task's job, like `submit`."""
@@ -186,15 +193,18 @@ class Queue(QueueVerbs, Submitter["Submitted"], within=""):
 
 
 class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within="Awaitable"):
-    """The same, awaited: `await greet.submit(AsyncQueue(store, jobs), Greeting(name="Nina"))`."""
+    """A job queue on an `AsyncStore`, whose methods are awaited: `await greet.submit(AsyncQueue(store, jobs), Greeting(name="Nina"))`.
+
+    The arguments are those of `Queue`.
+    """
 
     store: AsyncStore
 
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
-        _refuse(store, Store, "Use Queue, or give it an AsyncStore.")
+        _refuse_store(store, Store, "Use Queue, or pass an AsyncStore.")
         self.store = store
-        self.context = QueueContext(store.setup, _registry(jobs), settings or QueueSettings(), tables_named(tables))
-        #: detects writes of other processes
+        self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(tables))
+        #: detects commits of other processes
         self.changes = ChangeFeed(store.transport)
 
     def submit_task(self, submission: Submission) -> Coroutine[Any, Any, Submitted]:

@@ -1,4 +1,4 @@
-"""Operating queues: pause, drain, rates; the workers and their leader leases."""
+"""Operating queues: pause, drain, rate limits; the workers and their leader leases."""
 
 from __future__ import annotations
 
@@ -39,24 +39,30 @@ def _mode(context: QueueContext, queue: str, mode: Literal["running", "paused", 
 
 
 def pause(context: QueueContext, queue: str, *, by: str | None = None) -> Flow[QueueState]:
-    """Start no more jobs of a queue; running jobs continue. Workers follow within a few seconds."""
+    """Stop starting jobs of a queue; running jobs continue. Workers follow within a few seconds. Returns the queue's state.
+
+    `by` records who did it. Raises `BadSubmission` for an invalid queue name.
+    """
     return (yield from _mode(context, queue, "paused", by))
 
 
 def drain(context: QueueContext, queue: str, *, by: str | None = None) -> Flow[QueueState]:
-    """Accept no new jobs in a queue; pending ones still run. Other processes may submit for up to a second more."""
+    """Refuse new jobs in a queue, while its pending jobs still run. Returns the queue's state.
+
+    Other processes may submit jobs for up to a second more. After that, submissions raise `QueueDraining`.
+    """
     return (yield from _mode(context, queue, "draining", by))
 
 
 def resume(context: QueueContext, queue: str, *, by: str | None = None) -> Flow[QueueState]:
-    """Resume a paused or draining queue."""
+    """Resume a paused or draining queue, and return its state."""
     state = yield from _mode(context, queue, "running", by)
     context.jobs.ready.notify(queue)
     return state
 
 
 def set_rate(context: QueueContext, queue: str, starts: int, *, seconds: int = 60, by: str | None = None) -> Flow[QueueState]:
-    """Start at most `starts` jobs of a queue in each window of `seconds`; 0 removes the limit.
+    """Limit a queue to `starts` starts of jobs in each window of `seconds`; 0 removes the limit. Returns the queue's state.
 
     The windows are fixed, so up to twice as many jobs may start in a short time around the end of a window.
     """
@@ -64,7 +70,7 @@ def set_rate(context: QueueContext, queue: str, starts: int, *, seconds: int = 6
 
 
 def states(context: QueueContext, queues: Sequence[str] | None = None) -> Flow[dict[str, QueueState]]:
-    """The stored states of some queues, or of all queues."""
+    """The states of the given queues, or of all, by name. A queue that was never paused, drained or limited has no state."""
     if queues is None:
         known = yield from collect_stream(query(context.tables.queue_state.every()), context)
         return {state.name: state for state in known}
@@ -74,34 +80,34 @@ def states(context: QueueContext, queues: Sequence[str] | None = None) -> Flow[d
 
 
 def report_worker(context: QueueContext, record: WorkerRecord) -> Flow[None]:
-    """Write the record of a worker."""
+    """Write the record of a live worker. Workers call it."""
     now = context.now()
-    # Corrected by the clock difference: the record of a worker whose clock is hours behind would otherwise expire at once.
+    # Correct the clock difference: otherwise the record of a worker whose clock is hours behind would expire at once.
     expires_at = now - timedelta(seconds=record.clock_ahead) + 10 * ALIVE
     current = record.model_copy(update={"seen_at": now, "expires_at": expires_at})
     yield from put(moved_to(context.tables.worker_record, current), returning="none").flow(context.setup)
 
 
 def forget_worker(context: QueueContext, worker_id: str) -> Flow[None]:
-    """Delete the record of a worker that has ended."""
+    """Delete the record of a worker that has ended. Workers call it."""
     yield from delete(context.tables.worker_record, worker_id=worker_id).flow(context.setup)
 
 
 def workers(context: QueueContext) -> Flow[list[WorkerRecord]]:
-    """The workers that reported during the last minute, corrected for their clocks."""
+    """The live workers: those that reported during the last minute, after correcting for their clocks."""
     known = yield from every_worker(context)
     return [record for record in known if record.seen_at - timedelta(seconds=record.clock_ahead) > context.now() - ALIVE]
 
 
 def every_worker(context: QueueContext) -> Flow[list[WorkerRecord]]:
-    """All workers that have not deregistered, including those that have been silent for minutes."""
+    """The records of all workers that have not deregistered, including workers that have not reported for minutes."""
     return (yield from collect_stream(query(context.tables.worker_record.every()), context, expired=True))
 
 
 def acquire_leader_lease(context: QueueContext, name: str, holder: str, seconds: float, others: Staleness[str]) -> Flow[bool]:
-    """Acquire or renew the leader lease of a task; False when another worker has it.
+    """Acquire or renew the leader lease of a maintenance task. Returns False if another worker has it.
 
-    The lease of another worker ends when it is released, or stays unchanged for its duration across calls with the same `others`.
+    Another worker's lease ends when it is released, or has stayed unchanged for its duration across calls with the same `others`.
     """
     is_free = LeaderLease.holder.missing() | LeaderLease.holder.is_in([holder, ""])
     try:
@@ -134,7 +140,7 @@ def _write_lease(context: QueueContext, name: str, holder: str, seconds: float, 
 
 
 def release_leader_lease(context: QueueContext, name: str, holder: str) -> Flow[None]:
-    """Release the leader lease of a task, so that another worker can acquire it at once."""
+    """Release the leader lease of a maintenance task, so that another worker can acquire it at once."""
     released = (LeaderLease.holder.set(""), LeaderLease.until.set(context.now()))
     try:
         yield from upsert(context.tables.leader_lease.key(name=name), *released, condition=LeaderLease.holder == holder).flow(context.setup)

@@ -1,4 +1,4 @@
-"""`QueueContext`: what all flows of a queue share: the store's setup, handlers, settings and tables."""
+"""`QueueContext`: the store's setup, handlers, settings and tables, which all flows of a queue share."""
 
 from __future__ import annotations
 
@@ -30,35 +30,36 @@ _MAX_CACHED_QUEUES = 1000
 
 @dataclass(frozen=True)
 class QueueSettings:
-    """Settings of a queue: leases, limits, retention."""
+    """Settings of a queue: leases, limits and retention."""
 
-    #: seconds without a heartbeat after which a job is given to another worker
+    #: seconds without a heartbeat after which another worker may take over a job (the visibility timeout)
     lease_seconds: float = 30.0
-    #: how many claimable jobs one claim reads
+    #: how many claimable jobs one claim reads from the index
     window: int = 50
-    #: how long an idempotency key is remembered
+    #: how long an idempotency key stays reserved
     remember: timedelta = timedelta(days=7)
-    #: how long finished jobs stay in the queue
+    #: how long finished jobs stay in the queue before they are archived, by status
     retention: Mapping[JobStatus, timedelta] = field(default_factory=lambda: dict(RETENTION))
     #: how long the counts of each minute are kept
     counts: timedelta = timedelta(days=7)
-    #: the maximum size of a config, and of a result, in bytes
+    #: the maximum size of a config in bytes
     config_limit: int = 200_000
+    #: the maximum size of a result in bytes
     result_limit: int = 100_000
-    #: seconds for which submissions rely on a queue not draining without reading its state again
+    #: seconds for which a submitter caches that a queue is not draining
     open_for: float = 1.0
-    #: how many dependents the transaction that completes a job releases; an internal job releases more than that
+    #: how many dependents the transaction that completes a job releases at most; if there are more, an internal job releases them
     inline_dependents: int = 20
 
 
 class DrainingCache:
-    """Which queues were not draining a moment ago."""
+    """Remembers for a moment which queues are not draining."""
 
     def __init__(self) -> None:
         self._until: dict[str, float] = {}
 
     def open(self, queue: str, now: float) -> bool:
-        """Whether the queue was read lately and was not draining."""
+        """Whether the queue was recently read and was not draining."""
         return self._until.get(queue, now) > now
 
     def record_open(self, queue: str, until: float) -> None:
@@ -68,13 +69,13 @@ class DrainingCache:
         self._until[queue] = until
 
     def forget(self, queue: str) -> None:
-        """Read the state of the queue again the next time."""
+        """Forget a queue, so that its state is read again."""
         self._until.pop(queue, None)
 
 
 @dataclass(frozen=True)
 class QueueContext:
-    """What all flows of a queue share."""
+    """The store's setup, handlers, settings and tables, which all flows of a queue share."""
 
     setup: Setup
     jobs: Jobs
@@ -85,16 +86,16 @@ class QueueContext:
 
     @property
     def queue_table_name(self) -> str:
-        """The name of the table of jobs in the account."""
+        """The name of the job table in the account."""
         return self.setup.name_of(spec_of(self.tables.job).table)
 
     def now(self) -> datetime:
-        """The present time, by the store's clock."""
+        """The current time of the store's clock."""
         return self.setup.now()
 
 
 def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = False) -> Flow[list[R]]:
-    """All results of a stream, inside a flow. `expired` includes items that have expired by this clock: the writer's may be behind."""
+    """All results of a stream, inside a flow. `expired` includes items that have expired by this clock: their writer's may be behind."""
     flow = stream.flow(replace(context.setup, expired=True) if expired else context.setup)
     found: list[R] = []
     try:

@@ -1,4 +1,4 @@
-"""What happens to a job after an attempt: pure decisions about retries, delays and states."""
+"""What happens to a job after an attempt: decisions about retries, delays and states. Pure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ RETENTION: Mapping[JobStatus, timedelta] = {
     JobStatus.CANCELLED: timedelta(days=7),
     JobStatus.FAILED: timedelta(days=30),
 }
-#: How long after that DynamoDB deletes their events. Jobs and their logs have no TTL: only archiving removes them.
+#: How long after the end of the retention DynamoDB's TTL deletes a job's events. Jobs and logs have no TTL: only archiving removes them.
 EXPIRY_GRACE = timedelta(days=30)
 
-#: The maximum size of all errors in a job's attempts, and the length of a message that is shortened because of it.
+#: The maximum size of all errors in a job's attempts, and the length to which messages are shortened beyond it.
 _MAX_ERRORS_BYTES = 60_000
 _SHORT_MESSAGE_CHARS = 200
 
-#: After this many losses with its worker a job runs alone, in its own process if possible.
+#: A job that was lost with its worker this often runs alone, in its own process if possible.
 RUN_ALONE_AFTER_LOSSES = 2
 
 LEASE_EXPIRED = "lease-expired"
@@ -43,23 +43,30 @@ def class_name(kind: type[BaseException]) -> str:
 
 @dataclass(frozen=True)
 class Retry:
-    """When and how often a failed job is tried again.
+    """When and how often a failed job is retried: `Retry(times=5, first=2.0, never=(ValueError,))`.
 
-    The delay grows by `factor` from `first` to `longest` seconds. A random part of it, up to the fraction `jitter`, is subtracted, so that
-    jobs that failed together are not retried together. `never` lists exceptions that are not retried, `only` the only ones that are, and
-    `delays` the seconds to wait after particular ones; subclasses are included.
+    The delays grow exponentially (backoff). A job whose worker was lost has not failed, and does not use up `times`.
 
-    A job whose worker was lost has not failed, and does not use up `times`: it is started again up to `losses` times.
+    Raises `ValueError` for a negative number, a factor below 1, or a jitter outside 0 to 1.
     """
 
+    #: the number of retries after the first attempt
     times: int = 3
+    #: the delay before the first retry, in seconds
     first: float = 1.0
+    #: the growth of the delay from one retry to the next
     factor: float = 2.0
+    #: the maximum delay, in seconds
     longest: float = 3600.0
+    #: up to this fraction of each delay is subtracted at random, so that jobs that failed together are not retried together
     jitter: float = 0.5
+    #: exceptions that are not retried, including their subclasses
     never: tuple[type[BaseException], ...] = ()
+    #: if set, the only exceptions that are retried, including their subclasses
     only: tuple[type[BaseException], ...] = ()
+    #: the delays in seconds after particular exceptions, including their subclasses
     delays: Mapping[type[BaseException], float] = field(default_factory=dict)
+    #: how many times a job whose worker was lost is started again
     losses: int = 10
 
     def __post_init__(self) -> None:
@@ -73,7 +80,7 @@ class Retry:
         return not self.only or kinds == (TIMED_OUT,) or any(class_name(kind) in kinds for kind in self.only)
 
     def delay(self, count: int, kinds: tuple[str, ...], chance: random.Random) -> float:
-        """The seconds before retry number `count`, counted from 1."""
+        """The delay in seconds before retry number `count`, counted from 1."""
         for kind, seconds in self.delays.items():
             if class_name(kind) in kinds:
                 return seconds
@@ -99,14 +106,14 @@ class Failed:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker did not renew its lease. That is not necessarily the job's fault."""
+    """The worker did not renew its lease: it was killed, suspended or cut off from the store."""
 
     failure: Failure
 
 
 @dataclass(frozen=True)
 class Snoozed:
-    """The handler asked to be called again later. That is not a failure."""
+    """The handler raised `Snooze` to be called again later. That is not a failure."""
 
     seconds: float
 
@@ -171,7 +178,7 @@ def failure_results(failure: Failure) -> Results:
 
 
 def _decide_loss(job: Job, failure: Failure, retry: Retry, now: datetime, chance: random.Random) -> Decision:
-    """Decide about a job that was lost with its worker: start it again, alone from the second loss on, and finally fail it."""
+    """Decide about a job that was lost with its worker: start it again, alone from the second loss on, or fail it after too many losses."""
     losses = (job.losses or 0) + 1
     if losses <= retry.losses:
         delay = timedelta(seconds=retry.delay(losses, (LEASE_EXPIRED,), chance))
@@ -183,7 +190,7 @@ def _decide_loss(job: Job, failure: Failure, retry: Retry, now: datetime, chance
 
 
 def must_run_alone(job: Job) -> bool:
-    """Whether a job was lost with its worker so often that it may be the cause."""
+    """Whether a job was lost with its worker so often that it may be the cause, and must run alone."""
     return (job.losses or 0) >= RUN_ALONE_AFTER_LOSSES
 
 
@@ -202,7 +209,7 @@ def attempt_of(job: Job, decision: Decision, now: datetime) -> Attempt:
 
 
 def history_with(job: Job, attempt: Attempt) -> list[Attempt]:
-    """The job's attempts and one more, without the oldest if there are too many. Consecutive snoozes are merged."""
+    """The job's attempts with a new one, keeping the last `KEPT_ATTEMPTS`. Consecutive snoozes are merged."""
     last = job.attempts[-1] if job.attempts else None
     if attempt.outcome == "snoozed" and last is not None and last.outcome == "snoozed":
         merged = attempt.model_copy(update={"started_at": last.started_at, "times": (last.times or 1) + 1})
@@ -212,7 +219,7 @@ def history_with(job: Job, attempt: Attempt) -> list[Attempt]:
 
 
 def _with_short_errors(attempts: list[Attempt]) -> list[Attempt]:
-    """The attempts, with shortened errors in the older ones if all errors together are too large. Traces are also in the log."""
+    """The attempts, with the errors of older ones shortened if all errors together are too large. The log also has the traces."""
     left, shortened = _MAX_ERRORS_BYTES, []
     for attempt in reversed(attempts):
         error = attempt.error
@@ -235,7 +242,7 @@ def readiness_at(run_at: datetime | None, now: datetime) -> Readiness:
 
 
 def expiry_of(status: JobStatus, ended: datetime, retention: Mapping[JobStatus, timedelta] = RETENTION) -> datetime | None:
-    """When DynamoDB may delete the events of a job in this state."""
+    """When TTL may delete the events of a job that ended in this status."""
     return ended + retention[status] + EXPIRY_GRACE if status in FINISHED else None
 
 
@@ -251,7 +258,7 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _tail(text: str | None, length: int) -> str | None:
-    """The end of a trace, which says more than its start."""
+    """The last characters of a trace, which say more than the first ones."""
     return text if text is None or len(text) <= length else "..." + text[3 - length :]
 
 

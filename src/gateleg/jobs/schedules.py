@@ -1,4 +1,4 @@
-"""Schedules: jobs that are submitted periodically, each run exactly once, and at most one missed run after an outage."""
+"""Schedules submit jobs periodically: each run exactly once, and at most one missed run after an outage."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["next_run"]
 
 _log = logging.getLogger("gateleg.jobs")
-#: How far the next run of a schedule may be beyond the expected one before a wrong clock must have set it: one more interval, at most an
-#: hour, so that a daily run is not repeated when a clock is set back a little; and a minute in any case.
+#: How far the next run may be beyond the expected time before a wrong clock must have set it: one more interval, at most an hour (so that
+#: a daily run is not repeated when a clock is set back a little), plus a minute.
 _MAX_AHEAD = timedelta(hours=1)
 _MIN_AHEAD = timedelta(minutes=1)
 #: The attributes that a schedule keeps when it is written again.
@@ -42,7 +42,7 @@ HISTORY = ("version", "last_run_at", "last_job_id")
 
 
 def next_run(schedule: Schedule, after: datetime) -> datetime:
-    """The next run after a time. Intervals are counted from the previous due time."""
+    """The next run of a schedule after a time. Intervals are counted from the previous due time."""
     if schedule.cron is not None:
         return parse_cron(schedule.cron, schedule.timezone).after(after)
     if schedule.every is None:
@@ -64,10 +64,11 @@ def schedule(
     max_delay: int = 600,
     enabled: bool = True,
 ) -> Flow[Schedule]:
-    """Create or replace a schedule: submit the job at the times of `cron`, or every `every` seconds.
+    """Create or replace a schedule that submits the job at the times of `cron`, or every `every` seconds. Returns the stored schedule.
 
-    Only the type, config, queue, priority and subject of the submission are used. A late run is still made, or skipped if it is more than
-    `max_delay` seconds late; after an outage at most one missed run is made.
+    Of the submission, only the type, config, queue, priority and subject are used. A late run still happens, unless it is more than
+    `max_delay` seconds late; after an outage, at most one missed run happens. Raises `BadSchedule` for an invalid name or time, and the
+    errors of `submit` for an invalid submission.
     """
     new = new_schedule(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
     return (yield from _store(context, new))
@@ -115,7 +116,7 @@ def new_schedule(
 
 
 def _store(context: QueueContext, new: Schedule) -> Flow[Schedule]:
-    """Create or replace a schedule, keeping its history; repeated when another writer was faster."""
+    """Create or replace a schedule, keeping its history. Retried when another writer was faster."""
     delays = context.setup.delays()
     while True:
         current = yield from find(context.tables.schedule, name=new.name, consistent=True).flow(context.setup)
@@ -132,19 +133,19 @@ def _store(context: QueueContext, new: Schedule) -> Flow[Schedule]:
 
 
 def schedules(context: QueueContext) -> Flow[list[Schedule]]:
-    """All schedules by name."""
+    """All schedules, sorted by name."""
     return (yield from collect_stream(query(context.tables.schedule.listed()), context))
 
 
 def schedules_page(context: QueueContext, *, limit: int = 50, cursor: str | None = None) -> Flow[Page[Schedule]]:
-    """A page of schedules by name; `next` is the cursor of the next page."""
+    """A page of schedules, sorted by name. Pass its `next` as `cursor` for the next page."""
     return (yield from page(context.tables.schedule.listed(), limit=limit, cursor=cursor).flow(context.setup))
 
 
 def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedule]:
-    """Enable or disable a schedule. Runs that it missed while disabled are not made.
+    """Enable or disable a schedule, and return it. Runs that were due while it was disabled are not made up for.
 
-    Enabling a schedule that its application no longer declares makes it an ordinary schedule.
+    Enabling a schedule that its application no longer declares makes it an ordinary schedule. Raises `ScheduleMissing`.
     """
 
     def decide(current: Schedule) -> list[Action]:
@@ -159,15 +160,15 @@ def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedul
 
 
 def unschedule(context: QueueContext, name: str) -> Flow[None]:
-    """Delete a schedule; the jobs that it has submitted stay."""
+    """Delete a schedule. The jobs that it has submitted stay. Raises `ScheduleMissing`."""
     if (yield from delete(context.tables.schedule.key(name=name), returning="old").flow(context.setup)) is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
 
 
 def run_schedules(context: QueueContext) -> Flow[list[Job]]:
-    """Submit the jobs of due schedules and return them. Safe to call from any number of workers at once.
+    """Submit the jobs of all due schedules, and return them. Safe to call from several workers at once; workers call it.
 
-    A schedule that fails, such as for lack of its time zone, does not stop the others.
+    If a schedule fails, such as for a missing time zone, the others still run.
     """
     submitted = []
     for entry in (yield from schedules(context)):
@@ -185,7 +186,7 @@ def run_schedules(context: QueueContext) -> Flow[list[Job]]:
 
 
 def _is_too_far_ahead(entry: Schedule, due: datetime, now: datetime) -> bool:
-    """Whether the next run can only have been set by a clock that was ahead."""
+    """Whether the next run is so late that only a clock that was ahead can have set it."""
     if due - now <= _MIN_AHEAD:
         return False
     if entry.cron is None:
@@ -196,14 +197,14 @@ def _is_too_far_ahead(entry: Schedule, due: datetime, now: datetime) -> bool:
 
 @lru_cache(maxsize=1000)
 def _latest(cron: str, timezone: str, minute: datetime) -> datetime:
-    """The latest plausible next run of a cron expression in this minute."""
+    """The latest time that a correct clock sets as the next run of a cron expression in this minute."""
     times = parse_cron(cron, timezone)
     following = times.after(minute)
     return times.after(minute + min(times.after(following) - following, _MAX_AHEAD) + 2 * _MIN_AHEAD)
 
 
 def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None]:
-    """Submit one run and set the next one, in a transaction that succeeds for one worker only."""
+    """Submit one run and set the next one, in a transaction that succeeds for one worker only. Returns None if the run was skipped."""
     now = context.now()
     actions = [Schedule.next_run_at.set(next_run(due, now))]
     state = yield from find(context.tables.queue_state, name=due.queue or "default").flow(context.setup)
@@ -227,7 +228,7 @@ def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None
 
 
 def _job_or_skip(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job | None:
-    """The job of a run; None when its handler no longer accepts the config."""
+    """The job of a run; None if its handler no longer accepts the config."""
     try:
         return _job_of(context, due, at, now) if due.job_type in context.jobs else _job_of_unknown_type(context, due, at, now)
     except JobError as refused:
@@ -236,7 +237,7 @@ def _job_or_skip(context: QueueContext, due: Schedule, at: datetime, now: dateti
 
 
 def _job_of_unknown_type(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job:
-    """The job of a run whose type only other workers know. It was validated when the schedule was created."""
+    """The job of a run whose type only other workers know. The config was validated when the schedule was created."""
     return context.tables.job(
         job_id=_id_of(due, at),
         created_at=now,

@@ -7,18 +7,18 @@ _MAX_SNOOZE_SECONDS = 100 * 366 * 86_400.0
 
 
 class Snooze(Exception):
-    """Raised by a handler: call it again after some seconds. This is not a failure."""
+    """Raise this in a handler to be called again after `seconds`. It frees the worker's slot, and does not count as a failure or a try."""
 
     def __init__(self, seconds: float) -> None:
         if not seconds <= _MAX_SNOOZE_SECONDS:
-            raise ValueError(f"Snooze takes a number of seconds of at most a hundred years, not {seconds!r}.")
+            raise ValueError(f"Snooze needs a number of seconds of at most a hundred years, not {seconds!r}.")
         super().__init__(f"snoozed for {seconds:g} seconds")
         self.seconds = seconds
 
 
 class GiveUp(Exception):
-    """Raised by a handler: fail the job without retrying."""
+    """Raise this in a handler to fail the job without retries: `raise GiveUp("no such account")`."""
 
 
 class Stopped(Exception):
-    """Raised by `JobContext.check`: the job was cancelled or timed out, its worker shuts down, or another worker has it."""
+    """Raised by `JobContext.check`: the job was cancelled or timed out, its worker shuts down, or another worker has the job."""

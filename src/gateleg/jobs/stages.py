@@ -1,11 +1,11 @@
-"""A job that runs others as stages: it submits them as children with dependencies, and ends as they end.
+"""Stages: a job that submits other jobs as its children, with dependencies, and completes or fails with them.
 
     async def make_film(job: JobContext, config: FilmConfig) -> FilmResult:
         stages = [Stage("scenes", Submission("SCENES", config.scenes)), Stage("cut", Submission("CUT"), needs=("scenes",))]
         children = await direct_stages(job, queue, stages)
         return FilmResult(film=children["cut"])
 
-The handler uses no slot of a worker while it waits: it is snoozed and called again, and submits each stage once.
+While the handler waits, it occupies no slot of a worker: it is snoozed and called again. Each stage is submitted once.
 """
 
 from __future__ import annotations
@@ -32,18 +32,16 @@ LOOK_AGAIN = 2.0
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage: its name, its submission, and the names of the stages that must complete before it."""
+    """A stage of a job, run as a child job."""
 
     name: str
     submission: Submission
+    #: the names of the stages that must complete before it
     needs: Sequence[str] = ()
 
 
 def combined_status(states: Mapping[str, JobStatus]) -> JobStatus | None:
-    """The status of all stages together; None while some have not ended.
-
-    A failure counts at once, even if other stages still run.
-    """
+    """The status of all stages together: failed or cancelled as soon as one stage is, completed once all are, None before that."""
     if JobStatus.FAILED in states.values():
         return JobStatus.FAILED
     if JobStatus.CANCELLED in states.values():
@@ -52,10 +50,11 @@ def combined_status(states: Mapping[str, JobStatus]) -> JobStatus | None:
 
 
 async def direct_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage], *, look_again: float | None = None) -> dict[str, UUID]:
-    """Submit the stages, each listed after those that it needs. Returns the job id of each once all have completed.
+    """Submit stages as child jobs, and return the job id of each, by name, once all have completed.
 
-    Until then it raises `Snooze`, which the handler must not catch. It raises `GiveUp` once a stage has failed or was cancelled; when the
-    parent job is retried after that, those stages are restarted, and completed ones are kept.
+    Each stage must be listed after the stages that it needs. Until all have completed, this raises `Snooze`, which the handler must not
+    catch; the handler is called again `look_again` seconds later (2 by default). Once a stage has failed or was cancelled, it raises
+    `GiveUp`. If the parent job is retried after that, failed and cancelled stages are restarted, and completed ones are kept.
     """
     children = await submit_stages(job, queue, stages)
     states = {name: child.status for name, child in children.items()}
@@ -72,20 +71,20 @@ async def direct_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Sta
 
 
 async def submit_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]) -> dict[str, Job]:
-    """Submit the stages, each once however often this is called, and return their current jobs.
+    """Submit stages as child jobs, and return their current jobs by name. Repeated calls submit each stage only once.
 
-    For handlers that decide themselves when to continue: whose later stages depend on the results of earlier ones, or which report their
-    own progress. Others use `direct_stages`.
+    Use this instead of `direct_stages` in a handler that decides itself when to continue, for example because later stages depend on the
+    results of earlier ones. Stages that need a failed or cancelled stage are not submitted.
     """
     children = await _submitted(job, queue, stages)
     return {name: await queue.get(child) for name, child in children.items()}
 
 
 async def _submitted(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]) -> dict[str, UUID]:
-    """The job id of each stage; stages that were submitted before are found by their idempotency keys.
+    """The job id of each stage. Idempotency keys find stages that were submitted before.
 
-    Stages that need a failed or cancelled one are skipped, as no job can depend on those, unless the parent job itself has failed and is
-    being retried.
+    Stages that need a failed or cancelled stage are skipped, because no job can depend on it. If the parent job itself has failed and is
+    being retried, failed and cancelled stages are restarted instead.
     """
     retried = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
     children: dict[str, UUID] = {}

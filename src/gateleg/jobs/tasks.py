@@ -1,4 +1,4 @@
-"""`Task`: what `@jobs.handler` returns. Submit it with a config of the right type, or call the function."""
+"""`Task`: the return value of `@jobs.handler`. It submits jobs with a config of the right type, or calls the function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ S = TypeVar("S")
 
 
 class SubmitOptions(TypedDict, total=False):
-    """The options of a submission: the fields of `Submission` without job type and config."""
+    """The options of `Task.submit`: the fields of `Submission` except job type and config."""
 
     queue: str | None
     priority: int | None
@@ -48,14 +48,14 @@ class SubmitOptions(TypedDict, total=False):
 
 
 class Task(Generic[C, R]):
-    """A job type and its function, made by `@jobs.handler(...)`.
+    """A job type with its function, created by `@jobs.handler(...)`.
 
         greet.submit(queue, Greeting(name="Nina"), priority=80)          to a Queue
         await greet.submit(queue, Greeting(name="Nina"))                 to an AsyncQueue
         await greet.submit(job, Greeting(name="Nina"))                   in a handler: a child of its job
         queue.submit_many([greet.submission(Greeting(name=name)) for name in names])
 
-    It does not hold a queue: one task can be submitted to several. Calling it calls the function, without a queue.
+    A task is not bound to a queue: it can be submitted to several. Calling it calls the function directly, as in a unit test.
     """
 
     def __init__(self, job_type: str, function: Callable[[JobContext, C], R]) -> None:
@@ -65,21 +65,24 @@ class Task(Generic[C, R]):
         functools.update_wrapper(self, function)
 
     def __call__(self, job: JobContext, config: C) -> R:
-        """Call the function itself, without a queue."""
+        """Call the function directly, without a queue."""
         return self.function(job, config)
 
     def __repr__(self) -> str:
         return f"<Task {self.job_type}>"
 
     def submission(self, config: C, **options: Unpack[SubmitOptions]) -> Submission:
-        """The submission of a job of this type, for `submit_many`, `enlist`, `writes` and `schedule`."""
+        """A `Submission` of this job type, for `submit_many`, `enlist`, `writes` and `schedule`."""
         return Submission(self.job_type, cast("Any", config), **options)
 
     def submit(self, to: Submitter[S], config: C, **options: Unpack[SubmitOptions]) -> S:
-        """Submit a job to a queue, or as a child job to the context of a handler. Await it with an `AsyncQueue` or a `JobContext`."""
+        """Submit a job to a queue, or from a handler to its `JobContext`, as a child job. Raises the errors of `Queue.submit`.
+
+        Returns `Submitted`; with an `AsyncQueue` or a `JobContext`, a coroutine that returns it.
+        """
         if not isinstance(to, Submitter):
             raise BadSubmission(
-                f"{self.job_type} was submitted to {type(to).__name__!r}, which is not a queue.",
+                f"{self.job_type} was submitted to a {type(to).__name__}, which is not a queue.",
                 fix=f"Write {self.__name__}.submit(queue, config), or {self.__name__}.submit(job, config) in a handler.",
             )
         return to.submit_task(self.submission(config, **options))
@@ -91,7 +94,7 @@ def function_of(handle: Callable[[JobContext, C], R]) -> Callable[[JobContext, C
 
 
 def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] | None:
-    """The pydantic model that annotates the second parameter of a function; None when it is something else.
+    """The pydantic model that annotates the second parameter of a function; None if the annotation is anything else.
 
     Only that annotation is evaluated: others may name types that are imported only for type checkers.
     """
@@ -102,7 +105,7 @@ def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] |
             annotation = eval(annotation, getattr(handle, "__globals__", {}), _enclosed(handle))
         except Exception as error:
             raise BadHandler(
-                f"The handler of {job_type} annotates its config as {annotation}, which cannot be looked up at run time: {error}.",
+                f"The handler of {job_type} annotates its config as {annotation}, which cannot be resolved at run time: {error}.",
                 fix="Import the type outside of `if TYPE_CHECKING`, or give the model as config=.",
             ) from None
     # `BaseModel` itself has no fields: it stands for any config.
@@ -111,7 +114,7 @@ def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] |
 
 
 def takes_job_second(handle: Callable[..., Any]) -> bool:
-    """Whether a function is annotated to take the context of its job where the config belongs."""
+    """Whether a function annotates its second parameter, the config, as the `JobContext`."""
     parameters = list(inspect.signature(handle).parameters.values())
     if len(parameters) < 2:
         return False

@@ -1,4 +1,4 @@
-"""`TestWorker`: run jobs in a test, in this thread, one after another, moving a clock instead of waiting."""
+"""`TestWorker`: runs jobs in a test, in the calling thread, one after another, and moves a clock instead of waiting."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ T = TypeVar("T")
 
 
 class TestWorker:
-    """Runs the jobs of a queue in a test: `TestWorker(queue, clock).run()`.
+    """Runs the jobs of a queue in a test, in the calling thread: `TestWorker(queue, clock).run()`.
 
-    Every handler runs inline, whatever its `runs=` says. With a clock, delayed jobs and retries run too: when no job is ready, the clock is
-    moved to the next one. Schedules are not run, as they never end; call `queue.run_schedules()`.
+    Every handler runs inline, whatever its `runs=` option. With a clock, delayed jobs and retries run too: when no job is claimable, the
+    clock moves to the time of the next one. Schedules do not run, because they never end; call `queue.run_schedules()` for them.
     """
 
-    #: pytest takes classes named Test... for tests, and this one is imported into test modules
+    #: keeps pytest from collecting this class as a test
     __test__ = False
 
     def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "test-worker") -> None:
@@ -47,18 +47,18 @@ class TestWorker:
         self._selector = CandidateSelector(queue.context.setup.ticks, fresh_for=-1.0)
 
     def run(self, *, limit: int = 10_000) -> list[Job]:
-        """Run until no job is left, or for `limit` attempts. Returns the job after each attempt."""
+        """Run until no job is left, or for `limit` attempts. Returns the job as it was after each attempt."""
         ended: list[Job] = []
         while len(ended) < limit:
             job = self.step()
             if job is not None:
                 ended.append(job)
-            elif not self._move_on():
+            elif not self._advance_to_next_job():
                 break
         return ended
 
     def step(self) -> Job | None:
-        """Run one attempt and return the updated job; None when no job is ready."""
+        """Run one attempt and return the updated job; None if no job is claimable."""
         for name in self._queues():
             self.queue.promote(name, 100)
             job = self.queue.claim(self._selector, name, self.worker_id)
@@ -69,8 +69,8 @@ class TestWorker:
     def _queues(self) -> list[str]:
         return sorted({"default", *(handler.queue for handler in self.queue.context.jobs)})
 
-    def _move_on(self) -> bool:
-        """Move the clock to the next delayed job; False when there is none."""
+    def _advance_to_next_job(self) -> bool:
+        """Move the clock to the time of the next delayed job. Returns False if there is no clock or no such job."""
         if self.clock is None:
             return False
         store, due_in = self.queue.store, self.queue.context.tables.job.due

@@ -1,10 +1,10 @@
-"""Make text from handlers storable."""
+"""Text from handlers, in a form that can be stored."""
 
 from __future__ import annotations
 
 
 def escape_undecodable(text: str) -> str:
-    """The text with escapes for lone surrogates, such as from file names that are not UTF-8."""
+    """The text with lone surrogates escaped, such as those of file names that are not UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,4 +1,4 @@
-"""Limited processes from the parent's side: started anew, or forked by a server that has loaded their libraries."""
+"""The parent's side of limited processes: start one, or fork one from a server that has loaded the libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 1 << 20
 PROGRAM = "gateleg.limited_process"
-#: Threads of numpy would each take memory, and a process with threads cannot be forked safely.
+#: Each thread of numpy would need memory, and a process with threads cannot be forked safely.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMP_THREAD_LIMIT": "1"}
 
 
@@ -26,7 +26,7 @@ class Child(Protocol):
     """A process that handles one request."""
 
     def talk(self, request: bytes, most: int) -> bytes | None:
-        """Send the request, and return the answer once the process has ended; None if it is too long."""
+        """Send the request, and return the answer once the process has ended; None if it is longer than `most` bytes."""
         ...
 
     def kill(self) -> None:
@@ -43,7 +43,7 @@ class StartedChild:
     """A process that was started for this request."""
 
     def __init__(self, errors: IO[bytes]) -> None:
-        # Not through the event loop: uvloop forks, which can hang in a process with threads.
+        # Do not start it through the event loop: uvloop forks, which can hang in a process with threads.
         self._process = subprocess.Popen(
             [sys.executable, "-m", PROGRAM],
             stdin=subprocess.PIPE,
@@ -87,7 +87,7 @@ def _kill_group(leader: int) -> None:
         try:
             os.killpg(leader, signal.SIGKILL)
         except ProcessLookupError:
-            # It was just forked and has no process group yet.
+            # The process was just forked and has no process group yet.
             os.kill(leader, signal.SIGKILL)
 
 
@@ -99,36 +99,36 @@ class ForkedChild:
     """A process forked by a fork server for this request."""
 
     def __init__(self, server: ForkServer, errors: IO[bytes]) -> None:
-        asked, self._asked = os.pipe()
+        requests, self._request = os.pipe()
         self._answer, answer = os.pipe()
-        self._ends, ends = os.pipe()
+        self._statuses, statuses = os.pipe()
         self._group: int | None = None
         self._killed = False
         self._alone = threading.Lock()
         self.status = -int(signal.SIGKILL)
         try:
-            server.send((asked, answer, ends, errors.fileno()))
+            server.send((requests, answer, statuses, errors.fileno()))
         except OSError:
-            for file in (self._asked, self._answer, self._ends):
+            for file in (self._request, self._answer, self._statuses):
                 os.close(file)
             raise ServerGone from None
         finally:
-            for file in (asked, answer, ends):
+            for file in (requests, answer, statuses):
                 os.close(file)
 
     def talk(self, request: bytes, most: int) -> bytes | None:
         """Send the request and read the answer. Raises `ServerGone` if the server did not fork."""
-        with os.fdopen(self._ends, "rb") as ends, os.fdopen(self._answer, "rb") as answer:
-            with contextlib.suppress(BrokenPipeError), os.fdopen(self._asked, "wb") as asked:
-                first = ends.readline()
+        with os.fdopen(self._statuses, "rb") as statuses, os.fdopen(self._answer, "rb") as answer:
+            with contextlib.suppress(BrokenPipeError), os.fdopen(self._request, "wb") as requests:
+                first = statuses.readline()
                 if first and self._begin(int(first)):
-                    asked.write(request)
+                    requests.write(request)
             if not first:
                 raise ServerGone
             found = _read(answer.fileno(), most)
             if found is None:
                 self.kill()
-            last = ends.readline()
+            last = statuses.readline()
             with self._alone:
                 self._group = None
         if last:
@@ -136,7 +136,7 @@ class ForkedChild:
         return found
 
     def _begin(self, group: int) -> bool:
-        """Record the process that does the work; returns whether it may run."""
+        """Record the process that does the work. Returns False if this child was killed before."""
         with self._alone:
             self._group = group
             if self._killed:
@@ -144,7 +144,7 @@ class ForkedChild:
             return not self._killed
 
     def kill(self) -> None:
-        """Kill the process and its descendants, even if it is yet to be forked."""
+        """Kill the process and its descendants, also if it is forked only after this call."""
         with self._alone:
             self._killed = True
             if self._group is not None:
@@ -152,7 +152,7 @@ class ForkedChild:
 
 
 class ForkServer:
-    """A process that has imported modules and forks one for each request. It ends with this process, or when idle."""
+    """A process that has imported modules, and forks a process for each request. It ends with this process, or when idle."""
 
     def __init__(self, modules: Sequence[str]) -> None:
         self._calls, theirs = socket.socketpair()
@@ -175,7 +175,7 @@ class ForkServer:
         return self._process.pid
 
     def send(self, files: Sequence[int]) -> None:
-        """Have the server fork a process with these file descriptors. Raises `OSError` if the server has ended."""
+        """Make the server fork a process with these file descriptors. Raises `OSError` if the server has ended."""
         if self._process.poll() is not None:
             raise BrokenPipeError
         socket.send_fds(self._calls, [b"."], files)
@@ -205,7 +205,7 @@ def _server(modules: tuple[str, ...], *, fresh: bool = False) -> ForkServer:
     global _owner
     with _starting:
         if _owner != os.getpid():
-            # This process was forked: the servers belong to its parent.
+            # This process was forked, so the servers belong to its parent.
             _servers.clear()
             _owner = os.getpid()
         if fresh and modules in _servers:

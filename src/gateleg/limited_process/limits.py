@@ -1,4 +1,4 @@
-"""Resource limits of a process, and how they are enforced."""
+"""Resource limits of a process, and their enforcement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 from gateleg.errors import GatelegError
 
-#: Exit statuses of a process that ran out of memory, and of one that wrote too much.
+#: Exit statuses of a process that ran out of memory, and of a process that wrote too much.
 NO_MEMORY, TOO_MUCH = 3, 4
 _PAGE = 4096
 STATUSES: dict[int, Literal["seconds", "memory", "output"]] = {NO_MEMORY: "memory", TOO_MUCH: "output"}
@@ -22,16 +22,16 @@ if sys.platform != "win32":
 class ProcessLimits:
     """Resource limits of a process."""
 
-    #: wall clock and processor time
+    #: seconds of wall clock time, and of CPU time
     seconds: float
     #: bytes of address space
     memory: int
-    #: bytes of its answer, and of each file it writes
+    #: bytes of the result, and of each file that the process writes
     output: int = 100_000_000
 
 
 class LimitReached(GatelegError):
-    """A process reached one of its limits, or crashed without an answer (`crash`)."""
+    """A process reached one of its limits, or crashed without a result (`crash`)."""
 
     code = "limit-reached"
     status = 422
@@ -42,9 +42,9 @@ class LimitReached(GatelegError):
 
 
 def limit_this_process(limits: ProcessLimits, loaded: int = 0) -> None:
-    """Have the system enforce the limits on this process, even if nobody waits for it any more.
+    """Make the system enforce the limits on this process, even if its parent no longer waits for it.
 
-    `loaded` are the bytes of address space that were taken before its work began, and that do not count.
+    `loaded` is the number of bytes of address space that were in use before the work began, and that do not count.
     """
     try:
         import resource
@@ -59,7 +59,7 @@ def limit_this_process(limits: ProcessLimits, loaded: int = 0) -> None:
         (resource.RLIMIT_FSIZE, limits.output),
         (resource.RLIMIT_AS, limits.memory + loaded),
     ):
-        # Keep lower limits of the system.
+        # Keep limits of the system that are lower.
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, most))
 

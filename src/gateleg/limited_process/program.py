@@ -1,4 +1,4 @@
-"""The program of a limited process, which runs one function and returns JSON; and the fork server."""
+"""The program of a limited process, which runs one function and returns JSON, and of the fork server."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gateleg.limited_process.limits import NO_MEMORY, TOO_MUCH, ProcessLimits, a
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: When an idle server ends itself; the next call starts another.
+#: Seconds after which an idle server ends. The next call starts another one.
 _IDLE_SECONDS = 300.0
 
 
 def main() -> None:
     """Call the function named on standard input, and write its result to standard output."""
-    # Output of libraries goes to standard error, not into the answer.
+    # Redirect the output of libraries to standard error, so that it does not mix with the answer.
     output = os.dup(1)
     os.dup2(2, 1)
     _run(sys.stdin.buffer.read(), output, 0)
@@ -33,12 +33,12 @@ def main() -> None:
 def serve_forks(control: int, modules: Sequence[str]) -> None:
     """Import modules, then fork a process for each call received over a socket, until the other end is closed.
 
-    A call is four files: what is asked, where the answer goes, where the ends of the process are written, and where its errors go.
+    Each call sends four file descriptors: to read the request, to write the answer, to write the pid and exit status, and for error output.
     """
     path = json.loads(sys.stdin.buffer.readline())
     sys.path += [folder for folder in path if folder not in sys.path]
     for name in modules:
-        # A missing module is reported by the function that needs it.
+        # The function that needs a missing module reports it.
         with contextlib.suppress(ImportError):
             import_module(name)
     with socket.socket(fileno=control) as calls:
@@ -64,23 +64,23 @@ def _reap() -> None:
             pass
 
 
-def _supervise(asked: int, answer: int, ends: int, errors: int) -> None:
-    """Fork the process that does the work, and report its pid and exit status."""
+def _supervise(requests: int, answer: int, statuses: int, errors: int) -> None:
+    """Fork the process that does the work, and write its pid and exit status to `statuses`."""
     worker = os.fork()
     if worker == 0:
-        # In its own process group, so that it can be killed with its descendants.
+        # Give it its own process group, so that it can be killed with its descendants.
         os.setsid()
-        os.close(ends)
+        os.close(statuses)
         for standard in (1, 2):
             os.dup2(errors, standard)
-        with os.fdopen(asked, "rb") as content:
+        with os.fdopen(requests, "rb") as content:
             request = content.read()
         _run(request, answer, address_space())
-    os.write(ends, b"%d\n" % worker)
-    for file in (asked, answer, errors):
+    os.write(statuses, b"%d\n" % worker)
+    for file in (requests, answer, errors):
         os.close(file)
     _, status = os.waitpid(worker, 0)
-    os.write(ends, b"%d\n" % os.waitstatus_to_exitcode(status))
+    os.write(statuses, b"%d\n" % os.waitstatus_to_exitcode(status))
     os._exit(0)
 
 
@@ -122,7 +122,7 @@ def _status_of(error: Exception) -> int | None:
     """The exit status for an error due to a limit; None for any other error."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return NO_MEMORY
-    # A library that is loaded late may not find room for its code.
+    # A library that is loaded late may fail for lack of memory for its code.
     if isinstance(error, ImportError) and ("failed to map segment" in str(error) or "allocate memory" in str(error)):
         return NO_MEMORY
     return TOO_MUCH if getattr(error, "errno", None) == errno.EFBIG else None

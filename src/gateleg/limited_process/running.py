@@ -1,4 +1,4 @@
-"""`run_limited`: runs a function in a limited process and returns its result, or raises its refusal or the limit it reached."""
+"""`run_limited`: runs a function in a limited process and returns its result, or raises its error or the limit that it reached."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ async def run_limited(
     imports: Sequence[str] = (),
     preloaded: bool = False,
 ) -> Any:
-    """The result of a function, named as `module:function`, for an argument, run in a process of its own.
+    """Call a function, named as `module:function`, with an argument in a separate process, and return its result.
 
-    Errors of the classes in `refusals` are raised here as they were there; `LimitReached` when the process reaches a limit, and
-    `RuntimeError` for any other error of the function. `imports` names modules that it imports late. A task that is cancelled ends the
-    process. With `preloaded`, the process is forked from one that is kept and has imported the function's module and `imports`, whose
-    memory does not count.
+    Errors of the classes in `refusals` are raised again here. Raises `LimitReached` if the process reaches a limit, and `RuntimeError` for
+    any other error of the function. Cancelling the task kills the process. `imports` names modules that the function imports late.
+    With `preloaded`, the process is forked from a server that has imported the function's module and `imports`, whose memory does not
+    count.
     """
     request = {"function": function, "argument": argument, "limits": asdict(limits), "imports": list(imports), "path": sys.path}
     modules = [function.partition(":")[0], *imports]
@@ -45,8 +45,8 @@ async def run_limited(
         except ServerGone:
             # The server ends itself after some idle time.
             if not again:
-                raise LimitReached("crash", "The process that reads such files could not be started.") from None
-    raise AssertionError("the second attempt ends otherwise")
+                raise LimitReached("crash", "The process could not be started.") from None
+    raise AssertionError("the second attempt returns or raises")
 
 
 async def _run(
@@ -71,7 +71,7 @@ async def _opened(modules: Sequence[str], errors: IO[bytes], preloaded: bool) ->
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:
-        # The thread still starts the process, which would otherwise not be ended.
+        # The thread still starts the process, which must be killed.
         with contextlib.suppress(OSError, ServerGone):
             child = await opening
             child.kill()
@@ -81,19 +81,19 @@ async def _opened(modules: Sequence[str], errors: IO[bytes], preloaded: bool) ->
 
 def _result(answer: bytes | None, status: int, limits: ProcessLimits, refusals: Sequence[type[GatelegError]], errors: IO[bytes]) -> Any:
     if answer is None or STATUSES.get(status) == "output":
-        raise LimitReached("output", f"It gives more than {limits.output:,} bytes.")
+        raise LimitReached("output", f"It returned more than {limits.output:,} bytes.")
     if STATUSES.get(status) == "memory":
-        raise LimitReached("memory", f"It takes more than {limits.memory:,} bytes of memory.")
+        raise LimitReached("memory", f"It needed more than {limits.memory:,} bytes of memory.")
     if STATUSES.get(status) == "seconds":
         raise LimitReached("seconds", f"It took more than {limits.seconds:g} seconds.")
     try:
         reply: dict[str, Any] = json.loads(answer)
     except ValueError:
-        raise LimitReached("crash", f"It took too much memory, or broke the library that reads it (status {status}).") from None
+        raise LimitReached("crash", f"It needed too much memory, or crashed a library (exit status {status}).") from None
     if "failed" in reply:
         size = errors.seek(0, os.SEEK_END)
         errors.seek(max(0, size - 4_000))
-        raise RuntimeError(f"a function with limits has failed: {reply['failed']}\n{errors.read().decode(errors='replace')}")
+        raise RuntimeError(f"the function in the limited process failed: {reply['failed']}\n{errors.read().decode(errors='replace')}")
     if "refused" in reply:
         raise _refusal(reply["refused"], refusals)
     return reply["result"]

@@ -1,4 +1,4 @@
-"""Tools for operators: explain access patterns and their cost, generate documents and templates of the declared tables."""
+"""Tools for operators: explain access patterns and their cost, and generate documents and templates from declared tables."""
 
 from gateleg.ops.cost import ReadCost, query_cost
 from gateleg.ops.documents import document

@@ -12,7 +12,7 @@ _ATTRIBUTE = re.compile(r"\s*(\w+)\s*:[^=]")
 
 
 def attribute_comments(entity: type) -> dict[str, str]:
-    """The comments of an entity's attributes, including inherited ones, by attribute; empty if there is no source."""
+    """The comments of an entity's attributes, including inherited ones, by attribute; empty if the source is not available."""
     found: dict[str, str] = {}
     for owner in reversed(entity.__mro__):
         if owner.__module__.split(".")[0] not in ("builtins", "pydantic") and owner.__module__ != "gateleg.model.entity":

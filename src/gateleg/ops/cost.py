@@ -1,4 +1,4 @@
-"""Estimate the cost of queries with DynamoDB's own arithmetic."""
+"""Estimate the cost of queries by DynamoDB's rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARTITION_UNITS = 3000
 
 @dataclass(frozen=True)
 class ReadCost:
-    """The cost of one run of a pattern."""
+    """The cost of one query of a pattern."""
 
     #: number of Query requests, over all pages and shards
     requests: int
@@ -25,12 +25,12 @@ class ReadCost:
     consistent: float | None
     #: additional read units for fetching items from the table, if the index does not project them
     hydrate: float
-    #: how often per second one partition can serve it
+    #: how many times per second one partition can serve the query
     per_second: float
 
 
 def query_cost(items: int, item_bytes: int, *, shards: int = 1, consistent: bool = True, partial: bool = False) -> ReadCost:
-    """The cost of a query that returns a number of items of this size, evenly distributed over its shards."""
+    """The cost of a query that returns `items` items of `item_bytes` bytes, evenly distributed over its shards."""
     pages, blocks = 0, 0
     for shard in range(shards):
         found = items // shards + (shard < items % shards)

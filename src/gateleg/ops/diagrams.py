@@ -1,4 +1,4 @@
-"""Mermaid diagrams of a table with its indexes, and of states."""
+"""Mermaid diagrams of tables with their indexes, and of states."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _pattern_table(patterns: Sequence[Access[Any]]) -> str:
     rows = [
         [_code(access.name), access.pattern.title, _arguments(access), _code(access.plan.index.name) or "the table"] for access in patterns
     ]
-    return _grid(["pattern", "answers", "arguments", "asks"], rows)
+    return _grid(["pattern", "title", "arguments", "reads"], rows)
 
 
 def _arguments(access: Access[Any]) -> str:
@@ -89,10 +89,10 @@ def _entity(spec: Spec[Any]) -> Iterator[str]:
         yield spec.doc
     if spec.tag is not None:
         yield f"Its items have `{spec.table.tag}` = `{spec.tag}`."
-    yield _grid(["key of", "made as", "only when"], list(_key_rows(spec)))
+    yield _grid(["key of", "template", "only when"], list(_key_rows(spec)))
     yield _grid(["attribute", "on the wire", "type", "default", "limits", ""], list(_attribute_rows(spec)))
     for unique in spec.uniques.values():
-        yield f"Unique: {', '.join(f'`{name}`' for name in unique.by)} together" + (", whatever the case." if unique.ignore_case else ".")
+        yield f"Unique: {', '.join(f'`{name}`' for name in unique.by)} together" + (", ignoring case." if unique.ignore_case else ".")
     for attribute in spec.attributes.values():
         if attribute.state:
             yield f"### States of {spec.name}.{attribute.name}"
@@ -115,7 +115,7 @@ def _key_rows(spec: Spec[Any]) -> Iterator[list[str]]:
         when = "; ".join(f"`{name}` is {' or '.join(map(str, values))}" for name, values in plan.when.items())
         yield [name, forms, when]
         for old in plan.legacy:
-            yield [f"{name}, older form", ", ".join(f"`{attribute}` = `{form}`" for attribute, form in key_forms(old).items()), "reading"]
+            yield [f"{name}, legacy key", ", ".join(f"`{attribute}` = `{form}`" for attribute, form in key_forms(old).items()), "reading"]
 
 
 def _attribute_rows(spec: Spec[Any]) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""Explain an access pattern: the index it uses, the request it sends, its cost, and what to watch for."""
+"""Explain an access pattern: its index, its request, its cost, and remarks on it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Explanation:
     kind: str
     required: tuple[str, ...]
     optional: tuple[str, ...]
-    #: how each key attribute is built from the arguments
+    #: the template of each key attribute
     keys: Mapping[str, str]
     condition: str
     order: str
@@ -64,9 +64,9 @@ def explain(
     prefix: str = "",
     table_names: Mapping[str, str] | None = None,
 ) -> Explanation:
-    """Explain a pattern for given arguments (or samples), and for a number of items of a size.
+    """Explain a pattern: its request for the arguments (or samples), and its cost for `items` items of `item_bytes` bytes.
 
-    `prefix` and `table_names` are those of the store, for the name of the table in the request.
+    `prefix` and `table_names` are the store's, for the table name in the request.
     """
     query: Query[Any] = access(**(arguments or sample_arguments(access)))
     spec, plan = spec_of(access.entity), access.plan
@@ -114,7 +114,7 @@ def _shown(value: Mapping[str, Any]) -> str:
 
 
 def _order(query: Query[Any]) -> str:
-    """The components that the result is sorted by: those of the sort key that the arguments leave open."""
+    """The components by which the result is sorted: the parts of the sort key that the arguments leave open."""
     parts = []
     for entry in query.plan.range:
         components = entry.text.components if entry.text is not None else (None,)
@@ -142,16 +142,16 @@ def _remarks(access: Access[Any], cost: ReadCost, found: str) -> Iterator[str]:
         yield f"Sparse: only items where {conditions}."
     optional = [name for name in plan.names if spec.attributes[spec.sources[name].attribute].optional]
     if optional:
-        yield f"Sparse: items without {', '.join(optional)} are not in it."
+        yield f"Sparse: items without {', '.join(optional)} are not in the index."
     if index.project != "all":
         held = "the keys" if index.project == "keys" else ", ".join(index.project)
-        yield f"The index holds only {held}: whole items need hydrate=True, which reads each from the table."
+        yield f"The index holds only {held}. To get whole items, use hydrate=True, which reads each from the table."
     if tag_condition(spec, plan) is not None:
         yield f"The query also reads, and pays for, items of other entities in the partition, which it filters out by {spec.table.tag}."
     if index.name and not index.local:
         yield "A global index is eventually consistent: it may miss the latest writes."
     if index.local:
-        yield "With a local index, all items with the same hash key can have at most 10 GB."
+        yield "In a table with a local index, all items with the same hash key may have at most 10 GB together."
     if spec.ttl is not None:
         yield f"Expired items ({spec.ttl.wire}) stay visible until DynamoDB deletes them, within a few days."
 

@@ -1,4 +1,4 @@
-"""A Model Context Protocol server: lists the tools and calls them."""
+"""A Model Context Protocol (MCP) server that lists the tools and calls them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NO_METHOD, _BAD_ARGUMENTS, _BAD_REQUEST = -32601, -32602, -32600
 
 
 class McpSession:
-    """Answers the messages of one client."""
+    """Responds to the messages of one client."""
 
     def __init__(self, store: Store, tools: Sequence[StoreTool]) -> None:
         self._store = store
         self._tools = {tool.name: tool for tool in tools}
 
     def answer(self, message: Any) -> Message | None:
-        """The answer to a message; None for a notification."""
+        """The response to a message; None for a notification."""
         if not isinstance(message, dict) or "method" not in message:
             return _refused(None, _BAD_REQUEST, "not a request")
         if "id" not in message:
@@ -62,7 +62,7 @@ class McpSession:
         try:
             found = tool.ask(self._store, arguments)
         except (ModelError, StoreError, ValueError, TypeError) as error:
-            # Errors that the model can learn from are returned as results.
+            # Return errors as results, so that the model can correct its arguments.
             return _result(number, {"content": [{"type": "text", "text": str(error)}], "isError": True})
         text = json.dumps(found, ensure_ascii=False, default=str)
         return _result(number, {"content": [{"type": "text", "text": text}], "structuredContent": json.loads(text), "isError": False})

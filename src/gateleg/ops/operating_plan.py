@@ -1,7 +1,7 @@
 """Operation of tables on AWS: auto scaling, alarms, backups and recovery targets, as CloudFormation resources.
 
-A plan is a value, declared beside the tables that it is for: `operations(tables, plan)` gives the resources that belong beside those of
-`cloudformation(tables)`. The embedded store needs none of them.
+Declare a plan beside its tables: `operations(tables, plan)` returns the resources to add to those of `cloudformation(tables)`. The embedded
+store needs none of them.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Scaling:
     write: int = 5
     #: target utilization in percent
     target: int = 70
+    #: minimum and maximum capacity units
     least: int = 5
     most: int = 100
 
@@ -44,21 +45,21 @@ class Alarms:
     #: average latency in milliseconds
     latency: float = 100.0
     user_errors: float = 0.05
-    #: evaluation period in seconds, and number of consecutive bad periods
+    #: evaluation period in seconds, and the number of consecutive bad periods that raise an alarm
     period: int = 300
     looks: int = 3
 
 
 @dataclass(frozen=True)
 class Backups:
-    """Backups of tables, and recovery targets: how much may be lost, and how long recovery may take."""
+    """Backups of tables, and recovery targets."""
 
     #: days of point-in-time recovery
     recovery_days: int = 35
     #: hour (UTC) of a daily backup, and its retention in days
     hour: int = 2
     kept_days: int = 30
-    #: seconds
+    #: targets in seconds: how long recovery may take (RTO), and how much of the latest writes may be lost (RPO)
     recovery_time: int = 4 * 3600
     recovery_point: int = 5 * 60
 
@@ -67,11 +68,11 @@ class Backups:
 class Load:
     """The planned load of tables."""
 
-    #: bytes of an item, on average and at most
+    #: the average and the maximum size of an item in bytes
     item_bytes: int = 2 * 1024
     largest_item_bytes: int = 10 * 1024
     items: int = 10_000
-    #: fraction of requests that read
+    #: the fraction of requests that are reads
     reads: float = 0.8
 
 
@@ -89,14 +90,14 @@ class OperatingPlan:
 class RecoveryDrill:
     """The measured result of a recovery drill, compared with the plan."""
 
-    #: seconds until everything was restored, and seconds of lost writes
+    #: how long the restore took, and how much of the latest writes was lost, in seconds
     seconds: float
     lost: float
     plan: Backups
 
     @property
     def passed(self) -> bool:
-        """Whether both targets were met."""
+        """Whether both recovery targets were met."""
         return self.seconds <= self.plan.recovery_time and self.lost <= self.plan.recovery_point
 
 
@@ -123,7 +124,7 @@ def operations(
 
 
 def _alarms(table: str, alarms: Alarms) -> Document:
-    word = _word(table)
+    word = _logical_id(table)
     requests = _metric("requests", table, "SuccessfulRequestLatency", "SampleCount", alarms.period)
     rates = {
         "Throttled": ("ThrottledRequests", alarms.throttled),
@@ -135,7 +136,7 @@ def _alarms(table: str, alarms: Alarms) -> Document:
         # UserErrors are counted per account and region.
         bad = _metric("bad", None if metric == "UserErrors" else table, metric, "Sum", alarms.period)
         rate = {"Id": "rate", "Expression": "bad / (requests + bad)", "ReturnData": True}
-        properties = {"Metrics": [rate, bad, requests], "Threshold": most, **_judging(table, name, alarms)}
+        properties = {"Metrics": [rate, bad, requests], "Threshold": most, **_alarm_settings(table, name, alarms)}
         found[f"{word}{name}Alarm"] = {"Type": "AWS::CloudWatch::Alarm", "Properties": properties}
     latency = {
         "Namespace": "AWS/DynamoDB",
@@ -144,13 +145,13 @@ def _alarms(table: str, alarms: Alarms) -> Document:
         "Statistic": "Average",
         "Period": alarms.period,
         "Threshold": alarms.latency,
-        **_judging(table, "Latency", alarms),
+        **_alarm_settings(table, "Latency", alarms),
     }
     found[f"{word}LatencyAlarm"] = {"Type": "AWS::CloudWatch::Alarm", "Properties": latency}
     return found
 
 
-def _judging(table: str, name: str, alarms: Alarms) -> Document:
+def _alarm_settings(table: str, name: str, alarms: Alarms) -> Document:
     return {
         "AlarmName": f"{table}-{name}",
         "ComparisonOperator": "GreaterThanThreshold",
@@ -161,8 +162,8 @@ def _judging(table: str, name: str, alarms: Alarms) -> Document:
 
 def _metric(name: str, table: str | None, metric: str, statistic: str, period: int) -> Document:
     dimensions = [] if table is None else [{"Name": "TableName", "Value": table}]
-    asked = {"Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": dimensions}
-    return {"Id": name, "MetricStat": {"Metric": asked, "Period": period, "Stat": statistic}, "ReturnData": False}
+    specification = {"Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": dimensions}
+    return {"Id": name, "MetricStat": {"Metric": specification, "Period": period, "Stat": statistic}, "ReturnData": False}
 
 
 def _scaling(table: str, index: str | None, scaling: Scaling) -> Document:
@@ -170,7 +171,7 @@ def _scaling(table: str, index: str | None, scaling: Scaling) -> Document:
     scope = "table" if index is None else "index"
     found: Document = {}
     for kind in ("Read", "Write"):
-        word = f"{_word(table)}{_word(index or '')}{kind}"
+        word = f"{_logical_id(table)}{_logical_id(index or '')}{kind}"
         dimension = f"dynamodb:{scope}:{kind}CapacityUnits"
         found[f"{word}Target"] = {
             "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
@@ -217,7 +218,7 @@ def _backups(tables: list[str], backups: Backups) -> Document:
     }
 
 
-def _word(name: str) -> str:
+def _logical_id(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", name))
 
 
@@ -236,7 +237,7 @@ class Billing:
 
 @dataclass(frozen=True)
 class Prices:
-    """US dollars per million on-demand request units, and per provisioned unit and hour. us-east-1, since November 2024."""
+    """US dollars per million on-demand request units, and per provisioned unit and hour. Defaults: us-east-1, since November 2024."""
 
     million_reads: float = 0.125
     million_writes: float = 0.625
@@ -245,9 +246,9 @@ class Prices:
 
 
 def compare_billing(reads: float, writes: float, scaling: Scaling, prices: Prices | None = None) -> Billing:
-    """The monthly cost of a table with a steady average of read and write units per second.
+    """Compare the monthly cost of both billing modes, for a table with a steady load of read and write units per second.
 
-    Capacity that follows the load stands at the load divided by its target. A load with peaks costs more than this when provisioned.
+    Provisioned capacity is computed as the load divided by the target utilization. A load with peaks costs more than this.
     """
     paid = prices or Prices()
     seconds = _HOURS * _HOUR

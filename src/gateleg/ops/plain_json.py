@@ -1,7 +1,7 @@
 """Items as plain JSON, for people and other programs, and back. Numbers keep all their digits.
 
-Plain JSON has no sets and no binary: they become lists and base64 text. Given the types of an item's attributes they come back; inside maps
-and lists they do not.
+Plain JSON has neither sets nor binary values: they become lists and base64 text. Converting back restores them at the top level of an item,
+given the types of its attributes, but not inside maps and lists.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _number(text: str) -> str:
 
 
 def value_text(value: Value) -> str:
-    """A value on one line: strings as they are, anything else as plain JSON."""
+    """A value on one line: a string as it is, any other value as plain JSON."""
     return value["S"].replace("\n", "↵") if "S" in value else _text(value)
 
 
@@ -89,6 +89,6 @@ def _wire(value: Any, tag: str | None = None) -> Value:
 
 
 def special_types(table: Table) -> dict[str, str]:
-    """The attributes of a table whose types plain JSON cannot express (sets and binary), by type."""
+    """The types of a table's attributes that plain JSON cannot express (sets and binary)."""
     found = {attribute.wire: attribute.shape.tag for spec in table.specs for attribute in spec.attributes.values()}
     return {name: tag for name, tag in (found | table.key_types()).items() if tag in ("B", *_SETS)}

@@ -1,4 +1,4 @@
-"""Sample arguments of an access pattern, to show its request without real ones."""
+"""Sample arguments of an access pattern, to show its request without real values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Browse a table: a page of items at a time, of any entity."""
+"""Browse a table with scans, a page of items at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ScanPage:
     """A page of items, in no particular order."""
 
     items: list[Item]
-    #: where to continue; None at the end of the table
+    #: the position after the page; None at the end of the table
     cursor: str | None
     #: number of items examined
     examined: int
@@ -38,7 +38,7 @@ class ScanPage:
 def browse(
     store: Store, table: Table, *, spec: Spec[Any] | None = None, limit: int = 20, cursor: str | None = None, examine: int = 10_000
 ) -> ScanPage:
-    """The next items of a table, or of one of its entities. Examines at most `examine` items per call."""
+    """A page of items of a table, or of one of its entities (`spec`). Examines at most `examine` items."""
     return store.drive(browse_flow(store.setup, table, spec=spec, limit=limit, cursor=cursor, examine=examine))
 
 
@@ -52,7 +52,7 @@ def browse_flow(
     examine: int = 10_000,
     units_per_second: float | None = None,
 ) -> Flow[ScanPage]:
-    """`browse` as a flow for any store. `units_per_second` limits its cost, so that others are not slowed down."""
+    """`browse` as a flow, for sync and async stores. `units_per_second` limits the read units that it uses."""
     question = _question(setup, table)
     start = setup.cursors.open(cursor, question).starts[0] if cursor else None
     rate = None if units_per_second is None else Rate(units_per_second, setup)
@@ -98,7 +98,7 @@ def _seal(setup: Setup, table: Table, item: Item, question: bytes) -> str:
 
 
 def described_table(store: Store, name: str) -> Table:
-    """A table without a declaration, from its description: name and keys only."""
+    """A table that is not declared, from its DescribeTable: name and keys only. Raises `TableMissing`."""
     description = store.drive(describe(store.setup.prefix + name))
     if description is None:
         raise TableMissing(f"There is no table {store.setup.prefix + name}.", fix="Check its name, the prefix and the store.")

@@ -1,4 +1,4 @@
-"""The declared tables as CloudFormation, Terraform, and CreateTable requests."""
+"""Declared tables as CloudFormation and Terraform templates, and as CreateTable requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEFAULT = TableSettings()
 
 
 class NotExpressible(GatelegError, ValueError):
-    """A table that a tool's language cannot express."""
+    """The tool's language cannot express the table."""
 
     code = "not-expressible"
     fix = "Use CloudFormation."
@@ -37,7 +37,7 @@ def create_requests(
 
 
 def _shape(table: Table, prefix: str, table_names: Mapping[str, str] | None) -> TableShape:
-    """The shape of a declared table, with the name that a store with this prefix and these names uses."""
+    """The shape of a declared table, under the name that a store with this prefix and these table names uses."""
     return declared_shape(table, name=Setup(prefix=prefix, table_names=table_names or {}).name_of(table))
 
 

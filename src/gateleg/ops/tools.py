@@ -1,4 +1,4 @@
-"""The access patterns of declared tables as tools for language models. Read-only."""
+"""Access patterns of declared tables as read-only tools for language models."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 _MAX_LIMIT = 100
 _PAGE: dict[str, Schema] = {
-    "limit": {"type": "integer", "minimum": 1, "maximum": _MAX_LIMIT, "default": 20, "description": "Items to answer with."},
-    "cursor": {"type": "string", "description": "The cursor of an earlier answer, to continue after it."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": _MAX_LIMIT, "default": 20, "description": "The maximum number of items."},
+    "cursor": {"type": "string", "description": "The cursor of the previous page, to continue after it."},
 }
 
 
@@ -36,7 +36,7 @@ class StoreTool:
 
 
 def read_tools(tables: Iterable[Table]) -> list[StoreTool]:
-    """One tool per access pattern, one per entity to get an item by key, and one that describes the tables."""
+    """A tool for each access pattern, one for each entity that gets an item by its key, and one that describes the tables."""
     declared = list(tables)
     tools = [tool for table in declared for spec in table.specs for tool in _entity_tools(spec)]
     return [_description(declared), *tools]
@@ -60,7 +60,7 @@ def _pattern_tool(spec: Spec[Any], access: Access[Any]) -> StoreTool:
     arguments = {name: _schema(spec, name) for name in (*access.required, *access.optional)}
     about = f"{access.pattern.title}. {access.pattern.description}".strip()
     if access.optional:
-        about += f" {', '.join(access.optional)} may be left out, from the last on."
+        about += f" Optional, omitted from the last on: {', '.join(access.optional)}."
 
     def ask(store: Store, given: Mapping[str, Any]) -> Any:
         values = {name: value for name, value in given.items() if name not in _PAGE}

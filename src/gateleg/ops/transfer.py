@@ -1,7 +1,7 @@
-"""Export and import items, one line of JSON each.
+"""Export and import items as lines of JSON.
 
-Lines are `{"Item": {...}}` in DynamoDB JSON, as AWS exports tables, or plain JSON. Markers of unique constraints go along, so that a table
-comes back as it was.
+Lines are `{"Item": {...}}` in DynamoDB JSON, like the exports of AWS, or plain JSON. Markers of unique constraints are included, so that an
+import restores the table exactly.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class BadLine(ValueError):
 
 @dataclass(frozen=True)
 class FaultyLine:
-    """A line that cannot be loaded, and why."""
+    """A line that cannot be imported, and the reason."""
 
     line: int
     why: str
 
 
 def stored_items(name: str, start: Item | None = None) -> Flow[None]:
-    """Every item of a table, including markers, from the beginning or after a key."""
+    """Scan every item of a table, including markers, from the beginning or after a key."""
     request: dict[str, Any] = {"TableName": name}
     while True:
         reply = yield Request("Scan", request | ({"ExclusiveStartKey": start} if start else {}), "tables export")
@@ -57,7 +57,7 @@ def stored_items(name: str, start: Item | None = None) -> Flow[None]:
 
 
 def line_of(item: Item, plain: bool) -> str:
-    """An item as a line, without line break."""
+    """An item as a line, without the line break."""
     return plain_text(item) if plain else json.dumps({"Item": item}, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -102,7 +102,7 @@ class LineReader:
             raise BadLine(str(error)) from None
 
     def faults(self, lines: IO[bytes]) -> Iterator[FaultyLine | None]:
-        """For each non-blank line, its error or None."""
+        """Yield for each non-blank line its error, or None."""
         for number, line in numbered(lines):
             try:
                 self.item(line)
@@ -113,12 +113,12 @@ class LineReader:
 
 
 def numbered(lines: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The non-blank lines with their numbers."""
+    """The non-blank lines with their line numbers."""
     return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def load(store: Store, reader: LineReader, lines: IO[bytes], first: int = 1) -> Iterator[int]:
-    """Write the items of all lines from a number on. Yields the number of the last written line after each batch."""
+    """Write the items of all lines from line `first` on. Yields the number of the last written line after each batch."""
     name = store.setup.name_of(reader.table)
     chunk: dict[Any, dict[str, Any]] = {}
     last = count = 0
@@ -142,5 +142,5 @@ def _wire_item(line: str) -> Item:
     content = json.loads(line)
     item = content.get("Item") if isinstance(content, dict) and len(content) == 1 else None
     if not isinstance(item, dict):
-        raise ValueError('not of the form {"Item": {...}}; for plain JSON say --plain')
+        raise ValueError('not of the form {"Item": {...}}; use --plain for plain JSON')
     return item

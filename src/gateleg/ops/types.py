@@ -18,7 +18,7 @@ _LIMITS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}", "min_leng
 
 
 def type_name(annotation: Any) -> str:
-    """A type as a declaration writes it: `list[S3Key]`, `UUID`, `str | None`."""
+    """A type in the notation of a declaration: `list[S3Key]`, `UUID`, `str | None`."""
     declared = read_annotation(annotation)
     name = next((name for kind, name in _MARKS.items() if find_mark(declared.metadata, kind)), None) or _plain(declared.type)
     return f"{name} | None" if declared.optional else name
@@ -38,7 +38,7 @@ def _plain(kind: Any) -> str:
 
 
 def constraints(metadata: Any) -> list[str]:
-    """The constraints of validation."""
+    """The validation constraints, such as `≥ 0` or `length ≤ 100`."""
     found = []
     for entry in metadata:
         found += [text.format(getattr(entry, name)) for name, text in _LIMITS.items() if getattr(entry, name, None) is not None]

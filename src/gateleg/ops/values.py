@@ -1,4 +1,4 @@
-"""Validation of items before anything is sent, so that errors are found before the first write."""
+"""Validate items before anything is sent, so that errors are found before the first write."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _LONGEST_RANGE = 1024
 
 
 def check_item(item: Item, table: Table, kinds: Mapping[str, str]) -> None:
-    """Raise `ValueError` for an item that DynamoDB, or the keys and indexes of this table, would refuse.
+    """Raise `ValueError` for an item that DynamoDB would refuse, including its keys and index keys in this table.
 
-    `kinds` are `table.key_types()`.
+    `kinds` is `table.key_types()`.
     """
     for name, value in item.items():
         if not name or len(name) > _LONGEST_NAME:
-            raise ValueError("an attribute has no name" if not name else f"the name {name[:20]}... is too long")
+            raise ValueError("an attribute name is empty" if not name else f"the attribute name {name[:20]}... is too long")
         _check_value(name, value, 0)
     for name in table.attributes:
         if kinds[name] not in item.get(name, {}):
-            raise ValueError(f"no key attribute {name} of type {kinds[name]}")
+            raise ValueError(f"the key attribute {name} of type {kinds[name]} is missing")
     for index in (table.primary, *table.indexes):
         for name in index.attributes:
             if name in item:
@@ -43,15 +43,15 @@ def check_item(item: Item, table: Table, kinds: Mapping[str, str]) -> None:
     try:
         size = 0 if is_small(item) else item_size(item)
     except UnicodeEncodeError:
-        raise ValueError("a text holds half of a surrogate pair") from None
+        raise ValueError("a string contains half of a surrogate pair, which is not valid UTF-8") from None
     if size > ITEM_LIMIT:
-        raise ValueError(f"the item has {size:,} bytes; the most are {ITEM_LIMIT:,}")
+        raise ValueError(f"the item has {size:,} bytes; the maximum is {ITEM_LIMIT:,}")
 
 
 def _check_key(name: str, value: Mapping[str, Any], kind: str, limit: int) -> None:
     content = value.get(kind)
     if content is None:
-        raise ValueError(f"{name} is a key of type {kind}")
+        raise ValueError(f"the key attribute {name} must have the type {kind}")
     if not content:
         raise ValueError(f"the key {name} is empty")
     if len(a2b_base64(content) if kind == "B" else content.encode(errors="replace")) > limit:
@@ -62,7 +62,7 @@ def _check_value(where: str, value: Any, depth: int) -> None:
     tag, content = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else ("", None)
     if tag in ("M", "L") and isinstance(content, dict if tag == "M" else list):
         if depth == _DEEPEST:
-            raise ValueError(f"{where} lies deeper than 32 levels")
+            raise ValueError(f"{where} is nested deeper than 32 levels")
         inner = (
             ((f"{where}.{name}", entry) for name, entry in content.items())
             if isinstance(content, dict)
@@ -82,7 +82,7 @@ def _check_set(where: str, content: list[Any], member: Callable[[str, Any], Any]
     if not content:
         raise ValueError(f"{where} is an empty set")
     if len({member(where, entry) for entry in content}) < len(content):
-        raise ValueError(f"{where} is a set that holds something twice")
+        raise ValueError(f"{where} is a set that contains a value twice")
 
 
 def _text(where: str, content: Any) -> str:

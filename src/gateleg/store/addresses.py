@@ -37,6 +37,8 @@ class StoreAddress:
 
 def parse_address(text: str) -> StoreAddress:
     """Read an address. `dynamodb:` without a region takes that of the AWS configuration."""
+    if not isinstance(text, str):
+        raise BadAddress(f"{text!r} is not the address of a store.", fix=f"Write Store.embedded({str(text)!r}) for a folder or a file.")
     kind, colon, place = text.partition(":")
     if colon and kind == "embedded" and place:
         return _embedded(*place.partition("?")[::2])

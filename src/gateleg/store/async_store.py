@@ -34,6 +34,7 @@ from gateleg.store.views import AsyncViews
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from os import PathLike
     from types import TracebackType
 
     from gateleg.store.flow import Flow, Reply, Step
@@ -60,7 +61,7 @@ class AsyncStore(AsyncViews):
         self._sleep = sleep
 
     @classmethod
-    def embedded(cls, path: str = ":memory:", prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
+    def embedded(cls, path: str | PathLike[str] = ":memory:", prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
         """A store on an engine in this process: in memory, or kept in a folder or file."""
         return cls.connect(f"embedded:{path}", prefix, **options)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gateleg.store.flow import Flow, Reply, Step
     from gateleg.store.operations.operation import Operation
-    from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+    from gateleg.store.transports.group_commit import GroupCommitTransport
 
 __all__ = ["GroupCommitStore"]
 
@@ -67,9 +67,9 @@ class _PendingFlow:
 class GroupCommitStore(AsyncStore):
     """An `AsyncStore` whose flows share commits."""
 
-    transport: InlineEmbeddedTransport
+    transport: GroupCommitTransport
 
-    def __init__(self, store: AsyncStore, transport: InlineEmbeddedTransport) -> None:
+    def __init__(self, store: AsyncStore, transport: GroupCommitTransport) -> None:
         super().__init__(transport)
         self.setup = store.setup
         self._waiting: list[_PendingFlow] = []

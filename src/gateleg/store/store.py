@@ -35,6 +35,7 @@ from gateleg.store.views import Views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from os import PathLike
     from types import TracebackType
 
     from gateleg.store.flow import Flow, Reply, Step
@@ -61,7 +62,7 @@ class Store(Views):
         self._pool = Pool()
 
     @classmethod
-    def embedded(cls, path: str = ":memory:", prefix: str = "", **options: Unpack[Options]) -> Store:
+    def embedded(cls, path: str | PathLike[str] = ":memory:", prefix: str = "", **options: Unpack[Options]) -> Store:
         """A store on an engine in this process: in memory, or kept in a folder or file."""
         return cls.connect(f"embedded:{path}", prefix, **options)
 

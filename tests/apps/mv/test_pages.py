@@ -116,7 +116,7 @@ def test_a_member_sees_and_edits_a_project(studio: Served, open_page: Open) -> N
 def test_an_earlier_take_is_used_and_a_clip_is_uploaded(studio: Served, open_page: Open) -> None:
     page = _as(studio, open_page, "member", f"/mv/{ROBOT.project_id}?scene=1")
     page.get_by_role("button", name="Use").click()
-    expect(page.locator(".mv-take", has_text="Take 1")).to_contain_text("plays")
+    expect(page.locator(".mv-take", has_text="Take 1")).to_contain_text("current")
     clip = FilePayload(name="own.mp4", mimeType="video/mp4", buffer=(studio.folder / "clip.mp4").read_bytes())
     page.locator(".mv-editor input[type=file]").set_input_files(clip)
     page.get_by_role("button", name="Upload").click()

@@ -31,7 +31,7 @@ def run(folder: Path, *words: str) -> tuple[int, str]:
 def test_files_are_added_found_and_asked(folder: Path) -> None:
     status, told = run(folder, "add", str(folder / "docs"))
     assert status == 1
-    assert "blob.bin: Files of the type application/octet-stream are not read." in told
+    assert "blob.bin: Files of the type application/octet-stream are not supported." in told
     assert "documents/docs: 2 added, 0 unchanged, 1 refused" in told
     (folder / "docs" / "blob.bin").unlink()
     assert run(folder, "add", str(folder / "docs"))[1].endswith("documents/docs: 0 added, 2 unchanged, 0 refused\n")
@@ -47,15 +47,15 @@ def test_files_are_added_found_and_asked(folder: Path) -> None:
 def test_a_collection_is_embedded_by_another_model(folder: Path) -> None:
     (folder / "docs" / "blob.bin").unlink()
     run(folder, "add", str(folder / "docs"))
-    assert run(folder, "reembed", "docs", "local:minilm")[1].endswith("documents/docs: embedded by local:minilm already\n")
+    assert run(folder, "reembed", "docs", "local:minilm")[1].endswith("documents/docs: already embedded with local:minilm\n")
     with second_model() as other:
         status, told = run(folder, "reembed", "docs", other.address)
         assert (status, told.splitlines()[-1]) == (0, "documents/docs: 2 chunks of 2 documents, 2 embedded")
         (hit,) = json.loads(run(folder, "search", "High water comes twice a day", "--mode", "vector", "--json", "-k", "1")[1])
         assert hit["documentName"] == "deep/tides.txt"
         other.before = lambda: 400
-        assert "the collection is as it was" in run(folder, "reembed", "docs", f"{other.address}/other")[1]
-    assert "cannot be used here" in run(folder, "reembed", "docs", "local:unknown")[1]
+        assert "the collection was not changed" in run(folder, "reembed", "docs", f"{other.address}/other")[1]
+    assert "is not available on this host" in run(folder, "reembed", "docs", "local:unknown")[1]
 
 
 def test_what_is_wrong_is_said(folder: Path) -> None:

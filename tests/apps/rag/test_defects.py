@@ -10,9 +10,9 @@ import pytest
 
 from gateleg.ai.chat_requests import Purpose
 from gateleg.ai.providers.local_embeddings import LocalEmbeddings
-from gateleg.apps.rag.answering.answering import AskRequest
+from gateleg.apps.rag.answering.answer_stream import AskRequest
 from gateleg.apps.rag.answering.service import ask_once
-from gateleg.apps.rag.ingesting.submitting import NewDocument
+from gateleg.apps.rag.ingesting.submission import NewDocument
 from gateleg.apps.rag.parsing.parser import parse_here
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.apps.rag.deleting.sweeping import purge_deleted
+from gateleg.apps.rag.deleting.purge_sweep import purge_deleted
 from gateleg.apps.rag.evaluating.tables import GoldenSet
 from gateleg.apps.rag.object_keys import repository_prefix
 from gateleg.apps.rag.tables import Chunk, Collection, CollectionStatus, Document, Fingerprint, Repository, RepositoryStatus

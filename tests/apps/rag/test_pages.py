@@ -116,16 +116,16 @@ def test_a_citation_leads_to_the_page_and_a_collection_is_measured_and_explained
 def _measure(page: Page, shelf: str) -> None:
     page.goto(f"{shelf}?tab=evaluate")
     page.get_by_role("textbox", name="Name").fill("Pilots")
-    page.get_by_label("Questions to make").fill("0")
-    page.get_by_label("Questions of your own").fill("Where does the pilot board? | ships.pdf | near the red buoy")
+    page.get_by_label("Questions to generate").fill("0")
+    page.get_by_label("Your own questions").fill("Where does the pilot board? | ships.pdf | near the red buoy")
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_text("1 questions, written")).to_be_visible()
     page.get_by_role("link", name="All golden sets").click()
     page.get_by_role("button", name="Measure").click()
-    expect(page.get_by_text("The run has begun")).to_be_visible()
+    expect(page.get_by_text("The run has started")).to_be_visible()
     page.get_by_role("link", name="Pilots").nth(1).click(timeout=60_000)
     expect(page.get_by_text("nDCG@10")).to_be_visible()
-    expect(page.get_by_text("ranks every question as well")).to_be_visible()
+    expect(page.get_by_text("ranks every question equally well")).to_be_visible()
     assert serious_faults(page) == []
 
 
@@ -166,7 +166,7 @@ def test_the_embedding_model_of_a_collection_is_changed(library: Served, open_pa
     form = page.get_by_role("textbox", name="Embedding model")
     form.fill("local:unknown")
     page.get_by_role("button", name="Save").last.click()
-    expect(page.get_by_text("cannot be used here")).to_be_visible()
+    expect(page.get_by_text("is not available on this host")).to_be_visible()
     assert serious_faults(page) == []
     with second_model() as other:
         form.fill(other.address)

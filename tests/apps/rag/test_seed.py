@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from gateleg.apps.rag.access import Caller
+from gateleg.apps.rag.collection_list import CollectionFilter, list_collections, list_own_collections
 from gateleg.apps.rag.collections import create_collection, open_collection, soft_delete_collection, update_collection
 from gateleg.apps.rag.drafts import CollectionChanges, MetadataDraft, NewCollection, NewRepository, PipelineDraft
-from gateleg.apps.rag.listing import CollectionFilter, list_collections, list_own_collections
 from gateleg.apps.rag.operations import COLLECTIONS_PER_REPOSITORY, PLAN
 from gateleg.apps.rag.repositories import create_repository, get_repository
 from gateleg.apps.rag.settings import RagSettings

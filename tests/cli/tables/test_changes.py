@@ -1,5 +1,6 @@
 """Plan, apply, drift, and what is written about tables."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -10,7 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
+from gateleg.cli.installed import installed_applications
+from gateleg.cli.tables.declared import load_tables
+from gateleg.jobs.table_streams import TableStreams
 from gateleg.model import GSI, Table
+from gateleg.web import Application
+from gateleg.web.host import Host
+from gateleg.web.settings import Settings
 from tests.cli.tables.commands import TableCommands
 from tests.model.seeds import jobs, mv, rag
 
@@ -187,3 +194,17 @@ def test_lint_leaves_the_built_in_tables_out_unless_they_are_named(monkeypatch: 
     assert not [remark for remark in json.loads(applications.stdout) if remark["where"].startswith(("Job.", "DelphiJob", "Webhook."))]
     named = runner.invoke(app, ["tables", "lint", "--only", "DelphiJobQueue", "--json"])
     assert [remark for remark in json.loads(named.stdout) if remark["where"].startswith("Job.")]
+
+
+def test_the_commands_work_on_all_tables_that_a_host_creates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path)
+    applications = [*installed_applications(settings), Application("shop", "Shop", "store", table_streams=TableStreams())]
+    monkeypatch.setattr("gateleg.cli.installed.installed_applications", lambda _: applications)
+
+    async def tables_of_host() -> set[str]:
+        async with Host.open(settings, applications) as host:
+            return {table.name for table in host.tables}
+
+    assert {table.name for table in load_tables(settings)} == asyncio.run(tables_of_host())
+    assert {"GatelegMigrations", "GatelegLocks", "GatelegStreams"} <= {table.name for table in load_tables(settings)}

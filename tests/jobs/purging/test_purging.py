@@ -128,9 +128,9 @@ async def test_a_restore_before_the_purge_begins_wins(store: AsyncStore, objects
     folder = await fill(store, objects)
 
     class Racing(Purger):
-        async def _begin(self, purge: Any, item: Any, until: Any) -> Any:
+        async def _claim(self, purge: Any, item: Any, until: Any) -> Any:
             await store.patch(folder, Folder.deleted_at.set(None))
-            return await super()._begin(purge, item, until)
+            return await super()._claim(purge, item, until)
 
     report = await Racing(store, [purge_of_folders(), FILES], objects).sweep()
     assert (report.kept, report.purged, report.failed) == (1, 0, 0)

@@ -1,4 +1,4 @@
-"""Music videos: makes a video from a song and a sentence, cut to the beat and drawn on this machine, without an account.
+"""Music videos: make a video from a song and a sentence, cut to the beat and drawn on this machine, without an account.
 
     song = listen(Path("song.mp3"))                                  tempo, beats, bars, sections, key, loudness
     plan = plan_video(song, find_preset("neon-noir"))                scenes on bar lines, to the frame
@@ -6,8 +6,8 @@
     make_video(Path("song.mp3"), "a robot in the rain", Path("out.mp4"), open_library(models.embeddings().embed))
 
 All exported functions depend only on their arguments and the files they are given. Long ones take the callbacks `progress` and
-`cancelled`. The packages, from the bottom: `listening`, `planning`, `writing`, `drawing`, `composing`; `studio` combines them; `music`
-synthesises a song.
+`cancelled`. The packages, each using those before it: `listening`, `planning`, `writing`, `drawing`, `composing`. `studio` combines them,
+and `music` synthesises a song.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""`/api/mv`: routes of projects and scenes. Jobs are started in `web/work_api`, files uploaded in `web/upload_api`."""
+"""`/api/mv`: routes of projects and scenes. Jobs are started in `web/job_api`, files uploaded in `web/upload_api`."""
 
 import re
 import shutil
@@ -63,21 +63,21 @@ def links_of(call: Call) -> Links:
 
 
 async def visible_project(call: Call, project_id: UUID) -> Project:
-    """The project, reconciled with its jobs, if the caller may see it."""
+    """The project, reconciled with its jobs. Raises `Unknown` if it does not exist or the caller may not see it."""
     project = await service.find_project(call.host.store, project_id)
     rules.check_visible(call.principal, project, f"project {project_id}")
     return (await reconcile(call.host.store, call.host.queue, project_id)).project
 
 
 async def changeable_project(call: Call, project_id: UUID) -> Project:
-    """The project, if the caller may change it."""
+    """The project. Raises `Unknown` if the caller may not see it, and `NotAllowed` if the caller may not change it."""
     project = await visible_project(call, project_id)
     rules.check_changeable(call.principal, project)
     return project
 
 
 def expected_version(if_match: str | None) -> int | None:
-    """The version in an If-Match header; None if any version will do."""
+    """The version in an If-Match header; None if the header is missing or matches any version."""
     if if_match is None or if_match.strip() == "*":
         return None
     found = re.fullmatch(r'\s*(?:W/)?"(\d+)"\s*', if_match)
@@ -89,7 +89,7 @@ def expected_version(if_match: str | None) -> int | None:
 
 
 async def project_view(call: Call, project_id: UUID, response: Response | None = None) -> ProjectView:
-    """The project with its scenes; its version becomes the ETag of the response."""
+    """The project with its scenes. Sets the ETag of the response to the project's version."""
     loaded = await service.load_project(call.host.store, project_id)
     if response is not None:
         response.headers["ETag"] = f'"{loaded.project.version}"'
@@ -107,7 +107,7 @@ async def scene_view(call: Call, project_id: UUID, sequence: int) -> SceneView:
 
 @router.post("/projects", status_code=201)
 async def create_project(call: Using, new: NewProject) -> ProjectSummary:
-    """Create a project. Give it a track with `PUT /projects/{id}/audio`, then `POST /projects/{id}/generate`."""
+    """Create a project. Then upload a track with `PUT /projects/{id}/audio`, and start with `POST /projects/{id}/generate`."""
     project = await service.create_project(call.host.store, new.project(call.principal.owner, resources_of(call).settings))
     await call.note("mv.create", str(project.project_id))
     return summary_of(project)
@@ -184,7 +184,7 @@ async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
 
 @router.patch("/projects/{project_id}/scenes/reorder")
 async def reorder(call: Using, project_id: UUID, new: NewOrder) -> ProjectView:
-    """Change the playing order. List all scenes by their sequence numbers."""
+    """Change the playing order. The body lists the sequence numbers of all scenes."""
     await changeable_project(call, project_id)
     await scenes.reorder(call.host.store, project_id, new.scene_order)
     return await project_view(call, project_id)
@@ -227,7 +227,7 @@ async def split_scene(call: Using, project_id: UUID, sequence: Sequence, cut: Cu
 
 @router.post("/projects/{project_id}/scenes/{sequence}/trim")
 async def trim_scene(call: Using, project_id: UUID, sequence: Sequence, new: NewTrim) -> SceneView:
-    """Play only part of the clip; null restores all of it. The stored clip is not changed."""
+    """Play only part of a scene's clip, or with null the whole clip again. The stored clip is not changed."""
     await changeable_project(call, project_id)
     points = None if new.trim_points is None else TrimPoints(start=new.trim_points.start, end=new.trim_points.end)
     await scenes.trim_scene(call.host.store, project_id, sequence, points)
@@ -245,7 +245,7 @@ async def list_takes(call: Using, project_id: UUID, sequence: Sequence, limit: L
 
 @router.post("/projects/{project_id}/scenes/{sequence}/takes/{take}/use")
 async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Annotated[int, InPath(ge=1, le=999)]) -> SceneView:
-    """Play an earlier take of a scene."""
+    """Make an earlier take the current one of its scene."""
     await changeable_project(call, project_id)
     await scenes.use_take(call.host.store, call.host.objects, project_id, sequence, take)
     return await scene_view(call, project_id, sequence)

@@ -33,10 +33,10 @@ def make_routes(resources: Resources[MVSettings]) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.mv import api
-    from gateleg.apps.mv.web import template_api, upload_api, work_api
+    from gateleg.apps.mv.web import job_api, template_api, upload_api
 
     router = APIRouter()
-    router.routes.extend((*api.router.routes, *work_api.router.routes, *upload_api.router.routes, *template_api.router.routes))
+    router.routes.extend((*api.router.routes, *job_api.router.routes, *upload_api.router.routes, *template_api.router.routes))
     return router
 
 
@@ -69,7 +69,7 @@ async def load_demo(resources: Resources[MVSettings]) -> None:
 
 
 async def sees_job(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether a member may see the project that a job belongs to."""
+    """Whether a member may see a job: it belongs to a visible project, or the member submitted it."""
     from gateleg.apps.mv.rules import may_see
 
     if job.subject is None:
@@ -79,7 +79,7 @@ async def sees_job(resources: Resources[MVSettings], principal: Principal, job: 
 
 
 async def changes_job(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether a member may change the project that a job belongs to."""
+    """Whether a member may cancel or retry a job: it belongs to a project that the member may change, or the member submitted it."""
     from gateleg.apps.mv.rules import may_change
 
     if job.subject is None:

@@ -1,4 +1,4 @@
-"""Callbacks of long work: progress reports and cancellation."""
+"""Callbacks of long-running functions, for progress and cancellation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Cancelling", "Progress", "check_cancelled", "ignore_progress", "neve
 
 #: Called with a fraction from 0 to 1 and a short description of the current step.
 Progress = Callable[[float, str], None]
-#: Called often; returns true if the work should stop.
+#: Called frequently; returns true if the work must stop.
 Cancelling = Callable[[], bool]
 
 
@@ -19,12 +19,12 @@ def ignore_progress(fraction: float, text: str) -> None:
 
 
 def never_cancelled() -> bool:
-    """A `Cancelling` that never cancels."""
+    """A `Cancelling` that always returns false."""
     return False
 
 
 def subrange(progress: Progress, start: float, end: float) -> Progress:
-    """A `Progress` for one part of the work, mapped to the range from `start` to `end`."""
+    """A `Progress` for one part of the work, which reports fractions between `start` and `end`."""
 
     def report(fraction: float, text: str) -> None:
         progress(start + (end - start) * min(max(fraction, 0.0), 1.0), text)
@@ -33,6 +33,6 @@ def subrange(progress: Progress, start: float, end: float) -> Progress:
 
 
 def check_cancelled(cancelled: Cancelling) -> None:
-    """Raise `Cancelled` if the work should stop."""
+    """Raise `Cancelled` if the work must stop."""
     if cancelled():
         raise Cancelled("The work was cancelled before it was finished.")

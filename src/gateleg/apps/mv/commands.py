@@ -24,7 +24,7 @@ _STEPS = {
     "drawing": "Drawing the scenes",
     "composing": "Composing the film",
 }
-#: The share of the whole that is done when each step ends.
+#: The overall progress when each step ends.
 _SHARES = (("listening", 0.05), ("choosing", 0.08), ("drawing", 0.93), ("composing", 1.0))
 #: The shorter side of a draft and of a full film, in pixels.
 _DRAFT, _FILM = 480, 720
@@ -40,7 +40,7 @@ Words = Annotated[
 ]
 Aspect = Annotated[Literal["16:9", "9:16", "1:1"], typer.Option(help="The aspect ratio of the video.")]
 Director = Annotated[str, typer.Option(help="The director preset; `gateleg mv directors` lists them.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same frames; another one gives another video.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same frames, another seed another video.")]
 Character = Annotated[str | None, typer.Option(help="A description of the main character or object.")]
 Picture = Annotated[Path | None, typer.Option(help="A picture of the main character or object: PNG, JPEG or WebP.")]
 Lyrics = Annotated[Path | None, typer.Option(help="A lyrics file: LRC, SRT, or plain text with one line per sung line.")]
@@ -157,7 +157,7 @@ def _require_extra() -> None:
 
 @contextmanager
 def _exit_on_error() -> Iterator[None]:
-    """Turn errors into a message and exit code."""
+    """Turn errors into a message and an exit status."""
     from gateleg.ai import AiError
     from gateleg.apps.mv.errors import MusicVideoError
 
@@ -204,7 +204,7 @@ def _open_track(words: list[str], demo: bool, seconds: float, seed: int) -> Iter
 
 def _sentence(text: str) -> str:
     if not text.strip():
-        fail("the sentence is empty. Say what the video is about.")
+        fail("the sentence is empty. Describe what the video is about.")
     return text.strip()
 
 
@@ -225,7 +225,7 @@ def _video_options(
     from gateleg.apps.mv.studio import VideoOptions
 
     if picture is not None:
-        # Decode the picture now, so that a broken file is noticed before the work begins.
+        # Decode the picture now, so that a broken file is reported before the work begins.
         from gateleg.apps.mv.drawing.picture import read_picture
 
         read_picture(_file(picture, "picture"))
@@ -254,7 +254,7 @@ def _library() -> "Library":
 
 
 def _report_steps(report: Callable[[str, float], None]) -> "Progress":
-    """Converts overall progress into progress of the single steps."""
+    """Convert overall progress into progress of the single steps."""
 
     def report_overall(fraction: float, text: str) -> None:
         start = 0.0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.tables import Project, Scene
     from gateleg.web import Resources
 
-#: Assumed length of a track that was not analysed yet, in seconds.
+#: Assumed length of a track that has not been analysed yet, in seconds.
 _USUAL = 180.0
 #: Assumed length of a scene that is not planned yet, in seconds.
 _USUAL_SCENE = 6.0
@@ -48,9 +48,9 @@ class Estimate:
 def estimate(
     project: Project, scenes: Sequence[Scene], resources: Resources[Any], *, again: bool = False, only: Collection[int] = ()
 ) -> Estimate:
-    """Estimate the cost of rendering the scenes without a clip and the selected ones, or with `again` all that are not locked.
+    """Estimate the cost of rendering the scenes without a clip and the selected ones (`only`), or with `again` all unlocked scenes.
 
-    Scenes that are not planned yet are assumed to last six seconds each; the cap is checked again once they are planned.
+    Scenes that are not planned yet are assumed to last six seconds each. The cap is checked again once they are planned.
     """
     if not scenes:
         seconds = project.audio_duration or _USUAL

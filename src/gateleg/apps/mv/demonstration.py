@@ -1,4 +1,4 @@
-"""The demonstration: a film of one minute to a synthesised song."""
+"""The demonstration project: a film of one minute with a synthesised song."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class UnknownPreset(MusicVideoError):
 
 
 class Cancelled(MusicVideoError):
-    """The work was cancelled by its caller."""
+    """The caller cancelled the work."""
 
     code = "cancelled"
     status = 409

@@ -1,4 +1,4 @@
-"""Exports a project as a ZIP: the film and its companion files, the clips in use, the song, and the project as JSON."""
+"""Export a project as a ZIP: the film and its companion files, the current clips, the song, and the project as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 
-#: The attributes of a project in the JSON.
+#: The attributes of a project that `project.json` contains.
 _DESCRIBED = (
     *("title", "concept_prompt", "character_description", "product_description", "director_config", "provider", "seed", "tempo"),
     *("aspect_ratio", "resolution", "fps", "audio_duration"),
@@ -28,7 +28,7 @@ _DESCRIBED = (
 
 
 async def write_pack(store: AsyncStore, objects: AsyncObjects, loaded: ProjectWithScenes, path: Path) -> None:
-    """Write the ZIP. Films and clips are stored uncompressed, because compression would not make them smaller."""
+    """Write the ZIP file. Films and clips are stored uncompressed, because compression would not make them smaller."""
     film = None
     if loaded.project.final_version:
         number = loaded.project.final_version
@@ -53,7 +53,7 @@ def _files(loaded: ProjectWithScenes, film: FinalVersion | None) -> Iterator[tup
     for scene in loaded.scenes:
         clip = scene.lip_synced_video_clip_s3_key or scene.original_video_clip_s3_key
         if clip is not None:
-            # The file names that the edit list uses.
+            # The edit list uses these file names.
             yield f"clips/scene_{scene.sequence:03d}.mp4", clip
     project = loaded.project
     for name, own in (

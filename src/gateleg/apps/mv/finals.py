@@ -1,4 +1,4 @@
-"""Composes the film of a project from its clips and song, with its companion files, and makes it the current one."""
+"""Compose the film of a project from its clips and song, with companion files, and make it the current film."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], 
         return _compose_project(job, project_id, variants, resources)
     except GiveUp as error:
         if job.job.parent_job_id is None:
-            # This job has no parent that would record the failure.
+            # Record the failure here, because this job has no parent that would do it.
             job.wait(fail_project(resources, project_id, str(error)))
         raise
 
@@ -77,7 +77,7 @@ def _compose(job: JobContext, loaded: ProjectWithScenes, variants: Sequence[str]
     track = None if project.audio_backing_track_s3_key is None else get_file(job, resources, project.audio_backing_track_s3_key)
     seconds = Fraction(production.plan.frames, canvas.fps)
     with ThreadPoolExecutor(1) as beside:
-        # The song is mastered while the clips are downloaded and checked.
+        # Master the song while the clips are downloaded and checked.
         mastered = None if track is None else beside.submit(make_soundtrack, track, seconds, lambda: job.should_stop)
         clips = _clips(job, production, resources)
         _check_flashes(job, clips, canvas.fps)
@@ -131,7 +131,7 @@ def _store_film(
 
 
 def _play(job: JobContext, project: Project, made: FinalVersion, resources: Resources[MVSettings]) -> None:
-    """Make a film the current one, at the key that the schema defines for it."""
+    """Make a film the current one, under the key that the schema defines for it."""
     final = object_keys.final_key(project.project_id)
     job.wait(resources.objects.copy(made.video_s3_key, final))
     actions = [Project.final_output_s3_key.set(final), Project.final_version.set(made.number), Project.error_message.remove()]
@@ -141,7 +141,7 @@ def _play(job: JobContext, project: Project, made: FinalVersion, resources: Reso
 
 
 def _clips(job: JobContext, production: Production, resources: Resources[MVSettings]) -> list[Path]:
-    """The clips in playing order, in the size and length of the film. Only clips that differ are re-encoded."""
+    """The clips in playing order, conformed to the film. Only clips with another size, rate or length are re-encoded."""
     paths, canvas = [], production.options.canvas
     own = header_of(canvas, job.scratch)
     for at, (scene, slot) in enumerate(zip(production.scenes, production.plan.slots, strict=True)):
@@ -161,7 +161,7 @@ def _clips(job: JobContext, production: Production, resources: Resources[MVSetti
 
 
 def _conform(job: JobContext, path: Path, out: Path, scene: Scene, frames: int, canvas: Canvas, own: bytes) -> Path:
-    """A clip in the size and length of the film: the file itself if it matches and this encoder wrote it."""
+    """A clip conformed to the film: the file itself if it matches and this encoder wrote it."""
     facts, trim = probe_clip(path), scene.trim_points
     # A clip from another encoder may have the same size and rate, but other stream parameters.
     same = facts.header == own and round(facts.fps, 2) == float(canvas.fps)
@@ -173,7 +173,7 @@ def _conform(job: JobContext, path: Path, out: Path, scene: Scene, frames: int, 
 
 
 def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:
-    """Log a warning if the film flashes more than is safe. Clips drawn here never do; uploaded and generated ones may."""
+    """Log a warning if the film has unsafe flashes. Clips drawn here never have them, but uploaded and generated clips may."""
     seen = []
     for path in clips:
         with open_media(path) as container:

@@ -1,4 +1,4 @@
-"""The inputs of job processes: the song, production and files of a project, in the scratch folder of the attempt."""
+"""The inputs of job processes: the song, the production and the files of a project, in the scratch folder of the attempt."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def open_production(job: JobContext, loaded: ProjectWithScenes, song: Song, reso
 
 
 def get_track(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Path:
-    """The track of a project as a local file. A project without one gets a synthesised track, which is stored."""
+    """The track of a project as a local file. For a project without a track, one is synthesised and stored."""
     if project.audio_backing_track_s3_key is not None:
         return get_file(job, resources, project.audio_backing_track_s3_key)
     job.log("The project has no track, so one is synthesised.")
@@ -69,7 +69,7 @@ def store_song(job: JobContext, project: Project, song: Song, resources: Resourc
 
 
 def get_song(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Song:
-    """The stored analysis of the track, or a new one."""
+    """The analysis of the track: the stored one, or a new one."""
     if project.analysis_s3_key is None:
         song = listen(get_track(job, project, resources), resources.settings.longest_song, cancelled=lambda: job.should_stop)
         store_song(job, project, song, resources)
@@ -101,13 +101,13 @@ def put_file(job: JobContext, resources: Resources[MVSettings], key: str, path: 
 
 
 def report_part(job: JobContext, start: float, end: float) -> Progress:
-    """Reports progress of a part of the work as progress of the job between `start` and `end`."""
+    """A callback that reports the progress of a part of the work as progress of the job between `start` and `end`."""
     return lambda fraction, text: job.progress(start + (end - start) * fraction, 1.0, text)
 
 
 @contextmanager
 def translate_errors(job: JobContext) -> Iterator[None]:
-    """Turn errors that a retry would repeat into `GiveUp`, and cancellation into the end of the job."""
+    """Turn errors that a retry would repeat into `GiveUp`, and cancellation into `Stopped`."""
     try:
         yield
     except Cancelled:

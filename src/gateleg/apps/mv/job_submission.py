@@ -44,7 +44,7 @@ async def generate(
     storyboard: bool = False,
     once: str | None = None,
 ) -> Job:
-    """Plan the scenes if there are none, render those without a clip and the selected ones, and compose the film."""
+    """Submit the job that plans missing scenes, renders scenes without a clip and the selected ones, and composes the film."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     project = loaded.project
     rules.check_startable(project)
@@ -56,7 +56,7 @@ async def generate(
 
 
 async def retry_failed(resources: Resources[Any], principal: Principal, project_id: UUID, *, once: str | None = None) -> Job:
-    """Render the failed scenes, and compose the film."""
+    """Submit the job that renders the failed scenes and composes the film. Raises `WrongState` if no scene has failed."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     if not any(scene.status is SceneStatus.FAILED for scene in loaded.scenes):
         raise rules.WrongState(
@@ -66,7 +66,7 @@ async def retry_failed(resources: Resources[Any], principal: Principal, project_
 
 
 async def render(resources: Resources[Any], principal: Principal, project_id: UUID, sequence: int, *, once: str | None = None) -> Job:
-    """Render another take of one scene. Other scenes may be rendered at the same time."""
+    """Submit the job that renders another take of one scene. Other scenes may be rendered at the same time."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     scene = await get_scene(resources.store, project_id, sequence)
     costs.check_spend_cap(loaded.project, costs.estimate(loaded.project, [scene], resources, again=True))
@@ -79,7 +79,7 @@ async def render(resources: Resources[Any], principal: Principal, project_id: UU
 async def compose(
     resources: Resources[Any], principal: Principal, project_id: UUID, variants: Sequence[Shape] = (), *, once: str | None = None
 ) -> Job:
-    """Compose the film from the current clips, optionally in other aspect ratios too."""
+    """Submit the job that composes the film from the current clips, and optionally in other aspect ratios too."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     rules.check_composable(loaded.project, loaded.scenes)
     config = ComposeConfig(project_id=project_id, variants=tuple(variants))
@@ -96,7 +96,7 @@ async def make_references(
     provider: str = STUDIO,
     once: str | None = None,
 ) -> Job:
-    """Make reference pictures from a description for the caller, with the studio or a model from the settings."""
+    """Submit the job that makes reference pictures from a description, with the studio or a model from the settings."""
     owner = principal.owner
     picture_cost(resources, provider, count)
     config = ReferencesConfig(owner=owner, description=description, count=count, seed=seed, provider=provider)
@@ -109,14 +109,14 @@ async def rewrite_prompt(resources: Resources[Any], project_id: UUID, sequence: 
     from gateleg.apps.mv.prompt_rewrites import rewrite_scene
 
     scene = await get_scene(resources.store, project_id, sequence)
-    # In a thread, because loading the studio would block the event loop.
+    # Run in a thread, because loading the studio would block the event loop.
     text = await asyncio.to_thread(rewrite_scene, await load_project(resources.store, project_id), sequence)
     plan = {**scene.plan, "shot": text.shot, "move": text.move, "namesSubject": text.names_subject}
     return await edit_scene(resources.store, project_id, sequence, [Scene.prompt.set(text.prompt), Scene.plan.set(plan)], scene.version)
 
 
 async def cancel(resources: Resources[Any], project_id: UUID) -> UUID:
-    """Cancel the active job of a project, and return its id. Finished clips are kept."""
+    """Cancel the active job of a project, and return its id. Finished clips are kept. Raises `WrongState` if no job is active."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     job_id = loaded.project.root_job_id
     if job_id is None or loaded.project.status not in rules.BUSY:
@@ -127,7 +127,7 @@ async def cancel(resources: Resources[Any], project_id: UUID) -> UUID:
 
 
 async def _submit(resources: Resources[Any], principal: Principal, project: Project, job_type: str, config: ProjectConfig, key: str) -> Job:
-    """Submit a job, and mark its project as queued in the same transaction."""
+    """Submit a job, and mark its project as queued, in one transaction."""
     enlisted = await resources.queue.enlist(_about(principal, project, job_type, config, key))
     if enlisted.created:
         actions = [Project.root_job_id.set(enlisted.job.job_id), Project.error_message.remove(), Project.status.to(ProjectStatus.QUEUED)]
@@ -137,7 +137,7 @@ async def _submit(resources: Resources[Any], principal: Principal, project: Proj
 
 
 def _once(project: Project, what: str, sent: str | None) -> str:
-    """The idempotency key of a job: the client's, or one for the project's current version."""
+    """The idempotency key of a job: the client's, or one that depends on the project's version."""
     return f"mv:{project.project_id}:{what}:{sent or f'v{project.version}'}"
 
 

@@ -24,10 +24,10 @@ class ProjectConfig(BaseModel):
 
 
 class GenerateConfig(ProjectConfig):
-    """Config of a GENERATE job, which renders the scenes without a clip (with `again` all that are not locked) and composes the film."""
+    """Config of a GENERATE job, which renders the scenes without a clip (with `again` all unlocked scenes) and composes the film."""
 
     again: bool = False
-    #: scenes to render again although they have a clip, by sequence
+    #: the sequence numbers of scenes to render again, although they have a clip
     only: tuple[int, ...] = ()
     #: stop after the scenes are written
     storyboard: bool = False
@@ -40,13 +40,13 @@ class RenderConfig(ProjectConfig):
 
 
 class ComposeConfig(ProjectConfig):
-    """Config of a COMPOSE job: the other aspect ratios to make of the film."""
+    """Config of a COMPOSE job: further aspect ratios of the film."""
 
     variants: tuple[Shape, ...] = ()
 
 
 class ReferencesConfig(BaseModel):
-    """Config of a REFERENCES job: what to depict, for whom and by which provider."""
+    """Config of a REFERENCES job: the description, the owner and the provider of the pictures."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Opens uploaded audio and video files."""
+"""Open uploaded audio and video files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def open_media(path: Path) -> Any:
-    """Open a file for decoding. Metadata may be in any encoding; errors in it are ignored."""
+    """Open a file for decoding. Metadata may be in any encoding, and errors in it are ignored."""
     return av.open(str(path), metadata_errors="replace")
 
 
 def decode_pictures(container: Any) -> Iterator[av.VideoFrame]:
-    """The video frames of a file. Damaged frames are skipped; a truncated file yields the frames that it has."""
+    """The video frames of a file, without damaged frames. A truncated file yields the frames that it has."""
     packets = container.demux(container.streams.video[0])
     while True:
         try:

@@ -1,6 +1,6 @@
-"""Synthesises a song (drums, bass, chords, arpeggio and lead), so that a first video needs no file.
+"""Synthesise a song (drums, bass, chords, arpeggio and lead), so that a first video needs no file.
 
-The song is deterministic for a seed, and its beats and sections are known exactly.
+The song depends only on its arguments, and its beats and sections are known exactly.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class DemoSong:
     sound: Sound
     tempo: float
     beats: tuple[float, ...]
-    #: where each part starts, and its name
+    #: the start of each part in seconds, and its name
     parts: tuple[tuple[float, str], ...]
 
 
 def synthesise_song(seconds: float = 60.0, tempo: float = 118.0, seed: int = 0) -> DemoSong:
-    """Synthesise a song of about this length: whole bars, and a second for the last chord to fade."""
+    """Synthesise a song of about this length: whole bars, plus a second in which the last chord fades."""
     random = np.random.default_rng([seed, 77])
     beat = 60.0 / tempo
     bars = max(int((seconds - 1.0) / (4 * beat)), 4)
@@ -62,7 +62,7 @@ def synthesise_song(seconds: float = 60.0, tempo: float = 118.0, seed: int = 0) 
 
 
 def _arranged(bars: int) -> list[str]:
-    """The part of each bar: parts have four bars in short songs, eight in long ones; the chorus returns until the end."""
+    """The part of each bar. Parts have four bars in short songs and eight in long ones; the chorus returns until the end."""
     size = 8 if bars >= 56 else 4 if bars >= 12 else 2
     order = [*_ORDER[:-1], "verse", "chorus"] * (1 + bars // (size * len(_ORDER)))
     parts = [part for part in order for _ in range(size)][:bars]
@@ -70,7 +70,7 @@ def _arranged(bars: int) -> list[str]:
 
 
 class _Band:
-    """The instruments; each adds its notes to the track."""
+    """The instruments, which add their notes to the track."""
 
     def __init__(self, track: Doubles, beat: float, random: np.random.Generator) -> None:
         self.track, self.beat, self.random = track, beat, random

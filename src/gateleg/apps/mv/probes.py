@@ -1,4 +1,4 @@
-"""Probes uploaded files in a process with limits, because a malicious file may exhaust or crash a decoder."""
+"""Probe uploaded files in a process with limits, because a malicious file may exhaust or crash a decoder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDEST, _SHORTEST = 8192, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits on a file's length and on the time and memory for probing it."""
+    """Limits on the length of a file, and on the time and memory for probing it."""
 
     #: the longest audio or video, in seconds
     longest: float
@@ -32,7 +32,7 @@ class Bounds:
 class Facts:
     """The properties of a media file."""
 
-    #: of a song (as its header says; analysis gives the exact length) or a clip
+    #: the length of a song (according to its header; analysis finds the exact length) or of a clip
     seconds: float = 0.0
     width: int = 0
     height: int = 0
@@ -40,21 +40,21 @@ class Facts:
 
 async def probe(path: Path, kind: Kind, bounds: Bounds) -> Facts:
     """Probe a file. Raises `UnreadableSong`, `SongTooLong`, `UnreadableClip` or `UnreadablePicture`."""
-    asked = {"path": str(path), "kind": kind, "bounds": asdict(bounds)}
+    request = {"path": str(path), "kind": kind, "bounds": asdict(bounds)}
     limits = ProcessLimits(bounds.seconds, bounds.memory)
     reader = "drawing.picture" if kind == "picture" else "composing.conforming"
     try:
-        found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=[f"gateleg.apps.mv.{reader}"])
+        found = await run_limited(f"{__name__}:answer", request, limits, refusals=_REFUSALS, imports=[f"gateleg.apps.mv.{reader}"])
     except LimitReached as reached:
         if reached.limit == "seconds":
             raise _UNREADABLE[kind](f"{path.name} could not be read within {bounds.seconds:g} seconds.") from None
-        raise _UNREADABLE[kind](f"{path.name} cannot be decoded: it took too much memory, or broke the decoder.") from None
+        raise _UNREADABLE[kind](f"{path.name} cannot be decoded: it needed too much memory, or crashed the decoder.") from None
     return Facts(**found)
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Probe the file of a request. Called in the process that `probe` starts."""
-    return asdict(probe_in_process(Path(asked["path"]), asked["kind"], Bounds(**asked["bounds"])))
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Probe the file of a request, in the process that `probe` starts."""
+    return asdict(probe_in_process(Path(request["path"]), request["kind"], Bounds(**request["bounds"])))
 
 
 def probe_in_process(path: Path, kind: Kind, bounds: Bounds) -> Facts:
@@ -62,7 +62,7 @@ def probe_in_process(path: Path, kind: Kind, bounds: Bounds) -> Facts:
     try:
         return {"audio": _song, "video": _clip, "picture": _picture}[kind](path, bounds)
     except MemoryError:
-        raise _UNREADABLE[kind](f"{path.name} cannot be decoded: it takes more than {bounds.memory:,} bytes of memory.") from None
+        raise _UNREADABLE[kind](f"{path.name} cannot be decoded: it needs more than {bounds.memory:,} bytes of memory.") from None
     except (ValueError, IndexError) as error:
         # Damaged metadata, such as text that is not UTF-8.
         raise _UNREADABLE[kind](f"{path.name} cannot be decoded: {reason_of(error)}.") from None

@@ -1,7 +1,7 @@
-"""Converts a stored project into clips to render. Edits of scenes by people are respected.
+"""Convert a stored project into clips to render. Scenes that a person has edited keep the edits.
 
-A scene's `plan` holds the planned shot, camera and transition. It has no times: scenes play one after another in the order of the
-project, so lengthening a scene moves the ones after it.
+A scene's `plan` holds the planned shot, camera and transition, but no times: scenes play one after another in the order of the project, so
+a longer scene moves all later ones.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def canvas_of(project: Project) -> Canvas:
 
 
 def canvas_for(resolution: int, aspect_ratio: str, fps: int = 24) -> Canvas:
-    """The size of a video. The resolution is the length of its shorter side. Drafts are encoded faster."""
+    """The size of a video. The resolution is the number of pixels of its shorter side. Drafts are encoded faster."""
     short = resolution - resolution % 2
     long = round(short * 16 / 9 / 2) * 2
     width, height = {"16:9": (long, short), "9:16": (short, long), "1:1": (short, short)}[aspect_ratio]
@@ -112,7 +112,7 @@ class Production:
     def of(
         cls, project: Project, scenes: Sequence[Scene], picture: Path | None, lyrics: tuple[Line, ...] = (), fonts: tuple[Path, ...] = ()
     ) -> Production:
-        """Create the production of a project; `picture` is a local file with its character or product."""
+        """Create the production of a project. `picture` is a local file with its character or product."""
         options = VideoOptions(
             canvas=canvas_of(project),
             director=find_preset(project.director_config or DIRECTOR).name,
@@ -140,7 +140,7 @@ class Production:
         return order_clips(plan, texts, looks, self.options, self.project.concept_prompt, self.lyrics)[-1]
 
     def next_seed(self, at: int) -> int:
-        """The seed of the next take: the scene's own, or one derived from the project's seed and the number of takes."""
+        """The seed of the next take: the scene's own, or a seed derived from the project's seed and the number of takes."""
         return self._seed(self.scenes[at], self.scenes[at].last_take)
 
     def _seed(self, scene: Scene, earlier: int) -> int:

@@ -30,7 +30,7 @@ async def progress_of(resources: Resources[Any], project: Project) -> tuple[floa
 
 
 def measure_progress(jobs: Sequence[Branch]) -> tuple[float, str]:
-    """The overall progress of jobs: the last type that has started counts."""
+    """The overall progress of child jobs, from the last job type that has started."""
     found = (0.0, "")
     for kind, start, end, words in _SHARES:
         own = [job for job in jobs if job.job_type == kind]

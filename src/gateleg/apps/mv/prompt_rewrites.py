@@ -1,4 +1,4 @@
-"""Rewrites the prompt of one scene: another event, light and camera for the same position in the film."""
+"""Rewrite the prompt of one scene: another event, light and camera for the same position in the film."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.writing.scenes import SceneText
 
-#: How many seeds are tried for a different text.
+#: How many seeds are tried to get a different text.
 _TRIED = 24
 
 
@@ -21,7 +21,7 @@ def rewrite_scene(loaded: ProjectWithScenes, sequence: int) -> SceneText:
     """Write another prompt for a scene. The same version of a scene always gets the same prompt."""
     project, scene = loaded.project, next(one for one in loaded.scenes if one.sequence == sequence)
     preset, whole = find_preset(project.director_config), plan_of(loaded.scenes, project.fps)
-    # Scenes may have been moved or deleted since, so the scene is written independently of the others.
+    # Scenes may have been moved or deleted since, so write this one independently of the others.
     plan = replace(whole, slots=tuple(replace(slot, twin=slot.index) for slot in whole.slots))
     subject = project.character_description or project.product_description
     at = loaded.position(sequence) - 1

@@ -1,4 +1,4 @@
-"""Jobs that have a provider's model generate a clip or lip-sync one. A job submits one request, then polls; it snoozes in between.
+"""Jobs that generate or lip-sync a clip with a provider's model. A job submits one request, then polls, and snoozes in between.
 
 Requests are recorded under the job's id, so that an interrupted job never pays twice.
 """
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 #: Seconds between two polls of the provider.
 _POLL_SECONDS = 5.0
-#: Errors that a retry would repeat. A submission with an unknown outcome may have been billed, so a person has to decide.
+#: Errors after which the job is not retried. A submission with an unknown outcome may have been billed, so a person must decide.
 _FINAL = (ContentRefused, MediaFailed, SubmissionUnknown)
 
 
 async def generate_clip(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
-    """Generate the clip of a scene with a video model, and use it as the scene's current take."""
+    """Generate the clip of a scene with a video model, and make it the current take."""
     scene = await get_scene(resources.store, project_id, sequence)
     if scene.video_generation_job_id == job.job_id and scene.status is SceneStatus.COMPLETED:
         return ClipResult(sequence=sequence, take=scene.take)
@@ -83,7 +83,7 @@ async def _film(job: JobContext, loaded: ProjectWithScenes, scene: Scene, resour
 
 
 async def lip_sync_scene(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
-    """Lip-sync the clip of a scene to its part of the track. The original clip stays as its take."""
+    """Lip-sync the clip of a scene to its part of the track. The take keeps the original clip."""
     loaded = await load_project(resources.store, project_id)
     scene = await get_scene(resources.store, project_id, sequence)
     if scene.lipsync_job_id == job.job_id:
@@ -131,7 +131,7 @@ async def _move_lips(
 async def _provider_result(
     job: JobContext, media: AsyncMedia, request: Callable[[], Awaitable[MediaRequest]], resources: Resources[MVSettings]
 ) -> MediaJob:
-    """The result of a job's request to a provider: submits it the first time, snoozes until it is ready."""
+    """The result of a job's request to a provider. The first call submits the request; until the result is ready, it raises `Snooze`."""
     token = str(job.job_id)
     try:
         state = await media.poll(token)
@@ -194,7 +194,7 @@ def _still(clip: Path) -> Path:
 
 
 async def _checked_seconds(path: Path, resources: Resources[MVSettings]) -> float:
-    """The duration of a clip from outside, probed in a separate process."""
+    """The duration of a provider's clip, probed in a separate process."""
     settings = resources.settings
     facts = await probe(path, "video", Bounds(settings.longest_clip, settings.probe_seconds, settings.probe_memory))
     return facts.seconds

@@ -26,7 +26,7 @@ class ProviderUnknown(Refusal):
 
 
 class PriceMissing(Refusal):
-    """The price of a model is not configured; models without a price are not used."""
+    """The price of a model is not configured, so the model cannot be used."""
 
     code = "price-missing"
     status = 409
@@ -59,7 +59,7 @@ def find_picture_model(settings: MVSettings, name: str) -> str:
 
 
 def media_of(resources: Resources[Any], address: str, tenant: str | None) -> AsyncMedia:
-    """A media model by address. Its usage is recorded for the tenant."""
+    """The media model at an address. Its usage is recorded for the tenant."""
     models: AsyncModels = resources.models
     return models.billed_to(Account(resources.application, tenant)).media(address)
 
@@ -86,7 +86,7 @@ def film_request(project: Project, scene: Scene, model: FilmModel, picture: Atta
 
 
 def _prompt(project: Project, scene: Scene) -> str:
-    """The prompt of a scene. Models do not know the other scenes, so the character is described every time."""
+    """The prompt of a scene. It always describes the character, because models do not know the other scenes."""
     who = project.character_description or project.product_description
     return scene.prompt if not who or who.lower() in scene.prompt.lower() else f"{scene.prompt} Shown: {who}."
 

@@ -1,4 +1,4 @@
-"""Reconciles projects and scenes with their jobs: if a job was cancelled, failed or removed, its project does not stay busy."""
+"""Reconcile projects and scenes with their jobs: if a job was cancelled, failed or removed, its project does not stay busy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CANCELLED, _FAILED, _GONE = "The job was cancelled.", "The job failed.", "The j
 
 
 async def reconcile(store: AsyncStore, queue: AsyncQueue, project_id: UUID) -> ProjectWithScenes:
-    """Load a project with its scenes, after recording the outcome of ended jobs. Safe to call at any time."""
+    """Record the outcome of jobs that have ended, and load the project with its scenes. Safe to call at any time."""
     loaded = await load_project(store, project_id)
     changed = False
     for scene in loaded.scenes:

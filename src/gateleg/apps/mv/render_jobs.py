@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSettings]) -> ProjectResult:
-    """Analyse the track of a project, divide it into scenes and write them. A project without a track gets a synthesised one."""
+    """Analyse the track of a project, divide it into scenes and write their texts. Without a track, one is synthesised."""
     with translate_errors(job):
         loaded = job.wait(load_project(resources.store, project_id))
         if loaded.scenes:
@@ -54,7 +54,7 @@ def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSetti
 
 
 def render_scene(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
-    """Render a new take of a scene and use it. If this job already did so in an earlier attempt, nothing is rendered."""
+    """Render a new take of a scene and make it the current one. Does nothing if an earlier attempt of this job has done so."""
     store = resources.store
     scene = job.wait(get_scene(store, project_id, sequence))
     if scene.video_generation_job_id == job.job_id and scene.status is SceneStatus.COMPLETED:

@@ -32,18 +32,18 @@ class WrongState(Refusal):
 
 
 class BadProject(Refusal):
-    """The project lacks a text that its mode needs."""
+    """The project lacks a text that its mode requires."""
 
     code = "bad-project"
     status = 422
 
 
 class BadOrder(Refusal):
-    """The order does not list each scene once."""
+    """The order does not list each scene exactly once."""
 
     code = "bad-order"
     status = 422
-    fix = "List each scene of the project once, by its sequence number."
+    fix = "List each scene of the project exactly once, by its sequence number."
 
 
 class BadTrim(Refusal):
@@ -59,7 +59,7 @@ class TooManyScenes(Refusal):
 
     code = "too-many-scenes"
     status = 409
-    fix = f"A project has room for {MAX_SCENES} scenes, including deleted ones. Duplicate the project: numbering starts again in the copy."
+    fix = f"A project can have {MAX_SCENES} scenes, including deleted ones. Duplicate the project: numbering starts again in the copy."
 
 
 def tenant_of(owner: str) -> str | None:
@@ -78,7 +78,7 @@ def may_change(principal: Principal, owner: str) -> bool:
 
 
 def check_visible(principal: Principal, found: Project | Reference | Template | None, what: str) -> None:
-    """Raise the same `Unknown` for an item that does not exist and for one that the caller may not see."""
+    """Raise `Unknown` if the item does not exist or the caller may not see it. The error is the same in both cases."""
     if found is None or not may_see(principal, found.owner_id):
         raise Unknown(f"There is no {what}.", fix="GET /api/mv/projects lists your projects.")
 
@@ -90,7 +90,7 @@ def check_changeable(principal: Principal, found: Project | Reference | Template
 
 
 def check_complete(project: Project) -> None:
-    """Raise `BadProject` if a text is missing that the project's mode needs."""
+    """Raise `BadProject` if a text is missing that the project's mode requires."""
     if project.mode is Mode.MUSIC_VIDEO and not project.character_description:
         raise BadProject("A music video needs a characterDescription.", fix="Describe the main character in a sentence.")
     if project.mode is Mode.AD_CREATIVE and not project.product_description:
@@ -98,7 +98,7 @@ def check_complete(project: Project) -> None:
 
 
 def check_startable(project: Project) -> None:
-    """Raise `WrongState` if jobs work on the project."""
+    """Raise `WrongState` if jobs are working on the project."""
     if project.status in BUSY:
         raise WrongState(
             f"The project is busy: its status is {project.status.value}.",
@@ -108,7 +108,7 @@ def check_startable(project: Project) -> None:
 
 
 def check_selection(scenes: Sequence[Scene], only: Collection[int]) -> None:
-    """Raise if a selected scene does not exist or is locked."""
+    """Raise `Unknown` if a selected scene does not exist, and `WrongState` if one is locked."""
     unknown = sorted(set(only) - {scene.sequence for scene in scenes})
     if unknown:
         raise Unknown(f"The project has no scene {', '.join(map(str, unknown))}.", fix="Use the sequence numbers of the project's scenes.")
@@ -119,7 +119,7 @@ def check_selection(scenes: Sequence[Scene], only: Collection[int]) -> None:
 
 
 def to_render(scenes: Iterable[Scene], again: bool, only: Collection[int] = ()) -> list[Scene]:
-    """The scenes to render: those without a clip, the selected ones, and with `again` all that are not locked."""
+    """The scenes to render: scenes without a clip and the selected ones, or with `again` all unlocked scenes."""
     return [
         scene
         for scene in scenes
@@ -128,7 +128,7 @@ def to_render(scenes: Iterable[Scene], again: bool, only: Collection[int] = ()) 
 
 
 def check_composable(project: Project, scenes: Sequence[Scene]) -> None:
-    """Raise `WrongState` unless every scene has a clip and no job composes the project."""
+    """Raise `WrongState` unless every scene has a clip and no job is composing the project."""
     missing = [scene.sequence for scene in scenes if scene.status is not SceneStatus.COMPLETED]
     if not scenes or missing:
         raise WrongState(
@@ -156,14 +156,14 @@ def check_room(project: Project, count: int, most: int) -> None:
 
 
 def next_sequences(project: Project, count: int) -> list[int]:
-    """The sequence numbers of `count` new scenes, never used before in the project."""
+    """The sequence numbers of `count` new scenes. Numbers are never reused. Raises `TooManyScenes`."""
     if project.last_sequence + count > MAX_SCENES:
         raise TooManyScenes(f"{project.last_sequence} of {MAX_SCENES} sequence numbers are used; there is no room for {count} more.")
     return [project.last_sequence + number for number in range(1, count + 1)]
 
 
 def insert_scenes(order: Sequence[int], sequences: Iterable[int], position: int | None) -> list[int]:
-    """The order with scenes inserted at a position (1-based), or at the end."""
+    """The order with scenes inserted at a position (counted from 1), or at the end. Raises `BadOrder`."""
     at = len(order) if position is None else position - 1
     if not 0 <= at <= len(order):
         raise BadOrder(f"There is no position {position} among {len(order)} scenes.", fix=f"Positions are 1 to {len(order) + 1}.")
@@ -171,7 +171,7 @@ def insert_scenes(order: Sequence[int], sequences: Iterable[int], position: int 
 
 
 def check_order(order: Sequence[int], wanted: Sequence[int]) -> list[int]:
-    """The new order, if it lists each scene once."""
+    """The new order. Raises `BadOrder` unless it lists each scene exactly once."""
     missing, extra = sorted(set(order) - set(wanted)), sorted(set(wanted) - set(order))
     if missing or extra or len(wanted) != len(order):
         raise BadOrder("The order does not list each scene once.", details={"missing": missing, "extra": extra, "existing": list(order)})

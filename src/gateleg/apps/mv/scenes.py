@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore, WriteOperation
 
-#: How often a change is retried on conflicts with concurrent writes.
+#: How many times a change is retried on conflicts with concurrent writes.
 _ATTEMPTS = 50
-#: Scenes created in one transaction, together with the project. DynamoDB allows 100 writes.
+#: The maximum number of scenes created in one transaction, together with the project. DynamoDB allows 100 writes.
 _MAX_ADDED_TOGETHER = 90
 
 
@@ -83,7 +83,7 @@ async def reorder(store: AsyncStore, project_id: UUID, wanted: Sequence[int]) ->
 
 
 async def split_scene(store: AsyncStore, project_id: UUID, sequence: int, at: float) -> list[Scene]:
-    """Split a scene `at` this many seconds. The second half becomes a new scene after it, which plays the rest of the clip."""
+    """Split a scene `at` seconds after its start, and return both halves. The second one is a new scene with the rest of the clip."""
 
     async def change(project: Project) -> _OrderChange:
         scene = await get_scene(store, project_id, sequence)
@@ -108,7 +108,7 @@ async def split_scene(store: AsyncStore, project_id: UUID, sequence: int, at: fl
 def _second_half(scene: Scene, sequence: int, at: float) -> Scene:
     start = (scene.trim_points.start if scene.trim_points else 0.0) + at
     trim = TrimPoints(start=start, end=start + scene.duration - at) if scene.video_clip_s3_key is not None else None
-    # Both halves play the same original by the key of its take, because later takes replace the object at the scene's own key.
+    # Both halves use the key of the take, because later takes replace the object at the scene's own key.
     fresh: dict[str, Any] = {"sequence": sequence, "duration": scene.duration - at, "trim_points": trim, "version": 0}
     fresh["video_clip_s3_key"] = scene.original_video_clip_s3_key
     fresh |= {"take": 0, "last_take": 0, "video_generation_job_id": None, "lipsync_job_id": None, "lip_synced_video_clip_s3_key": None}
@@ -133,7 +133,7 @@ async def edit_scene(store: AsyncStore, project_id: UUID, sequence: int, actions
 
 
 async def begin_scene(store: AsyncStore, project_id: UUID, sequence: int, job_id: UUID | None = None) -> Scene:
-    """Mark a scene as processing. A failed scene counts a retry; one that is already processing is unchanged."""
+    """Mark a scene as processing. For a failed scene, this counts a retry. A scene that is already processing stays unchanged."""
 
     def decide(scene: Scene) -> list[Action]:
         if scene.status is SceneStatus.PROCESSING:
@@ -149,7 +149,7 @@ async def begin_scene(store: AsyncStore, project_id: UUID, sequence: int, job_id
 
 
 async def _update_scene(store: AsyncStore, project_id: UUID, sequence: int, decide: Callable[[Scene], list[Action]]) -> Scene:
-    """Change a scene depending on its state; decided again on conflicts."""
+    """Change a scene with the actions that `decide` returns for its current state. Conflicts are retried."""
     try:
         return await store.retrying(Scene, decide, project_id=project_id, sequence=sequence)
     except NotFound:
@@ -157,7 +157,7 @@ async def _update_scene(store: AsyncStore, project_id: UUID, sequence: int, deci
 
 
 async def finish_take(store: AsyncStore, take: Take) -> Scene:
-    """Make a take the current one of its scene. A second call changes nothing."""
+    """Store a take and make it the current one of its scene. A second call changes nothing."""
 
     async def operations() -> list[WriteOperation[Any]]:
         scene = await get_scene(store, take.project_id, take.sequence)
@@ -186,7 +186,7 @@ def _playing(scene: Scene, take: Take) -> list[Action]:
 
 
 async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points: TrimPoints | None) -> Scene:
-    """Play part of a scene's clip, or all of it, and adjust the scene's duration. The stored clip is not changed."""
+    """Set the part of a scene's clip that plays, or None for all of it, and adjust the scene's duration. The stored clip is not changed."""
     scene = await get_scene(store, project_id, sequence)
     take = await store.find(Take, project_id=project_id, sequence=sequence, take=max(scene.take, 1), consistent=True)
     if take is None or scene.take == 0:
@@ -212,7 +212,7 @@ async def next_take(store: AsyncStore, project_id: UUID, sequence: int) -> int:
 
 
 async def fail_scene(store: AsyncStore, project_id: UUID, sequence: int, message: str) -> Scene | None:
-    """Mark a scene as failed, unless it was deleted or has got a clip since."""
+    """Mark a scene as failed, unless it was deleted or has received a clip in the meantime."""
 
     def decide(scene: Scene) -> list[Action]:
         if not scene.status.may_become(SceneStatus.FAILED):
@@ -226,7 +226,7 @@ async def fail_scene(store: AsyncStore, project_id: UUID, sequence: int, message
 
 
 async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int) -> Project:
-    """Delete a scene with its takes and clips. Can be repeated after an interruption."""
+    """Delete a scene with its takes and clips. A call that was interrupted can be repeated."""
 
     async def change(project: Project) -> _OrderChange:
         rules.check_deletable(project)
@@ -248,15 +248,15 @@ async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUI
 
 @dataclass(frozen=True, slots=True)
 class _OrderChange:
-    """A new order of the scenes, and the writes that go with it."""
+    """A new order of the scenes, and the other writes of the same transaction."""
 
     order: list[int]
     writes: Sequence[WriteOperation[Any]]
-    #: the highest sequence number that it assigns
+    #: the highest sequence number that the change assigns
     last: int | None = None
 
     def operations(self, project: Project) -> list[WriteOperation[Any]]:
-        """All writes, the project's first, on condition that its order has not changed."""
+        """All writes. The first updates the project, on condition that its order has not changed."""
         actions: list[Action] = [Project.scene_order.set(self.order)]
         if self.last is not None:
             actions.append(Project.last_sequence.set(self.last))
@@ -277,7 +277,7 @@ async def _change_order(store: AsyncStore, project_id: UUID, decide: Callable[[P
 
 
 async def _transact(store: AsyncStore, operations: Callable[[], Awaitable[list[WriteOperation[Any]]]]) -> list[Any]:
-    """Run operations in one transaction; on conflicts, compute them again from the current state."""
+    """Run operations in one transaction. On conflicts, compute them again from the current state."""
     for attempt in range(_ATTEMPTS):
         writes = await operations()
         if not writes:

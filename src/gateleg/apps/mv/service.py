@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore, Page
 
-#: What a copy of a project keeps: texts and options, files, and the texts of its scenes.
+#: The attributes that a copy of a project keeps: texts and options, files, and the texts of its scenes.
 _COPIED = (
     *("concept_prompt", "character_description", "product_description", "title", "mode", "director_config", "provider", "seed"),
     *("aspect_ratio", "resolution", "fps", "audio_duration", "tempo", "spend_cap"),
@@ -54,14 +54,14 @@ class StatusCount:
 
     status: ProjectStatus
     count: int
-    #: creation time of the oldest project in this status
+    #: the creation time of the oldest project in this status
     oldest: datetime | None
     #: whether counting stopped at the limit
     more: bool
 
 
 async def create_project(store: AsyncStore, project: Project) -> Project:
-    """Store a new project. Raises `BadProject` if a text is missing that its mode needs."""
+    """Store a new project. Raises `BadProject` if a text is missing that its mode requires."""
     rules.check_complete(project)
     return await store.create(project)
 
@@ -113,13 +113,13 @@ async def status_board(store: AsyncStore, most: int = 10_000) -> list[StatusCoun
 
 
 async def edit_project(store: AsyncStore, project_id: UUID, actions: Sequence[Action], version: int | None = None) -> Project:
-    """Change attributes of a project; with a `version`, only if it still has that version."""
+    """Change attributes of a project; with `version`, only if the project still has that version."""
     condition = None if version is None else Project.version == version
     return await store.patch(Project, *actions, project_id=project_id, condition=condition)
 
 
 async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatus, *actions: Action) -> Project:
-    """Move a project to a status, if the transition is allowed. A project that already has the status keeps it."""
+    """Change the status of a project, if the transition is allowed. A project that already has the status stays unchanged."""
     project = await store.get(Project, project_id=project_id, consistent=True)
     moves = (Project.status.to(status),) if project.status is not status else ()
     if not moves and not actions:
@@ -128,14 +128,14 @@ async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatu
 
 
 async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID, owner: str) -> Project:
-    """Create a project of an owner with the texts, files and scenes of another one, without clips."""
+    """Copy a project for an owner, with its texts, files and scenes, but without clips and films."""
     loaded, copied_id = await load_project(store, project_id), uuid4()
     old, new = object_keys.project_prefix(project_id), object_keys.project_prefix(copied_id)
     files = {}
     for name in _FILES:
         key = getattr(loaded.project, name)
         if key is not None:
-            # A reference picture may be shared by several projects and is not copied.
+            # Do not copy a reference picture: several projects may share it.
             files[name] = key if not key.startswith(old) else new + key.removeprefix(old)
             if files[name] != key:
                 await objects.copy(key, files[name])
@@ -152,7 +152,7 @@ async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id
 
 
 async def delete_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID) -> int:
-    """Delete a project with all its items and objects, and return the number of objects. Can be repeated after an interruption."""
+    """Delete a project with all its items and objects, and return the number of objects. A call that was interrupted can be repeated."""
     keys = [entry.key async for entry in objects.walk(object_keys.project_prefix(project_id))]
     for start in range(0, len(keys), 1000):
         await objects.delete_many(keys[start : start + 1000])

@@ -79,7 +79,7 @@ class MVSettings(BaseModel):
     @field_validator("fonts")
     @classmethod
     def check_fonts(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
-        """Check at start that the font files exist, rather than when a title is drawn."""
+        """Check at startup that the font files exist, not only when a title is drawn."""
         for path in value:
             if not path.is_file():
                 raise ValueError(f"{path} is not a file")

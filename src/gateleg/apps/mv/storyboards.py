@@ -1,4 +1,4 @@
-"""Storyboards: one picture of each scene, before anything is rendered."""
+"""Storyboards: one picture of each scene, before rendering."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Storyboard:
-    """A drawn storyboard, and what it shows."""
+    """A drawn storyboard, with its song, plan and scene texts."""
 
     song: Song
     plan: Plan
@@ -40,7 +40,7 @@ def make_storyboard(
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
 ) -> Storyboard:
-    """Draw one picture of each scene of a video into one PNG or JPEG file."""
+    """Draw one picture of each scene of a video onto a contact sheet, written as PNG or JPEG."""
     heard = listen(song, progress=subrange(progress, 0.0, 0.3), cancelled=cancelled)
     preset = find_preset(options.director)
     plan = plan_video(heard, preset, options.canvas.fps, options.most)

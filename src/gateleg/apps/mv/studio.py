@@ -1,4 +1,4 @@
-"""The studio: makes a music video from a song and a sentence on this machine.
+"""The studio: make a music video from a song and a sentence on this machine.
 
     with Models() as models:
         library = open_library(models.embeddings().embed)
@@ -79,7 +79,7 @@ class Video:
 
 
 def scene_seed(seed: int, concept: str, twin: int) -> int:
-    """The seed of a scene: the same for a scene and its later variations."""
+    """The seed of a scene, which its later variations share."""
     return int.from_bytes(hashlib.sha256(f"{seed}|{concept}|{twin}".encode()).digest()[:4], "big")
 
 
@@ -88,7 +88,7 @@ def _seed_of(slot: Slot, options: VideoOptions) -> int:
 
 
 def make_scene(slot: Slot, text: SceneText, look: Look, options: VideoOptions, concept: str) -> Scene:
-    """A scene ready for drawing. A shot or camera move named in its text, which a person may have edited, takes precedence."""
+    """A scene ready for drawing. A shot or camera move in its text overrides the plan, because a person may have edited the text."""
     shot, move, _ = read_camera(text.prompt)
     return Scene(
         look=look,
@@ -107,7 +107,7 @@ def make_scene(slot: Slot, text: SceneText, look: Look, options: VideoOptions, c
 
 
 def setting_of(slot: Slot) -> int:
-    """The setting of a scene: each part of a song has its own, and returns to it when the part is repeated."""
+    """The setting of a scene. Each part of a song has its own setting, which returns when the part is repeated."""
     return max(ord(slot.letter[:1] or "A") - ord("A"), 0)
 
 
@@ -149,12 +149,12 @@ def order_clips(
     return tuple(orders)
 
 
-#: titles appear in scenes that start before this time, in seconds
+#: the title appears in scenes that start before this time, in seconds
 _TITLED = 4.2
 
 
 def check_video(clips: Sequence[Clip], fps: int) -> FlashReport:
-    """Detect flashes over all clips, including cuts."""
+    """Detect unsafe flashes over all clips, including cuts."""
     return check_flashes(np.concatenate([clip.thumbnails for clip in clips]), fps)
 
 
@@ -174,7 +174,10 @@ def make_video(
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
 ) -> Video:
-    """Make a music video from a song and a sentence. The same song, concept and options give the same frames."""
+    """Make a music video from a song and a sentence, and write it to `out`. The same song, concept and options give the same frames.
+
+    Raises the errors of `listen`, `UnknownPreset`, `UnreadablePicture`, `UnreadableLyrics`, `UnwritableText` or `Cancelled`.
+    """
     options = options or VideoOptions()
     check_texts(f"{options.title} {options.artist} {options.lyrics}", options.fonts)
     heard = listen(song, progress=subrange(progress, 0.0, 0.05), cancelled=cancelled)
@@ -197,7 +200,7 @@ def make_video(
 
 
 def _calm_flashes(orders: list[ClipOrder], clips: list[Clip], song: Song, workers: int | None, cancelled: Cancelling) -> FlashReport:
-    """Redraw clips that flash, with less motion each time, until none flashes."""
+    """Redraw clips with unsafe flashes, blending more of the previous frame into each frame, until none is left."""
     fps = orders[0].canvas.fps
     report = check_video(clips, fps)
     for calm in CALMER:

@@ -65,7 +65,7 @@ class ProjectStatus(States):
 
 
 class SceneStatus(States):
-    """The status of a scene. Lip-sync, another take and a retry start again from completed or failed."""
+    """The status of a scene. A completed or failed scene is processed again for lip-sync, another take or a retry."""
 
     PENDING = state("pending", to=["processing", "failed"])
     PROCESSING = state("processing", to=["completed", "failed"])
@@ -140,12 +140,12 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     """One scene of a project. Its position is in the project's `scene_order`."""
 
     project_id: Attr[UUID]
-    #: 1-based, never reused
+    #: the scene's permanent number, counted from 1 and never reused
     sequence: Attr[int] = required(ge=1, le=MAX_SCENES)
     status: Attr[SceneStatus] = field(SceneStatus.PENDING)
     prompt: Attr[str] = required(min_length=1, max_length=5_000)
     negative_prompt: Attr[str | None] = field(None, max_length=1_000)
-    #: seconds
+    #: the length in seconds
     duration: Attr[float] = required(gt=0, le=600)
     reference_image_s3_keys: Attr[list[S3Key]] = field(factory=list, max_length=3)
     audio_clip_s3_key: Attr[S3Key | None] = field(None)
@@ -158,7 +158,7 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")
 
-    #: the clip as it was made or uploaded, untrimmed
+    #: the untrimmed clip as it was rendered, generated or uploaded
     original_video_clip_s3_key: Attr[S3Key | None] = field(None)
     #: a still image of the current clip
     still_s3_key: Attr[S3Key | None] = field(None)
@@ -170,9 +170,9 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     seed: Attr[int | None] = field(None, ge=0)
     #: the rest of the scene's plan: shot, camera, light, section, transition
     plan: Attr[dict[str, str | float | bool]] = field(factory=dict)
-    #: a locked scene is not rendered again with the project
+    #: a locked scene keeps its clip when the project is rendered again
     locked: Attr[bool] = field(False)
-    #: the current take, and the highest number ever assigned
+    #: the number of the current take, and the highest number ever assigned
     take: Attr[int] = field(0, ge=0)
     last_take: Attr[int] = field(0, ge=0, le=MAX_TAKES)
     video_generation_job_id: Attr[UUID | None] = field(None)
@@ -199,7 +199,7 @@ class Take(Entity, table=projects_table, tag="take", case="camel"):
     provider: Attr[str]
     duration: Attr[float] = required(gt=0)
     seed: Attr[int | None] = field(None)
-    #: US dollars
+    #: the cost in US dollars
     cost: Attr[float] = field(0.0, ge=0)
     job_id: Attr[UUID | None] = field(None)
     created_at: Attr[datetime] = stamp(on="create")
@@ -218,7 +218,7 @@ class FinalVersion(Entity, table=projects_table, tag="final", case="camel"):
     duration: Attr[float] = required(gt=0)
     #: companion files by name, such as "9:16", "poster", "contact-sheet", "captions", "edit-list"
     companions: Attr[dict[str, S3Key]] = field(factory=dict)
-    #: its scenes and takes, in playing order
+    #: the scenes and takes that it shows, in playing order
     scenes: Attr[list[str]] = field(factory=list, max_length=MAX_SCENES)
     job_id: Attr[UUID | None] = field(None)
     created_at: Attr[datetime] = stamp(on="create")

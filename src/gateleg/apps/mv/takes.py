@@ -1,4 +1,4 @@
-"""Stores a new clip as a take of its scene, whether it was drawn, generated or uploaded."""
+"""Store a new clip, whether drawn, generated or uploaded, as a take of its scene."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class NewClip:
     """A clip in a file."""
 
     path: Path
-    #: seconds
+    #: the length in seconds
     duration: float
     provider: str
     content_type: str = "video/mp4"
-    #: a still image of it, as JPEG
+    #: a still image of the clip, as JPEG
     still: Path | None = None
     seed: int | None = None
-    #: US dollars
+    #: the cost in US dollars
     cost: float = 0.0
     job_id: UUID | None = None
 
 
 async def store_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, clip: NewClip) -> Scene:
-    """Store a clip as a take, at its own key and at the scene's key, and make it the current take."""
+    """Store a clip as a take, under the take's key and the scene's key, and make it the current take."""
     prompt = (await get_scene(store, project_id, sequence)).prompt
     number = await next_take(store, project_id, sequence)
     key = object_keys.take_key(project_id, sequence, number)

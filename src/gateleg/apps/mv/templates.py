@@ -38,7 +38,7 @@ class UnreadablePlaceholder(Refusal):
 
 
 async def save_template(store: AsyncStore, project_id: UUID, owner: str, name: str, texts: Mapping[str, str]) -> Template:
-    """Save a project as a template. `texts` are the parts of its texts that become placeholders: {"city": "Austin"}."""
+    """Save a project as a template. `texts` maps placeholders to the words that they replace: {"city": "Austin"}."""
     loaded = await service.load_project(store, project_id)
     parted = {key: getattr(loaded.project, key) for key in _TEXTS}
     project: dict[str, Any] = {key: _parted(text, texts) for key, text in parted.items() if text}
@@ -57,7 +57,7 @@ async def save_template(store: AsyncStore, project_id: UUID, owner: str, name: s
 
 
 def read_placeholders(lines: str) -> dict[str, str]:
-    """Parse placeholders, one per line: `city = Austin`."""
+    """Parse placeholders, one per line: `city = Austin`. Raises `UnreadablePlaceholder`."""
     found: dict[str, str] = {}
     for line in filter(None, map(str.strip, lines.splitlines())):
         name, equals, words = (part.strip() for part in line.partition("="))
@@ -85,7 +85,7 @@ def placeholders(template: Template) -> list[str]:
 
 
 async def use_template(store: AsyncStore, template: Template, owner: str, values: Mapping[str, str]) -> Project:
-    """Create a project of an owner from a template, with values for its placeholders."""
+    """Create a project of an owner from a template, with values for its placeholders. Raises `MissingValues`."""
     missing = [name for name in placeholders(template) if not values.get(name, "").strip()]
     if missing:
         raise MissingValues(f"Values are missing for: {', '.join(missing)}.", details={"missing": missing})

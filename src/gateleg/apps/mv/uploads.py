@@ -89,7 +89,7 @@ async def use_reference(store: AsyncStore, project: Project, name: str, referenc
 
 
 async def delete_reference(store: AsyncStore, objects: AsyncObjects, reference: Reference) -> None:
-    """Delete a reference picture. Projects that use it keep its key, but the picture is gone."""
+    """Delete a reference picture. Projects that use it keep its key, although the picture no longer exists."""
     await objects.delete(reference.image_s3_key)
     await store.run(delete(reference))
 

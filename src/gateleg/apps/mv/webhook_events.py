@@ -36,7 +36,7 @@ async def send_event(resources: Resources[Any], project: Project, event: str, re
 
 
 async def fail_project(resources: Resources[Any], project_id: UUID, reason: str) -> None:
-    """Record on the project why it failed. Errors of this write are ignored, so that they do not hide the reason."""
+    """Mark a project as failed, with the reason. Errors of this write are ignored, so that they do not hide the reason."""
     try:
         project = await move_project(resources.store, project_id, ProjectStatus.FAILED, Project.error_message.set(reason[:2_000]))
     except StoreError:

@@ -1,4 +1,4 @@
-"""The job handlers: plan a video, render its scenes in parallel, compose it, and one job that coordinates them.
+"""The job handlers: plan a video, render its scenes in parallel, compose it, and coordinate these jobs.
 
 Heavy work runs in processes, which are killed with their job. After an interruption, scenes that have a clip are not rendered again.
 """
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
 
 #: Seconds between two polls of the child jobs.
 _POLL_SECONDS = 0.5
-#: Final statuses of jobs without success.
+#: The statuses of jobs that ended without success.
 _UNSUCCESSFUL = (JobStatus.FAILED, JobStatus.CANCELLED)
-#: The order of statuses; all others come before. A project is completed slightly before its COMPOSE job.
+#: The order of statuses; all others come first. A project is completed slightly before its COMPOSE job.
 _STATUS_ORDER = {ProjectStatus.GENERATING_SCENES: 1, ProjectStatus.PROCESSING: 2, ProjectStatus.COMPOSING: 3, ProjectStatus.COMPLETED: 4}
 
 
 @dataclass(frozen=True, slots=True)
 class _Phase:
-    """A phase of the work, with the project's status and the range of overall progress."""
+    """A phase of a GENERATE job, with the project's status and the range of overall progress."""
 
     words: str
     status: ProjectStatus
@@ -74,7 +74,7 @@ _COMPOSING = _Phase("composing", ProjectStatus.COMPOSING, 0.9, 1.0)
 
 
 def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
-    """Register the job handlers."""
+    """Create the registry of job handlers."""
     jobs = Jobs()
 
     @jobs.handler(GENERATE, config=GenerateConfig, result=ProjectResult, priority=60, timeout=600)
@@ -131,7 +131,7 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
 
 
 async def direct(job: JobContext, config: GenerateConfig, resources: Resources[MVSettings]) -> ProjectResult:
-    """Take a project through its phases. The handler is called repeatedly until all child jobs are done; it submits each only once."""
+    """Take a project through its phases. The handler is called again until all child jobs are done; it submits each only once."""
     try:
         return await _direct(job, config, resources)
     except GiveUp as error:
@@ -146,7 +146,7 @@ async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[
         await _await_stages(job, resources, _PLANNING, [_stage(PLAN, ProjectConfig(project_id=project_id), "plan")], loaded.project)
         loaded = await _load(resources, project_id)
     if config.storyboard:
-        # The scenes are written; rendering starts only on request.
+        # The scenes are written. Rendering starts only on request.
         for status in (ProjectStatus.QUEUED, ProjectStatus.PENDING):
             await _move(resources, loaded.project, status)
         return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
@@ -167,7 +167,7 @@ def _has_reached(job: JobContext, phase: _Phase) -> bool:
 
 
 def _check_cost(job: JobContext, loaded: ProjectWithScenes, config: GenerateConfig, resources: Resources[MVSettings]) -> None:
-    """Give up if rendering would exceed the spend cap, once the scenes are known and before the first is rendered."""
+    """Raise `GiveUp` if rendering would exceed the spend cap. Called once the scenes are known, before the first is rendered."""
     if _has_reached(job, _RENDERING):
         return
     try:
@@ -187,7 +187,7 @@ async def _lip_sync_scenes(job: JobContext, resources: Resources[MVSettings], pr
             numbers = ", ".join(str(scene.sequence) for scene in wanted)
             job.log(f"No lip-sync model is configured, so the lips in scenes {numbers} do not follow the song.", "WARNING")
         return
-    # Finished scenes stay in the list of stages, so that the next call finds their jobs completed.
+    # Keep finished scenes in the list of stages, so that the next call finds their jobs completed.
     stages = [_scene_stage(LIP_SYNC, f"lips:{scene.take}", project_id, scene.sequence) for scene in wanted]
     await _await_stages(job, resources, _LIP_SYNCING, stages, loaded.project)
 
@@ -210,9 +210,9 @@ def _stage(job_type: str, config: ProjectConfig, name: str) -> Stage:
 async def _await_stages(
     job: JobContext, resources: Resources[MVSettings], phase: _Phase, stages: Sequence[Stage], project: Project, *, done_already: int = 0
 ) -> None:
-    """Return when the jobs of all stages are completed. Snooze while some are active; give up if the rest failed.
+    """Return if the jobs of all stages have completed. Raises `Snooze` while some are active, and `GiveUp` once the rest failed.
 
-    `done_already` is the number of scenes that need no job; they count as done.
+    `done_already` is the number of scenes that need no job and count as done.
     """
     children = list((await submit_stages(job, resources.queue, stages)).values())
     ended = [child for child in children if child.status in _UNSUCCESSFUL]
@@ -244,14 +244,14 @@ def _reason(child: Job) -> str:
 
 
 async def _fail_scene_of(resources: Resources[MVSettings], child: Job) -> None:
-    """Mark the scene of a failed render as failed: a process that died could not do it itself."""
+    """Mark the scene of a failed render as failed, because a process that died could not do it."""
     if child.job_type in CLIPS:
         config = RenderConfig.model_validate(child.job_config)
         await fail_scene(resources.store, config.project_id, config.sequence, _reason(child))
 
 
 async def advance(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> None:
-    """Advance the project from the status it was read with, never backwards. If its status changed since, it is already further."""
+    """Advance the project from the status with which it was read, never backwards. If its status has changed, it is already further."""
     if _STATUS_ORDER.get(project.status, 0) >= _STATUS_ORDER[status]:
         return
     try:
@@ -265,7 +265,7 @@ async def advance(resources: Resources[MVSettings], project: Project, status: Pr
 
 
 async def _move(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> Project:
-    """Move the project to a status; give up if it was deleted."""
+    """Change the project's status. Raises `GiveUp` if it was deleted."""
     try:
         return await move_project(resources.store, project.project_id, status)
     except NotFound:

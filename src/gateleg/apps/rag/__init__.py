@@ -1,7 +1,7 @@
 """Document collections: ingest documents, search them and ask them, with answers that cite page and passage.
 
-Repositories hold collections, collections hold documents, documents are cut into chunks. Who may see what is decided by one function
-(`access.py`), which every path uses.
+A repository contains collections, a collection contains documents, and a document is split into chunks. One function decides access on
+every path: `access.decide`.
 """
 
 from gateleg.apps.rag.errors import RagError

@@ -1,4 +1,4 @@
-"""Document collections as an application of a host. Importing it loads nothing that parses, embeds or searches."""
+"""The `rag` application of a host. Importing this module loads no parser, model or index."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def make_jobs(resources: Resources[RagSettings]) -> Jobs:
-    """The job types of document collections."""
+    """The job types of this application."""
     from gateleg.apps.rag.work import rag_jobs
 
     return rag_jobs(resources)
 
 
 def make_routes(resources: Resources[RagSettings]) -> APIRouter:
-    """The routes of document collections."""
+    """The routes of this application."""
     from fastapi import APIRouter
 
     from gateleg.apps.rag import api
@@ -53,8 +53,8 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
 
     router = APIRouter()
     router.include_router(upload_routes(resources, [upload_api.document_kind(resources)]))
-    # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word. What belongs to a
-    # collection comes before the collection, whose id may have slashes.
+    # The first match wins, so fixed paths come before placeholders: /repository/collections is not a repository, and the legacy paths match
+    # any word. Paths below a collection come before the collection itself, because a collection id may contain slashes.
     parts = (
         evaluation_api,
         reingest_api,
@@ -75,7 +75,7 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
 
 
 def make_surfaces(resources: Resources[RagSettings]) -> Sequence[Surface]:
-    """Search and ask over the Model Context Protocol, where its package is installed."""
+    """Search and ask over the Model Context Protocol, if the `mcp` package is installed."""
     if find_spec("mcp") is None:
         return ()
     from gateleg.apps.rag.web.mcp_api import mcp_surface
@@ -84,28 +84,28 @@ def make_surfaces(resources: Resources[RagSettings]) -> Sequence[Surface]:
 
 
 def register_pages(resources: Resources[RagSettings]) -> None:
-    """The pages of document collections."""
+    """Register the console pages of this application."""
     from gateleg.apps.rag.pages import register
 
     register(resources)
 
 
 async def find_tiles(resources: Resources[RagSettings], principal: Principal) -> Sequence[Tile]:
-    """The newest collections that somebody can read."""
+    """Tiles for the newest collections that the principal can read."""
     from gateleg.apps.rag.web.showcase import newest_collections
 
     return await newest_collections(resources, principal)
 
 
 async def search(resources: Resources[RagSettings], principal: Principal, text: str) -> Sequence[Found]:
-    """Repositories, collections and documents by their names."""
+    """Find repositories, collections and documents by name."""
     from gateleg.apps.rag.web.showcase import find_by_name
 
     return await find_by_name(resources, principal, text)
 
 
 def make_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
-    """Search and ask, for agents."""
+    """The tools `search` and `ask` for agents."""
     from gateleg.apps.rag.tools import rag_tools
 
     return rag_tools(resources)
@@ -113,13 +113,13 @@ def make_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
 
 @asynccontextmanager
 async def run(resources: Resources[RagSettings]) -> AsyncIterator[None]:
-    """When the host or the worker starts, list the repositories that other programs or an older version have written; when it stops,
-    close the search indexes that were opened."""
+    """On start, add repositories that other programs or an older version have written to the list of repositories; on stop, close the open
+    search indexes."""
     from gateleg.apps.rag.index.registry import close_indexes
     from gateleg.apps.rag.repository_list import reconcile
     from gateleg.store import TableMissing
 
-    # Commands may run on a store whose tables have not been made.
+    # Commands may run on a store whose tables have not been created yet.
     with suppress(TableMissing):
         await reconcile(resources.store)
     try:
@@ -129,28 +129,28 @@ async def run(resources: Resources[RagSettings]) -> AsyncIterator[None]:
 
 
 async def sees_job(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether a member sees a job: their own, while they can read what it is about, and all about collections that they may change."""
+    """Whether a member sees a job: their own jobs if they can still read the subject, and all jobs of collections that they may change."""
     from gateleg.apps.rag.job_access import may_see_job
 
     return await may_see_job(resources, principal, job)
 
 
 async def changes_job(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether a member may cancel a job and let it begin again: whoever sees it may."""
+    """Whether a member may cancel and retry a job: everybody who sees it may."""
     from gateleg.apps.rag.job_access import may_see_job
 
     return await may_see_job(resources, principal, job)
 
 
 async def job_subject(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> Found | None:
-    """The repository or the collection that a job is about."""
+    """The repository or collection that a job is about."""
     from gateleg.apps.rag.web.showcase import found_subject
 
     return await found_subject(resources, principal, job.subject)
 
 
 async def load_demo(resources: Resources[RagSettings]) -> None:
-    """Ingest the product's manual. Done again, it changes nothing."""
+    """Ingest Gateleg's manual. Calling it again changes nothing."""
     from gateleg.apps.rag.demonstration import load
 
     await load(resources)

@@ -1,4 +1,4 @@
-"""Use cases: create, read, change, archive, delete and restore collections. A job removes them for good: see `deleting`."""
+"""Create, read, change, archive, delete and restore collections. A job removes them for good: see `deleting`."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def open_collection(
 
 
 async def create_collection(store: AsyncStore, caller: Caller, repository_id: str, new: NewCollection) -> OpenedCollection:
-    """Create a collection. Without a model of its own it uses the repository's; without groups it inherits the repository's."""
+    """Create a collection. The repository's embedding model and groups apply if `new` names none."""
     repository = await get_repository(store, caller, repository_id, Action.CREATE_COLLECTION)
     if repository.status not in READY:
         raise NotActive(f"The repository {repository_id!r} is {repository.status.value}.", fix="Wait until it is ready.")

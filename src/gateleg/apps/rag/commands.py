@@ -1,4 +1,4 @@
-"""`gateleg rag`: put files into a collection, search it and ask it, without a server."""
+"""`gateleg rag`: add files to a collection, search it and ask questions, without a server."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -23,8 +23,8 @@ from gateleg.commands import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
-    from gateleg.apps.rag.ingesting.adding import AddResult, LocalFile
     from gateleg.apps.rag.ingesting.job_types import ReembedResult
+    from gateleg.apps.rag.ingesting.local_files import AddResult, LocalFile
     from gateleg.apps.rag.searching.results import SearchHit
     from gateleg.apps.rag.searching.service import SearchScope
     from gateleg.apps.rag.settings import RagSettings
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 T = TypeVar("T")
-app = typer.Typer(help="Collections of documents: add, search, ask.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Document collections: add, search, ask.", no_args_is_help=True, add_completion=False)
 
-_STEPS = {"sending": "Sending the files", "ingesting": "Reading, cutting and embedding them"}
+_STEPS = {"sending": "Sending the files", "ingesting": "Parsing, chunking and embedding"}
 Repository = Annotated[str, typer.Option("--repository", "-r", help="The id of the repository.")]
-AnyRepository = Annotated[str | None, typer.Option("--repository", "-r", help="The id of a repository; all of them when left out.")]
+AnyRepository = Annotated[str | None, typer.Option("--repository", "-r", help="The id of a repository; by default, all repositories.")]
 AnyCollection = Annotated[str | None, typer.Option("--collection", help="The name or id of a collection of the repository.")]
 
 
@@ -44,15 +44,17 @@ AnyCollection = Annotated[str | None, typer.Option("--collection", help="The nam
 def add(
     paths: Annotated[list[Path], typer.Argument(exists=True, help="Files, and folders with all files below them.")],
     repository: Repository = "documents",
-    collection: Annotated[str | None, typer.Option("--collection", help="Its name; that of the folder when left out.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also files that are in the collection as they are.")] = False,
+    collection: Annotated[
+        str | None, typer.Option("--collection", help="The name of the collection; by default, the folder's name.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Ingest files again even if they have not changed.")] = False,
     store: StoreOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Add files to a collection, which is made with its repository where it does not exist. Files that are there already cost nothing."""
+    """Add files to a collection. The repository and the collection are created if they do not exist; unchanged files are skipped."""
     _require()
-    from gateleg.apps.rag.ingesting.adding import find_files
+    from gateleg.apps.rag.ingesting.local_files import find_files
 
     found = find_files(paths)
     if not found:
@@ -72,7 +74,7 @@ async def _add(
 ) -> "tuple[AddResult, dict[str, str]]":
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.application import application
-    from gateleg.apps.rag.ingesting.adding import add_files, open_or_create
+    from gateleg.apps.rag.ingesting.local_files import add_files, open_or_create
     from gateleg.web import LOCAL
 
     async with open_resources(application, settings, create=True) as resources:
@@ -81,19 +83,19 @@ async def _add(
         with Steps(_STEPS) as report:
             added = await add_files(resources, caller, opened, files, force=force, report=lambda done: report("sending", done / len(files)))
             report("ingesting", 0.0)
-            problems = await _finished(resources, added, lambda done: report("ingesting", done))
+            problems = await _run_jobs(resources, added, lambda done: report("ingesting", done))
     return added, {**added.refused, **problems}
 
 
-async def _finished(resources: "Resources[RagSettings]", added: "AddResult", report: "Callable[[float], None]") -> dict[str, str]:
-    """Work on the jobs of the files beside whatever worker there is, until all have ended; why those failed that did."""
-    from gateleg.apps.rag.ingesting.settling import failure_message
+async def _run_jobs(resources: "Resources[RagSettings]", added: "AddResult", report: "Callable[[float], None]") -> dict[str, str]:
+    """Run the jobs of the files until all have ended, beside any other worker. Return an error message for each file that failed."""
+    from gateleg.apps.rag.ingesting.job_failures import failure_message
     from gateleg.jobs import JobStatus, follow_async
 
     if not added.jobs:
         return {}
     problems: dict[str, str] = {}
-    async with _working(resources):
+    async with _running_worker(resources):
         for done, (name, job_id) in enumerate(added.jobs.items()):
             report(done / len(added.jobs))
             async for _ in follow_async(resources.queue, job_id):
@@ -105,8 +107,8 @@ async def _finished(resources: "Resources[RagSettings]", added: "AddResult", rep
 
 
 @asynccontextmanager
-async def _working(resources: "Resources[RagSettings]") -> "AsyncIterator[None]":
-    """Work on jobs of ingestion while the block runs, beside whatever worker there is."""
+async def _running_worker(resources: "Resources[RagSettings]") -> "AsyncIterator[None]":
+    """Run a worker for the ingestion queue within the block."""
     from gateleg.apps.rag.ingesting.job_types import INGESTION_QUEUE
     from gateleg.jobs import Worker
 
@@ -122,17 +124,17 @@ async def _working(resources: "Resources[RagSettings]") -> "AsyncIterator[None]"
 @app.command()
 def reembed(
     collection: Annotated[str, typer.Argument(help="The name or id of a collection.")],
-    model: Annotated[str, typer.Argument(help="The embedding model from now on, such as local:minilm.")],
+    model: Annotated[str, typer.Argument(help="The new embedding model, such as local:minilm.")],
     repository: Repository = "documents",
     store: StoreOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Embed a collection by another model. Searches find what they found before until all of it is embedded."""
+    """Embed a collection with another model. Searches use the old vectors until all new ones are ready."""
     _require()
     done = _run(_reembed(repository, collection, model, settings_of_folder(config, store=store, data=data)))
     if done.outcome == "unchanged":
-        typer.echo(f"{repository}/{collection}: embedded by {model} already")
+        typer.echo(f"{repository}/{collection}: already embedded with {model}")
     else:
         typer.echo(f"{repository}/{collection}: {done.chunks:,} chunks of {done.documents:,} documents, {done.embedded:,} embedded")
 
@@ -140,9 +142,9 @@ def reembed(
 async def _reembed(repository: str, collection: str, model: str, settings: "Settings") -> "ReembedResult":
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.application import application
+    from gateleg.apps.rag.ingesting.job_failures import failure_message
     from gateleg.apps.rag.ingesting.job_types import ReembedResult
     from gateleg.apps.rag.ingesting.reembedding import start_reembedding
-    from gateleg.apps.rag.ingesting.settling import failure_message
     from gateleg.jobs import Job, JobStatus, follow_async
     from gateleg.web import LOCAL
 
@@ -150,13 +152,13 @@ async def _reembed(repository: str, collection: str, model: str, settings: "Sett
         caller = Caller(LOCAL, resources.settings.admin_group)
         submitted = await start_reembedding(resources, caller, repository, collection, model)
         with Steps({"embedding": "Embedding the chunks"}) as report:
-            async with _working(resources):
+            async with _running_worker(resources):
                 async for update in follow_async(resources.queue, submitted.job_id):
                     progress = update.job.progress if isinstance(update.job, Job) else None
                     report("embedding", progress.fraction if progress is not None else 0.0)
             job = await resources.queue.get_or_archived(submitted.job_id)
             if job.status is not JobStatus.COMPLETED or job.job_results is None:
-                fail(f"the collection is as it was: {failure_message(job)}")
+                fail(f"the collection was not changed: {failure_message(job)}")
     return ReembedResult.model_validate(job.job_results.value)
 
 
@@ -165,14 +167,14 @@ def search(
     query: Annotated[str, typer.Argument(help="What to look for: words or a question.")],
     repository: AnyRepository = None,
     collection: AnyCollection = None,
-    hits: Annotated[int, typer.Option("--hits", "-k", min=1, max=100, help="How many passages to show.")] = 5,
+    hits: Annotated[int, typer.Option("--hits", "-k", min=1, max=100, help="The number of passages to show.")] = 5,
     mode: Annotated[str, typer.Option(help="hybrid, vector or keyword.")] = "hybrid",
     json: JsonOption = False,
     store: StoreOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Find passages by meaning and by words."""
+    """Find passages by meaning and by words (hybrid search)."""
     _require()
     found = _run(_search(query, repository, collection, hits, mode, settings_of_folder(config, store=store, data=data)))
     if json:
@@ -181,7 +183,7 @@ def search(
     if not found:
         fail("nothing was found.")
     for number, hit in enumerate(found, start=1):
-        typer.echo(f"{number}. {_where(hit)}  ({hit.score:.3f})\n   {' '.join(hit.text.split())[:400]}\n")
+        typer.echo(f"{number}. {_format_source(hit)}  ({hit.score:.3f})\n   {' '.join(hit.text.split())[:400]}\n")
 
 
 async def _search(
@@ -189,18 +191,18 @@ async def _search(
 ) -> "list[SearchHit]":
     from gateleg.apps.rag.application import application
     from gateleg.apps.rag.searching.requests import SearchRequest
-    from gateleg.apps.rag.searching.service import search as search_places
+    from gateleg.apps.rag.searching.service import search as search_scopes
     from gateleg.web import LOCAL
 
     request = SearchRequest.model_validate({"query": query, "topK": hits, "searchMode": mode})
     async with open_resources(application, settings) as resources:
-        places = await _places(resources, repository, collection)
-        return (await search_places(resources, LOCAL, places, request)).hits
+        scopes = await _scopes(resources, repository, collection)
+        return (await search_scopes(resources, LOCAL, scopes, request)).hits
 
 
 @app.command()
 def ask(
-    question: Annotated[str, typer.Argument(help="A question in whole words.")],
+    question: Annotated[str, typer.Argument(help="A question.")],
     repository: AnyRepository = None,
     collection: AnyCollection = None,
     json: JsonOption = False,
@@ -217,21 +219,21 @@ def ask(
     typer.echo(found.text)
     cited = sorted({number for sentence in found.sentences for number in sentence.citations})
     for number in cited:
-        typer.echo(f"[{number}] {_where(found.hits[number - 1])}")
+        typer.echo(f"[{number}] {_format_source(found.hits[number - 1])}")
 
 
 async def _ask(question: str, repository: str | None, collection: str | None, settings: "Settings") -> Any:
-    from gateleg.apps.rag.answering.answering import AskRequest
+    from gateleg.apps.rag.answering.answer_stream import AskRequest
     from gateleg.apps.rag.answering.service import ask_once
     from gateleg.apps.rag.application import application
     from gateleg.web import LOCAL
 
     async with open_resources(application, settings) as resources:
-        places = await _places(resources, repository, collection)
-        return await ask_once(resources, LOCAL, places, AskRequest(question=question))
+        scopes = await _scopes(resources, repository, collection)
+        return await ask_once(resources, LOCAL, scopes, AskRequest(question=question))
 
 
-async def _places(resources: "Resources[RagSettings]", repository: str | None, collection: str | None) -> "list[SearchScope]":
+async def _scopes(resources: "Resources[RagSettings]", repository: str | None, collection: str | None) -> "list[SearchScope]":
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.repositories import list_repositories
     from gateleg.apps.rag.searching.service import SearchScope
@@ -243,17 +245,17 @@ async def _places(resources: "Resources[RagSettings]", repository: str | None, c
         fail("--collection needs --repository.")
     found = await list_repositories(resources.store, Caller(LOCAL, resources.settings.admin_group))
     if not found:
-        fail("there are no repositories. `gateleg rag add FOLDER` makes one.")
+        fail("there are no repositories. Create one with `gateleg rag add FOLDER`.")
     return [SearchScope(one.repository_id) for one in found]
 
 
-def _where(hit: "SearchHit") -> str:
+def _format_source(hit: "SearchHit") -> str:
     heading = "" if hit.heading is None else f", {hit.heading}"
     return f"{hit.citation}{heading} [{hit.start}:{hit.end}]"
 
 
 def _run(work: "Coroutine[Any, Any, T]") -> T:
-    """Await what a command does; what is refused ends the command."""
+    """Run a command's coroutine; exit with a message if it raises a known error."""
     from pydantic import ValidationError
 
     from gateleg.errors import GatelegError

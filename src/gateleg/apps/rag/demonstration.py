@@ -1,4 +1,4 @@
-"""What a host shows of document collections at first: the product's own manual, to be searched and asked."""
+"""The demo data of `gateleg up --demo`: a collection with Gateleg's manual."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Caller
-from gateleg.apps.rag.ingesting.adding import LocalFile, add_files, open_or_create
+from gateleg.apps.rag.ingesting.local_files import LocalFile, add_files, open_or_create
 from gateleg.web import Principal, Role
 
 if TYPE_CHECKING:
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 REPOSITORY, COLLECTION = "gateleg", "Manual"
-#: Sections of Markdown, small enough for the local embedding model to read them whole.
+#: Markdown sections that fit into the context of the local embedding model.
 STRATEGY = {"type": "MARKDOWN", "chunkSize": 1_000, "chunkOverlap": 100}
 _DEMO = Caller(Principal("demo", Role.ADMIN))
 
 
 async def load(resources: Resources[RagSettings]) -> None:
-    """Create the collection unless it is there, and ingest the pages of the manual that are new or have changed."""
+    """Create the collection if it does not exist, and ingest the pages that are new or have changed."""
     opened = await open_or_create(resources, _DEMO, REPOSITORY, COLLECTION, title="Gateleg", strategy=STRATEGY)
     await add_files(resources, _DEMO, opened, manual_pages())
 
 
 def manual_pages() -> list[LocalFile]:
-    """The pages of the manual: as an installed package has them, or those of the checkout that runs."""
+    """The pages of the manual, from the installed package or from `docs/` of the checkout."""
     for folder in (Path(str(files("gateleg") / "manual")), Path(__file__).parents[4] / "docs"):
         if (folder / "quickstart.md").is_file():
             pages = [*folder.glob("*.md"), *folder.glob("how-to/*.md"), *folder.glob("why/*.md")]

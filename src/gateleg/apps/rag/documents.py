@@ -1,4 +1,4 @@
-"""Use cases: read, list, change and download documents. Whoever can read a collection can read its documents."""
+"""Read, list, change and download documents. The right to read a collection includes its documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import find_collection, open_collection
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
 from gateleg.apps.rag.errors import NotActive, StaleVersion, UnknownDocument
-from gateleg.apps.rag.keyset import KeysetPage, Pager, in_order
+from gateleg.apps.rag.keyset import KeysetPage, Pager, order_ties
 from gateleg.apps.rag.object_keys import document_prefix
 from gateleg.apps.rag.repositories import get_repository, metadata_of
 from gateleg.apps.rag.tables import Document, DocumentStatus, Repository
@@ -131,7 +131,7 @@ async def _list_repository(
     readable: dict[str, bool] = {}
 
     async def permitted() -> AsyncIterator[Document]:
-        async for row in in_order(aiter(store.query(_resume_query(query, pager.last, filters.descending))), _sort_key):
+        async for row in order_ties(aiter(store.query(_resume_query(query, pager.last, filters.descending))), _sort_key):
             name = row.collection_id
             if name not in readable:
                 collection = await find_collection(store, repository, name)
@@ -143,8 +143,8 @@ async def _list_repository(
     return DocumentPage(page, None)
 
 
-def _pager(store: AsyncStore, question: list[object], filters: DocumentFilter, size: int, token: str | None) -> Pager[Document]:
-    return Pager.of(store, ["documents", *question, filters], _sort_key, descending=filters.descending, size=size, token=token)
+def _pager(store: AsyncStore, identity: list[object], filters: DocumentFilter, size: int, token: str | None) -> Pager[Document]:
+    return Pager.of(store, ["documents", *identity, filters], _sort_key, descending=filters.descending, size=size, token=token)
 
 
 def _sort_key(row: Document) -> SortKey:
@@ -166,9 +166,9 @@ async def _filter_rows(rows: AsyncIterator[Document], matches: Callable[[Documen
 async def stream_documents(
     store: AsyncStore, repository_id: str, collection_id: str, *, descending: bool = True, last: SortKey | None = None
 ) -> AsyncIterator[Document]:
-    """The documents of a collection by date, from the date of the sort key `last` on."""
+    """The documents of a collection by upload date, starting at the date in the sort key `last`."""
     query = _resume_query(Document.in_collection(collection_id=collection_id, repository_id=repository_id), last, descending)
-    async for row in in_order(aiter(store.query(query)), _sort_key):
+    async for row in order_ties(aiter(store.query(query)), _sort_key):
         yield row
 
 
@@ -188,7 +188,7 @@ async def update_document(
         if expected is not None and row.version != expected:
             raise StaleVersion(f"The document has version {row.version}, not {expected}: somebody has changed it since it was read.")
         if row.status in _DELETING:
-            raise NotActive("The document is being deleted.", fix="Upload it again to have it back.")
+            raise NotActive("The document is being deleted.", fix="Upload it again if you still need it.")
         if not actions:
             return opened
         try:
@@ -211,7 +211,7 @@ def _update_actions(sent: dict[str, Any]) -> list[Any]:
 
 
 def check_own_source(document: Document) -> None:
-    """Refuse a source outside the document's prefix: rows of the public system may name objects that this host does not have."""
+    """Refuse a source outside the document's prefix. Rows of the public system may refer to objects that this host does not have."""
     own = document_prefix(document.repository_id, document.collection_id, document.document_id)
     if document.bucket is None and not document.source.startswith(own):
         raise UnknownDocument(

@@ -1,6 +1,6 @@
-"""What people send: new repositories and collections, and changes of them. Names are in camel case; unknown ones are refused.
+"""Request bodies for new repositories and collections, and for changes to them. Names are in camel case; unknown names are refused.
 
-A field that was sent as null is to be cleared; one that was not sent stays as it is.
+A field that is sent as null is cleared; a field that is not sent keeps its value.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ _CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forb
 
 
 class Draft(BaseModel):
-    """Something that was sent."""
+    """A request body."""
 
     model_config = _CAMEL
 
@@ -31,7 +31,7 @@ class MetadataDraft(Draft):
 
 
 class PipelineDraft(Draft):
-    """An automated ingestion. Fields that the public system writes and that mean nothing here are left out."""
+    """A pipeline. Fields that only the public system uses are ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
 
@@ -53,13 +53,13 @@ class PipelineDraft(Draft):
     paused: bool = False
 
     def pipeline(self) -> Pipeline:
-        """The pipeline as it is stored."""
+        """The pipeline in its stored form."""
         given = self.model_dump(exclude_none=True, by_alias=False)
         return Pipeline(**given)
 
 
 class NewRepository(Draft):
-    """A new repository. Without `embeddingModelId`, it has the host's embedding model."""
+    """A new repository. The host's embedding model applies if `embeddingModelId` is missing."""
 
     repository_id: str
     repository_name: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
@@ -70,12 +70,12 @@ class NewRepository(Draft):
     allow_user_collections: bool = True
     metadata: MetadataDraft | None = None
     pipelines: list[PipelineDraft] | None = Field(default=None, max_length=MOST_PIPELINES)
-    #: the tenant whose members alone can see it
+    #: if set, only members of this tenant can see the repository
     tenant: str | None = Field(default=None, min_length=1, max_length=200)
 
 
 class RepositoryChanges(Draft):
-    """Changes of a repository. The last four never change; they may be sent as they are."""
+    """Changes to a repository. The last four fields are immutable: they may be sent only with their current values."""
 
     repository_name: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
     description: str | None = Field(default=None, max_length=2_000)
@@ -91,7 +91,7 @@ class RepositoryChanges(Draft):
 
 
 class NewCollection(Draft):
-    """A new collection. Without `embeddingModel`, it has its repository's; without `allowedGroups`, its repository's too."""
+    """A new collection. The repository's embedding model and groups apply if `embeddingModel` or `allowedGroups` is missing."""
 
     name: str
     description: str | None = Field(default=None, max_length=2_000)
@@ -105,7 +105,8 @@ class NewCollection(Draft):
 
 
 class CollectionChanges(Draft):
-    """Changes of a collection. `status` archives and unarchives. The last fields never change; they may be sent as they are."""
+    """Changes to a collection. `status` archives or restores it. The fields from `collection_id` on are immutable: they may be sent only
+    with their current values."""
 
     name: str | None = None
     description: str | None = Field(default=None, max_length=2_000)

@@ -1,4 +1,4 @@
-"""What document collections refuse: one class for each kind of failure, with a code, an HTTP status, what happened and what to do."""
+"""The errors of document collections, each with a code, an HTTP status and a suggested fix."""
 
 from typing import Any, Self
 
@@ -6,14 +6,14 @@ from gateleg.errors import GatelegError
 
 
 class RagError(GatelegError):
-    """Something that document collections refuse, or could not do."""
+    """The base of all errors of document collections."""
 
     code = "rag"
     status = 422
 
 
 class UnknownRepository(RagError):
-    """A repository that does not exist, or that the caller may not know of."""
+    """The repository does not exist, or the caller may not read it."""
 
     code = "unknown-repository"
     status = 404
@@ -21,7 +21,7 @@ class UnknownRepository(RagError):
 
 
 class UnknownCollection(RagError):
-    """A collection that does not exist in its repository, or that the caller may not know of."""
+    """The collection does not exist in its repository, or the caller may not read it."""
 
     code = "unknown-collection"
     status = 404
@@ -29,7 +29,7 @@ class UnknownCollection(RagError):
 
 
 class UnknownDocument(RagError):
-    """A document that does not exist in its repository, or that the caller may not know of."""
+    """The document does not exist in its repository, or the caller may not read it."""
 
     code = "unknown-document"
     status = 404
@@ -37,7 +37,7 @@ class UnknownDocument(RagError):
 
 
 class AccessDenied(RagError):
-    """Something that the caller may read, but not do."""
+    """The caller can read the item but may not take this action on it."""
 
     code = "rag-access-denied"
     status = 403
@@ -45,7 +45,7 @@ class AccessDenied(RagError):
 
 
 class RepositoryExists(RagError):
-    """A repository id that is taken."""
+    """The repository id is taken."""
 
     code = "repository-exists"
     status = 409
@@ -53,15 +53,15 @@ class RepositoryExists(RagError):
 
 
 class NameTaken(RagError):
-    """A collection name that another collection of the repository has, in whatever letter case."""
+    """Another collection of the repository has this name. Names ignore case."""
 
     code = "name-taken"
     status = 409
-    fix = "Choose another name. Collections that were deleted keep their names until they are purged."
+    fix = "Choose another name. Deleted collections keep their names until they are purged."
 
 
 class NotActive(RagError):
-    """A collection or repository in a status that does not allow what was asked."""
+    """The status of the collection, document or repository does not allow the request."""
 
     code = "not-active"
     status = 409
@@ -69,7 +69,7 @@ class NotActive(RagError):
 
 
 class StaleVersion(RagError):
-    """A change that was based on an older version."""
+    """The change was based on an older version."""
 
     code = "stale-version"
     status = 412
@@ -77,7 +77,7 @@ class StaleVersion(RagError):
 
 
 class ImmutableField(RagError):
-    """A change of a field that is fixed when its item is created."""
+    """The field is fixed when its item is created and cannot be changed."""
 
     code = "immutable-field"
     status = 422
@@ -85,14 +85,14 @@ class ImmutableField(RagError):
 
 
 class BadField(RagError):
-    """A value that a field does not accept."""
+    """The field does not accept this value."""
 
     code = "bad-value"
     status = 422
 
 
 class BadGroups(RagError):
-    """Groups of a collection that its repository does not have."""
+    """The collection names groups that its repository does not have."""
 
     code = "bad-groups"
     status = 422
@@ -100,7 +100,7 @@ class BadGroups(RagError):
 
 
 class DefaultCollection(RagError):
-    """Something that cannot be done with the default collection of a repository."""
+    """The default collection of a repository does not support this action."""
 
     code = "default-collection"
     status = 409
@@ -108,7 +108,7 @@ class DefaultCollection(RagError):
 
 
 class BadChunking(RagError):
-    """A chunking strategy that cannot be followed. `field` names what is wrong with it."""
+    """The chunking strategy is invalid. `field` names the invalid field."""
 
     code = "bad-chunking"
     status = 422
@@ -121,43 +121,43 @@ class BadChunking(RagError):
 
 
 class DocumentRefused(RagError):
-    """A file that cannot be ingested."""
+    """The file cannot be ingested."""
 
     code = "document-refused"
     status = 422
 
 
 class UnreadableDocument(DocumentRefused):
-    """A file that is broken: its content is not what its format says."""
+    """The file is damaged: its content does not match its format."""
 
     code = "unreadable-document"
-    fix = "Open the file in the program that made it, save it again and send that."
+    fix = "Open the file in the program that created it, save it again, and upload the new file."
 
 
 class EncryptedDocument(DocumentRefused):
-    """A file that can only be read with a password."""
+    """The file is protected by a password."""
 
     code = "encrypted-document"
-    fix = "Save the file without a password and send that."
+    fix = "Save the file without a password, and upload the new file."
 
 
 class EmptyDocument(DocumentRefused):
-    """A file without any text."""
+    """The file contains no text."""
 
     code = "empty-document"
-    fix = "Send a file that has text. Pages that are pictures are read if their text is printed and large enough."
+    fix = "Upload a file with text. Scanned pages are read by OCR if their text is printed and large enough."
 
 
 class UnsupportedDocument(DocumentRefused):
-    """A file of a format that is not read."""
+    """The format of the file is not supported."""
 
     code = "unsupported-document"
     status = 415
-    fix = "Send PDF, DOCX, PPTX, XLSX, HTML, Markdown, e-mail, RTF, CSV, JSON, XML, plain text, source code or a picture of a page."
+    fix = "Upload PDF, DOCX, PPTX, XLSX, HTML, Markdown, e-mail, RTF, CSV, JSON, XML, plain text, source code or a picture of a page."
 
 
 class DocumentTooLarge(DocumentRefused):
-    """A file that takes more time, memory or room to read than is allowed."""
+    """Parsing the file exceeds the limit of time, memory, pages or characters."""
 
     code = "document-too-large"
     status = 413
@@ -165,15 +165,15 @@ class DocumentTooLarge(DocumentRefused):
 
 
 class PageNotDrawn(RagError):
-    """A page of a document that cannot be shown as a picture."""
+    """The page of the document cannot be rendered as an image."""
 
     code = "page-not-drawn"
     status = 404
-    fix = "Read the text of its passages, or download the document. Pages of PDF files and of pictures can be drawn."
+    fix = "Read the text of its passages, or download the document. Only pages of PDF files and images can be rendered."
 
 
 class BadFilter(RagError):
-    """A metadata filter that cannot be understood."""
+    """The metadata filter is invalid."""
 
     code = "bad-filter"
     status = 422
@@ -181,14 +181,14 @@ class BadFilter(RagError):
 
 
 class BadSearch(RagError):
-    """A search that cannot be carried out as it was asked."""
+    """The search request is invalid."""
 
     code = "bad-search"
     status = 422
 
 
 class BadVector(RagError):
-    """A vector that does not fit the others of its collection."""
+    """The vector does not match the other vectors of its collection."""
 
     code = "bad-vector"
     status = 422
@@ -196,62 +196,62 @@ class BadVector(RagError):
 
 
 class IndexDamaged(RagError):
-    """A search index whose file cannot be read."""
+    """The file of the search index cannot be read."""
 
     code = "index-damaged"
     status = 503
-    fix = "The index is rebuilt from the chunks table when the collection is searched; try again. Check the disk if it happens again."
+    fix = "Try again: the next search rebuilds the index from the chunks table. If the error comes back, check the disk."
 
 
 class IndexUnavailable(RagError):
-    """A search index in an object store that did not answer."""
+    """The object store of the search index did not respond."""
 
     code = "index-unavailable"
     status = 503
-    fix = "Try again. If it stays, see that the object store answers and that the credentials of the host may read and write it."
+    fix = "Try again. If it persists, check that the object store is reachable and that the host's credentials can read and write it."
 
 
 class SourceMissing(RagError):
-    """The content of a document that is not where it should be."""
+    """The content of the document is missing."""
 
     code = "source-missing"
     status = 404
-    fix = "Upload the file first, and ingest it by the key that the upload has given."
+    fix = "Upload the file first, then ingest it by the key that the upload returned."
 
 
 class OverrideRefused(RagError):
-    """A chunking strategy for one ingestion, in a collection that does not allow it."""
+    """The collection does not allow another chunking strategy for a single ingestion."""
 
     code = "override-refused"
     status = 409
-    fix = "Leave chunkingStrategy out, or set allowChunkingOverride of the collection."
+    fix = "Leave chunkingStrategy out, or set allowChunkingOverride on the collection."
 
 
 class PipelineRefused(RagError):
-    """A pipeline that looks where it may not, or where nothing is."""
+    """The pipeline's source does not exist, or the pipeline may not read it."""
 
     code = "pipeline-refused"
     status = 409
 
 
 class FolderRefused(PipelineRefused):
-    """A pipeline names a folder of the host that its operator has not allowed."""
+    """The pipeline reads a folder that the operator of the host has not allowed."""
 
     code = "folder-refused"
     status = 400
-    fix = "The operator of the host allows folders with pipeline_folders."
+    fix = "Ask the operator of the host to add the folder to pipeline_folders."
 
 
 class UnknownPipeline(RagError):
-    """A pipeline that does not exist."""
+    """The pipeline does not exist."""
 
     code = "unknown-pipeline"
     status = 404
-    fix = "The pipelines are in the collection or the repository: GET /repository/{repositoryId}."
+    fix = "Read the repository or the collection: its field pipelines lists them."
 
 
 class IndexRebuilding(RagError):
-    """A search index that was lost and is being filled again from the chunks table."""
+    """The search index was lost and is being rebuilt from the chunks table."""
 
     code = "index-rebuilding"
     status = 503
@@ -259,7 +259,7 @@ class IndexRebuilding(RagError):
 
 
 class IndexReplaced(RagError):
-    """A search index whose place another one has taken, with the vectors of another model."""
+    """Another search index, with the vectors of another model, has replaced this one."""
 
     code = "index-replaced"
     status = 503
@@ -267,7 +267,7 @@ class IndexReplaced(RagError):
 
 
 class Reembedding(RagError):
-    """A collection that another job is embedding anew."""
+    """Another job is already re-embedding the collection."""
 
     code = "reembedding"
     status = 409
@@ -275,7 +275,7 @@ class Reembedding(RagError):
 
 
 class UnknownGoldenSet(RagError):
-    """A golden set that does not exist for its collection."""
+    """The collection has no such golden set."""
 
     code = "unknown-golden-set"
     status = 404
@@ -283,23 +283,23 @@ class UnknownGoldenSet(RagError):
 
 
 class RefusedByHost(RagError):
-    """What a host has answered a client with, in place of what was asked for."""
+    """The host has refused a request of `RagClient`."""
 
     code = "refused-by-host"
-    fix = "See the code and the message of the host."
-    #: the code that the host gave, such as `unknown-collection`
+    fix = "See the host's code and message."
+    #: the host's error code, such as `unknown-collection`
     host_code = ""
 
     @classmethod
     def of(cls, status: int, body: Any) -> Self:
-        """The error of an answer."""
+        """The error for an error response."""
         found = body.get("error", {}) if isinstance(body, dict) else {}
-        error = cls(str(found.get("message") or f"The host answers with status {status}."), fix=(found.get("details") or {}).get("fix"))
+        error = cls(str(found.get("message") or f"The host responded with status {status}."), fix=(found.get("details") or {}).get("fix"))
         error.status, error.host_code = status, str(found.get("code", ""))
         return error
 
 
 class JobFailed(RagError):
-    """A job that a client waited for was not completed."""
+    """A job that `RagClient` waited for failed, was cancelled or did not end in time."""
 
     code = "rag-job-failed"

@@ -1,4 +1,4 @@
-"""What the extra `rag` installs, by the names under which it is imported."""
+"""The packages of the extra `rag`, by their import names."""
 
 PACKAGES = (
     "numpy",

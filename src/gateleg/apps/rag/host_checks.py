@@ -1,4 +1,4 @@
-"""What this host can do for a new repository or collection: embed with its model, and read the folders of its pipelines."""
+"""Check that this host can use the embedding model and the pipeline folders of a new repository or collection."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def check_model(resources: Resources[RagSettings], model: str | None) -> None:
-    """Refuse an embedding model that this host cannot use: documents could never be ingested with it."""
+    """Refuse an embedding model that is not available on this host."""
     if model is None:
         return
     try:
         resources.models.embeddings(model)
     except AiError as error:
-        raise BadField(f"The embedding model {model!r} cannot be used here: {error.message}", fix=error.fix) from None
+        raise BadField(f"The embedding model {model!r} is not available on this host: {error.message}", fix=error.fix) from None
 
 
 def check_folders(settings: RagSettings, pipelines: Sequence[PipelineDraft] | None) -> None:
-    """Refuse pipelines that read folders which the operator has not allowed."""
+    """Refuse pipelines with a folder that the operator has not allowed."""
     for pipeline in pipelines or ():
         if pipeline.folder is not None:
             check_folder(settings, pipeline.folder)

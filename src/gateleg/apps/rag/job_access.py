@@ -1,4 +1,4 @@
-"""Which jobs somebody may see: their own, and those about collections that they may change."""
+"""Decide who may see a job: the person who submitted it, and everybody who may change its collection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def may_see_job(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether somebody may see a job. Whoever submitted it loses it with the right to read what it is about."""
+    """Whether the principal may see a job. Submitters lose access to a job when they can no longer read its subject."""
     own = (job.created_by, job.tenant) == (principal.name, principal.tenant)
     subject = parse_subject(job.subject)
     if subject is None:

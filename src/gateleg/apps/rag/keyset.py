@@ -1,7 +1,7 @@
-"""Pages of a list by the place of their last row: no row is skipped or repeated, whatever is added or removed between two pages.
+"""Keyset pagination: a page starts after the sort key of the previous page's last row, so inserts and deletes neither skip nor repeat rows.
 
-A place is (value that is sorted by, ids). Rows with equal values are in the order of their ids, in both directions. Tokens are signed, and
-good only for the same question of the same caller.
+A sort key is (sort value, ids). Rows with equal values are ordered by their ids, in both directions. Page tokens are signed, and valid only
+for the same list, filter and caller.
 """
 
 from __future__ import annotations
@@ -21,75 +21,82 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 T = TypeVar("T")
-#: What is sorted by, then the ids that tell rows with equal values apart.
+#: The sort value, then the ids that break ties.
 SortKey = tuple[str | int, ...]
 _PURPOSE = "rag-list"
 
 
 @dataclass(frozen=True, slots=True)
 class KeysetPage(Generic[T]):
-    """Some rows in order; `next` goes on after them, and is None at the end."""
+    """Rows in order; `next` is the token of the next page, or None on the last page."""
 
     rows: list[T]
     next: str | None = None
-    #: how many rows there are on all pages, where that is known
+    #: the number of rows on all pages, if known
     total: int | None = None
-    #: how many rows are on the pages before, where that is known
+    #: the number of rows on earlier pages, if known
     before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pager(Generic[T]):
-    """How one question is answered page by page: the place of each row, the direction, the size of a page, and whose tokens are good.
+    """Splits a list into pages.
 
-    `question` is all that the answer depends on, the caller included.
+    `identity` is the hash of everything that the list depends on, including the caller; a token is valid only for the same hash.
     """
 
     secret: Secret
-    question: bytes
-    place: Callable[[T], SortKey]
+    identity: bytes
+    sort_key: Callable[[T], SortKey]
     descending: bool
     size: int
-    #: the place of the last row of the page before; None at the beginning
+    #: the sort key of the previous page's last row; None for the first page
     last: SortKey | None = None
 
     @classmethod
     def of(
-        cls, store: AsyncStore, question: Sequence[object], place: Callable[[T], SortKey], *, descending: bool, size: int, token: str | None
+        cls,
+        store: AsyncStore,
+        identity: Sequence[object],
+        sort_key: Callable[[T], SortKey],
+        *,
+        descending: bool,
+        size: int,
+        token: str | None,
     ) -> Pager[T]:
-        """The pager of a question, after the page whose token it is. Tokens are signed with the secret of the store's cursors."""
-        asked = hashlib.sha256(orjson.dumps(question, default=str)).digest()
-        begun = cls(Secret(store.setup.cursors.key), asked, place, descending, size)
+        """The pager of a list, positioned after the page that returned `token`. Tokens are signed with the store's cursor secret."""
+        asked = hashlib.sha256(orjson.dumps(identity, default=str)).digest()
+        begun = cls(Secret(store.setup.cursors.key), asked, sort_key, descending, size)
         return replace(begun, last=begun._open(token)) if token else begun
 
     def _open(self, token: str) -> SortKey:
         try:
-            return tuple(orjson.loads(self.secret.open(_PURPOSE, token, self.question)))
+            return tuple(orjson.loads(self.secret.open(_PURPOSE, token, self.identity)))
         except BadToken:
             raise CursorRejected("The page token was not made for this list with this filter, this order and this caller.") from None
 
     def token_of(self, row: T) -> str:
-        """The token of the page behind a row."""
-        return self.secret.seal(_PURPOSE, orjson.dumps(self.place(row)), self.question)
+        """The token of the page that starts after a row."""
+        return self.secret.seal(_PURPOSE, orjson.dumps(self.sort_key(row)), self.identity)
 
-    def is_due(self, row: T) -> bool:
-        """Whether a row comes after the pages before."""
-        return self.last is None or is_after(self.place(row), self.last, self.descending)
+    def follows_last(self, row: T) -> bool:
+        """Whether a row comes after all earlier pages."""
+        return self.last is None or is_after(self.sort_key(row), self.last, self.descending)
 
     def page_of(self, rows: Iterable[T]) -> KeysetPage[T]:
-        """A page of rows that are all there, in any order."""
-        by_ids = sorted(rows, key=lambda row: self.place(row)[1:])
-        ordered = sorted(by_ids, key=lambda row: self.place(row)[0], reverse=self.descending)
-        start = sum(not self.is_due(row) for row in ordered)
+        """The page of a complete list of rows, in any order."""
+        by_ids = sorted(rows, key=lambda row: self.sort_key(row)[1:])
+        ordered = sorted(by_ids, key=lambda row: self.sort_key(row)[0], reverse=self.descending)
+        start = sum(not self.follows_last(row) for row in ordered)
         kept = ordered[start : start + self.size]
         more = start + self.size < len(ordered)
         return KeysetPage(kept, self.token_of(kept[-1]) if kept and more else None, total=len(ordered), before=start)
 
     async def take(self, rows: AsyncIterator[T]) -> KeysetPage[T]:
-        """A page of rows that come in order; no more of them are read than the page needs."""
+        """The page of a sorted stream. Reads no more rows than the page needs."""
         kept: list[T] = []
         async for row in rows:
-            if not self.is_due(row):
+            if not self.follows_last(row):
                 continue
             if len(kept) == self.size:
                 return KeysetPage(kept, self.token_of(kept[-1]))
@@ -97,28 +104,28 @@ class Pager(Generic[T]):
         return KeysetPage(kept)
 
 
-def is_after(place: SortKey, last: SortKey, descending: bool) -> bool:
-    """Whether a place comes after another one."""
-    if place[0] != last[0]:
-        return (place[0] < last[0]) if descending else (place[0] > last[0])  # type: ignore[operator]
-    return place[1:] > last[1:]
+def is_after(sort_key: SortKey, last: SortKey, descending: bool) -> bool:
+    """Whether a sort key comes after `last`."""
+    if sort_key[0] != last[0]:
+        return (sort_key[0] < last[0]) if descending else (sort_key[0] > last[0])  # type: ignore[operator]
+    return sort_key[1:] > last[1:]
 
 
-async def in_order(rows: AsyncIterator[T], place: Callable[[T], SortKey]) -> AsyncIterator[T]:
-    """Rows that come sorted by value, with equal values in the order of their ids."""
+async def order_ties(rows: AsyncIterator[T], sort_key: Callable[[T], SortKey]) -> AsyncIterator[T]:
+    """Order a stream that is sorted by value also by ids, within equal values."""
     equal: list[T] = []
     async for row in rows:
-        if equal and place(row)[0] != place(equal[0])[0]:
-            for one in sorted(equal, key=place):
+        if equal and sort_key(row)[0] != sort_key(equal[0])[0]:
+            for one in sorted(equal, key=sort_key):
                 yield one
             equal = []
         equal.append(row)
-    for one in sorted(equal, key=place):
+    for one in sorted(equal, key=sort_key):
         yield one
 
 
-async def merged(streams: Sequence[AsyncIterator[T]], place: Callable[[T], SortKey], descending: bool) -> AsyncIterator[T]:
-    """Several streams in order as one."""
+async def merge_streams(streams: Sequence[AsyncIterator[T]], sort_key: Callable[[T], SortKey], descending: bool) -> AsyncIterator[T]:
+    """Merge sorted streams."""
     heads: list[tuple[T, AsyncIterator[T]]] = []
     for stream in streams:
         async for row in stream:
@@ -127,7 +134,7 @@ async def merged(streams: Sequence[AsyncIterator[T]], place: Callable[[T], SortK
     while heads:
         first = 0
         for number in range(1, len(heads)):
-            if is_after(place(heads[first][0]), place(heads[number][0]), descending):
+            if is_after(sort_key(heads[first][0]), sort_key(heads[number][0]), descending):
                 first = number
         row, stream = heads[first]
         yield row

@@ -1,4 +1,4 @@
-"""The pages of document collections in the console: `/rag` has the repositories, below it are collections and documents."""
+"""The console pages: `/rag` lists the repositories; collections and documents are below it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gateleg.apps.rag.web.collection_page import collection_page
 from gateleg.apps.rag.web.document_page import document_page
 from gateleg.apps.rag.web.home_page import NEW, home_page, new_page
 from gateleg.apps.rag.web.page_inspector import Pointer
-from gateleg.apps.rag.web.places import HOME
+from gateleg.apps.rag.web.page_paths import HOME
 from gateleg.apps.rag.web.repository_page import repository_page
 from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def register(resources: Resources[RagSettings]) -> None:
-    """Make the pages known to the console."""
+    """Register the pages with the console."""
     ui.add_css(Path(__file__).parent / "web" / "rag.css", shared=True)
 
     @ui.page(HOME, response_timeout=PAGE_TIMEOUT_SECONDS)

@@ -1,6 +1,6 @@
-"""Removing documents and collections for good: chunks, vectors, objects and rows; and counting what is left.
+"""Remove documents and collections for good: chunks, vectors, objects and rows; and count what is left.
 
-Everything here may be done again from the beginning: what was removed before is not there any more.
+Every function is safe to repeat after an interruption.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _OBJECTS = 500
 
 
 class Vectors(Protocol):
-    """What removal needs of the search index of a collection."""
+    """The part of a collection's search index that a purge needs."""
 
     def remove(self, document_id: str, generation: int | None = None) -> int:
-        """Remove a document; the result is how many chunks it had."""
+        """Remove a document and return its number of chunks."""
         ...
 
     def count(self) -> int:
-        """How many chunks are in the index."""
+        """The number of chunks in the index."""
         ...
 
 
@@ -42,7 +42,7 @@ class CollectionIndexes(Protocol):
     """The search indexes of all collections. Calls block."""
 
     def open(self, repository_id: str, collection_id: str) -> Vectors:
-        """The index of a collection, made if there is none."""
+        """Open the index of a collection; create it if it does not exist."""
         ...
 
     def drop(self, repository_id: str, collection_id: str) -> None:
@@ -52,7 +52,7 @@ class CollectionIndexes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PurgeResources:
-    """Where documents lie: their rows and chunks, their objects, and the indexes of their collections."""
+    """The store, the objects and the search indexes that a purge removes from."""
 
     store: AsyncStore
     objects: AsyncObjects
@@ -61,7 +61,7 @@ class PurgeResources:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many things were removed, or are left."""
+    """Numbers of things that were removed, or are left."""
 
     documents: int = 0
     chunks: int = 0
@@ -69,11 +69,11 @@ class Counts:
     objects: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        """Both together."""
+        """The sum."""
         return Counts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
     def __bool__(self) -> bool:
-        """Whether there is anything."""
+        """Whether any count is not zero."""
         return any(getattr(self, one.name) for one in fields(self))
 
     def __str__(self) -> str:
@@ -81,14 +81,14 @@ class Counts:
         return ", ".join(f"{getattr(self, one.name):,} {one.name}" for one in fields(self))
 
 
-async def purge_document(premises: PurgeResources, document: Document) -> Counts:
+async def purge_document(resources: PurgeResources, document: Document) -> Counts:
     """Remove a document with its chunks of all generations, its vectors and its objects; its row last."""
-    store = premises.store
+    store = resources.store
     repository_id, collection_id, document_id = document.repository_id, document.collection_id, document.document_id
     names = await _index_names(store, repository_id, collection_id)
-    vectors = await asyncio.to_thread(lambda: sum(premises.indexes.open(repository_id, name).remove(document_id) for name in names))
+    vectors = await asyncio.to_thread(lambda: sum(resources.indexes.open(repository_id, name).remove(document_id) for name in names))
     chunks = await _purge_chunks(store, document)
-    objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document_id))
+    objects = await _purge_objects(resources.objects, document_prefix(repository_id, collection_id, document_id))
     await delete_fingerprint(store, document)
     await store.delete(document, check_version=False)
     return Counts(1, chunks, vectors, objects)
@@ -110,49 +110,49 @@ async def _purge_objects(objects: AsyncObjects, prefix: str) -> int:
 
 
 async def purge_collection(
-    premises: PurgeResources, repository_id: str, collection_id: str, tell: Callable[[int], None] = lambda done: None
+    resources: PurgeResources, repository_id: str, collection_id: str, report: Callable[[int], None] = lambda done: None
 ) -> Counts:
-    """Remove everything in a collection, also what killed ingestions have left. `tell` hears how many documents are removed."""
-    store = premises.store
-    total = Counts(vectors=await _count_vectors(premises, repository_id, collection_id))
-    await drop_indexes(premises, repository_id, collection_id)
+    """Remove everything in a collection, including leftovers of killed ingestions. `report` receives the number of removed documents."""
+    store = resources.store
+    total = Counts(vectors=await _count_vectors(resources, repository_id, collection_id))
+    await drop_indexes(resources, repository_id, collection_id)
     async for document in store.query(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True):
         chunks = await _purge_chunks(store, document)
-        objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document.document_id))
+        objects = await _purge_objects(resources.objects, document_prefix(repository_id, collection_id, document.document_id))
         await delete_fingerprint(store, document)
         await store.delete(document, check_version=False)
         total += Counts(1, chunks, 0, objects)
-        tell(total.documents)
+        report(total.documents)
     await remove_evaluations(store, repository_id, collection_id)
     strays = await store.delete_all(Chunk.in_collection, repository_id=repository_id, collection_id=collection_id)
-    objects = await _purge_objects(premises.objects, collection_prefix(repository_id, collection_id))
+    objects = await _purge_objects(resources.objects, collection_prefix(repository_id, collection_id))
     return total + Counts(chunks=strays, objects=objects)
 
 
-async def forget_pipelines(store: AsyncStore, pipelines: Sequence[Pipeline] | None) -> None:
-    """Remove what is noted about pipelines that are removed."""
+async def delete_pipeline_states(store: AsyncStore, pipelines: Sequence[Pipeline] | None) -> None:
+    """Delete the states of removed pipelines."""
     for one in pipelines or ():
         await store.delete(PipelineState, pipeline_id=one.pipeline_id, check_version=False)
 
 
-async def count_left(premises: PurgeResources, repository_id: str, collection_id: str) -> Counts:
-    """What a collection still holds."""
-    store = premises.store
+async def count_left(resources: PurgeResources, repository_id: str, collection_id: str) -> Counts:
+    """Count what a collection still contains."""
+    store = resources.store
     documents = await store.count(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True)
     chunks = await store.count(Chunk.in_collection, repository_id=repository_id, collection_id=collection_id)
-    objects = len((await premises.objects.list(collection_prefix(repository_id, collection_id))).objects)
-    return Counts(documents, chunks, await _count_vectors(premises, repository_id, collection_id), objects)
+    objects = len((await resources.objects.list(collection_prefix(repository_id, collection_id))).objects)
+    return Counts(documents, chunks, await _count_vectors(resources, repository_id, collection_id), objects)
 
 
-async def _count_vectors(premises: PurgeResources, repository_id: str, collection_id: str) -> int:
-    names = await _index_names(premises.store, repository_id, collection_id)
-    return await asyncio.to_thread(lambda: sum(premises.indexes.open(repository_id, name).count() for name in names))
+async def _count_vectors(resources: PurgeResources, repository_id: str, collection_id: str) -> int:
+    names = await _index_names(resources.store, repository_id, collection_id)
+    return await asyncio.to_thread(lambda: sum(resources.indexes.open(repository_id, name).count() for name in names))
 
 
-async def drop_indexes(premises: PurgeResources, repository_id: str, collection_id: str) -> None:
-    """Remove all indexes of a collection from where they lie."""
-    for name in await _index_names(premises.store, repository_id, collection_id):
-        await asyncio.to_thread(premises.indexes.drop, repository_id, name)
+async def drop_indexes(resources: PurgeResources, repository_id: str, collection_id: str) -> None:
+    """Remove all indexes of a collection."""
+    for name in await _index_names(resources.store, repository_id, collection_id):
+        await asyncio.to_thread(resources.indexes.drop, repository_id, name)
 
 
 async def _index_names(store: AsyncStore, repository_id: str, collection_id: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Use cases: create, read, list and change repositories."""
+"""Create, read, list and change repositories."""
 
 from __future__ import annotations
 

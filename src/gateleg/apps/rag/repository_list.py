@@ -1,4 +1,4 @@
-"""The list of repositories: one entry for each, so that listing them is a query and not a scan.
+"""The list of repositories, with one entry for each, so that listing them is a query and not a scan.
 
 Entries are created and deleted in the same transaction as their repository. Rows that other programs write to the repositories' table have
 no entry until `reconcile` adds it: when a host or a worker starts, and every quarter of an hour by the job that also follows pipelines.
@@ -25,7 +25,7 @@ _SHARED = "-"
 
 
 def place_of(repository: Repository) -> str:
-    """Where a repository stands in the list: those without a tenant first, then tenant by tenant, each by id."""
+    """The sort key of a repository in the list: repositories without a tenant first, then tenant by tenant, each by id."""
     return f"{_section(repository.tenant)}{repository.repository_id}"
 
 
@@ -41,10 +41,10 @@ def entry_of(repository: Repository) -> RepositoryEntry:
 async def listed_repositories(
     store: AsyncStore, principal: Principal | None = None, *, after: str | None = None, batch: int = _BATCH
 ) -> AsyncIterator[Repository]:
-    """Repositories in the order of their places: those without a tenant and those of the caller's tenant; all of them for the roles of the
-    host, and where no principal is given. Whether the caller can read each is for `access` to decide.
+    """Stream the repositories without a tenant and those of the principal's tenant, in the order of the list; all repositories for viewers
+    of the host and for None. Does not check whether the principal can read each.
 
-    `after` is the place of the last one that is already known. Repositories are read with strong consistency, `batch` at a time.
+    Start after the sort key `after`. Repositories are read with strong consistency, `batch` at a time.
     """
     for low, high in _ranges(principal):
         if after is not None and after >= high:
@@ -64,7 +64,7 @@ async def listed_repositories(
 
 
 def _ranges(principal: Principal | None) -> list[tuple[str, str]]:
-    """The sections of the list to read, each by its lowest and highest place."""
+    """The ranges of the list to read, each by its lowest and highest sort key."""
     if principal is None or principal.may(Role.VIEWER):
         return [(_SHARED, f"{_SHARED}\U0010ffff")]
     sections = dict.fromkeys((_section(None), _section(principal.tenant)))
@@ -75,12 +75,12 @@ async def _read(store: AsyncStore, entries: Sequence[RepositoryEntry]) -> list[R
     if not entries:
         return []
     found = await store.batch_get([Repository.key(repository_id=entry.repository_id) for entry in entries], consistent=True)
-    # Another program may have deleted a row, or moved it to another tenant: then the entry is out of date.
+    # The entry is stale if another program has deleted the row or moved it to another tenant.
     return [row for entry, row in zip(entries, found, strict=True) if row is not None and place_of(row) == entry.place]
 
 
 async def reconcile(store: AsyncStore) -> int:
-    """Add the entries that are missing and remove those without a repository; how many were changed. Reads both tables whole."""
+    """Add missing entries and remove those without a repository. Return the number of changes. Reads both tables completely."""
     present = {entry.place: entry async for entry in store.query(RepositoryEntry.by_place(), consistent=True)}
     changed = 0
     async for repository in store.export(Repository, consistent=True):

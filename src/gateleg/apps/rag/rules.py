@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 
 def check_name(name: str) -> str:
-    """The name of a collection in its composed Unicode form, or `BadField`."""
+    """Return a collection name in composed Unicode form (NFC), or raise `BadField`."""
     name = unicodedata.normalize("NFC", name)
     if not 1 <= len(name) <= LONGEST_NAME or not re.fullmatch(NAME_PATTERN, name):
         raise BadField(
-            f"{name[:LONGEST_NAME]!r} is not a name for a collection.",
+            f"{name[:LONGEST_NAME]!r} is not a valid collection name.",
             fix=f"Use 1 to {LONGEST_NAME} letters, digits, spaces and . , ( ) & ' + - _, without a space at either end.",
         )
     return name
 
 
 def check_repository_id(repository_id: str) -> str:
-    """The id of a new repository, or `BadField`."""
+    """Return a valid id of a new repository, or raise `BadField`."""
     if not re.fullmatch(REPOSITORY_ID_PATTERN, repository_id):
         raise BadField(
             f"repositoryId must have 3 to 20 lower-case letters, digits or hyphens, with no hyphen at either end; got {repository_id!r}.",
@@ -62,7 +62,7 @@ def check_metadata(metadata: Metadata | None) -> Metadata | None:
     for tag in metadata.tags:
         if len(tag) > LONGEST_TAG or not re.fullmatch(TAG_PATTERN, tag):
             raise BadField(
-                f"metadata.tags: {tag[:60]!r} is not a tag.",
+                f"metadata.tags: {tag[:60]!r} is not a valid tag.",
                 fix=f"A tag has 1 to {LONGEST_TAG} ASCII letters, digits, hyphens or underscores.",
             )
     check_custom_fields(metadata.custom_fields)
@@ -80,12 +80,12 @@ def check_custom_fields(fields: dict[str, object]) -> None:
     if size > MOST_CUSTOM_BYTES:
         raise BadField(
             f"metadata.customFields has {size:,} bytes as JSON; {MOST_CUSTOM_BYTES:,} are allowed.",
-            fix="Keep large values in a document, and refer to it.",
+            fix="Move large values into a document and refer to it.",
         )
 
 
 def check_groups(groups: Sequence[str] | None, repository: Repository) -> list[str] | None:
-    """The groups of a collection without repetition, or None to inherit; `BadGroups` for groups that its repository does not have."""
+    """Return the groups of a collection without duplicates, or None to inherit. Raise `BadGroups` for groups that its repository lacks."""
     if not groups:
         return None
     own = repository.config.allowed_groups
@@ -96,14 +96,15 @@ def check_groups(groups: Sequence[str] | None, repository: Repository) -> list[s
 
 
 def check_strategy(strategy: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The chunking strategy in its stored form, from any accepted form; None leaves the choice to each ingestion."""
+    """Convert a chunking strategy from any accepted form to its stored form. None stands for the default."""
     return None if strategy is None else parse_strategy(strategy).stored()
 
 
 def merge_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pipeline] | None) -> list[Pipeline] | None:
-    """Check pipelines from a request and match them with the existing ones, whose ids they keep, and metadata unless new is sent.
+    """Check the pipelines of a request and match them with existing ones. A matched pipeline keeps its id and, unless new is sent, its
+    metadata.
 
-    A pipeline matches by id or, if it is sent without an id, by collection, bucket, prefix and folder.
+    Pipelines match by id or, if sent without an id, by collection, bucket, prefix and folder.
     """
     if not drafts:
         return None
@@ -131,7 +132,7 @@ def _source_key(pipeline: Pipeline) -> tuple[str | None, str, str, str | None]:
 
 
 def is_default(collection: Collection, repository: Repository) -> bool:
-    """Whether a collection is the default one of its repository, to which documents without a collection belong."""
+    """Whether a collection is the default collection of its repository, which contains the documents without a collection."""
     return collection.collection_id == repository.config.embedding_model_id
 
 

@@ -1,4 +1,4 @@
-"""How much a collection holds."""
+"""Statistics of a collection."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The documents of a collection in numbers."""
+    """Totals over the documents of a collection."""
 
     documents: int = 0
     chunks: int = 0
-    #: of the files
+    #: bytes of all files
     size: int = 0
     #: milliseconds since 1970; None for an empty collection
     last_upload: int | None = None
@@ -26,7 +26,7 @@ class Statistics:
 
 
 async def count_collection(store: AsyncStore, opened: OpenedCollection) -> Statistics:
-    """Read all rows of a collection's documents, and add them up."""
+    """Read all document rows of a collection and add them up."""
     row = opened.collection
     everything = Document.in_partition(repository_id=row.repository_id, collection_id=row.collection_id)
     documents = chunks = size = 0

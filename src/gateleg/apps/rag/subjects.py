@@ -1,4 +1,4 @@
-"""What jobs are about: a collection of a repository, or a whole repository. Pure."""
+"""The subject of a job: a repository or a collection. Pure."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ _BEGIN = "rag/"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A repository, or a collection of it."""
+    """A repository, or one of its collections."""
 
     repository_id: str
     collection_id: str | None = None
 
     def __str__(self) -> str:
-        """The subject of a job: `rag/{repository}` or `rag/{repository}/{collection}`."""
+        """The subject as stored in a job: `rag/{repository}` or `rag/{repository}/{collection}`."""
         parts = [self.repository_id] if self.collection_id is None else [self.repository_id, self.collection_id]
         return _BEGIN + "/".join(quote(part, safe="") for part in parts)
 
 
 def parse_subject(text: str | None) -> Subject | None:
-    """The subject of a job of this application; None for any other text."""
+    """Parse the subject of a job; None if the job belongs to another application."""
     if text is None or not text.startswith(_BEGIN):
         return None
     parts = [unquote(part) for part in text.removeprefix(_BEGIN).split("/")]

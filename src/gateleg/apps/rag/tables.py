@@ -1,8 +1,8 @@
-"""Repositories, their collections, the documents in these and the chunks of each document.
+"""The tables: repositories, collections, documents, chunks, and the state of ingestion.
 
-The first three tables, their keys, indexes and attributes are those of the public design; `DocumentIndex`, `RepositoryDocumentIndex` and
-the table of chunks are ours. Documents from before there were collections lie under the bare `repositoryId` and belong to the default
-collection, whose id is the id of the repository's embedding model.
+The tables of repositories, collections and documents have the keys, indexes and attributes of the public design. `DocumentIndex`,
+`RepositoryDocumentIndex` and the other tables are additions. Documents from before collections existed have the bare `repositoryId` as
+partition key and belong to the default collection. Its id is the id of the repository's embedding model.
 """
 
 from datetime import datetime
@@ -36,10 +36,10 @@ MOST_PIPELINES = 10
 MOST_TAGS = 50
 MOST_GROUPS = 100
 LONGEST_TAG = 50
-#: bytes of the custom fields of one item, as compact JSON
+#: Maximum size of an item's custom fields, in bytes of compact JSON.
 MOST_CUSTOM_BYTES = 10 * 1024
 LONGEST_NAME = 100
-#: letters of all scripts, digits and the punctuation of titles; no slash, since a name may stand in a path
+#: Letters of all scripts, digits and common punctuation; no slash, because names occur in paths.
 NAME_PATTERN = r"^[\w(](?:[\w .,()&'+-]*[\w.)])?$"
 REPOSITORY_ID_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{1,18}[a-z0-9])$"
 TAG_PATTERN = r"^[A-Za-z0-9_-]+$"
@@ -76,19 +76,19 @@ TABLES = (collections_table, documents_table, repositories_table, chunks_table, 
 
 
 class CollectionStatus(States):
-    """Whether a collection is in use, put away, deleted until its date, or being removed."""
+    """The status of a collection."""
 
     ACTIVE = state("ACTIVE", to=["ARCHIVED", "DELETED", "DELETE_IN_PROGRESS"])
     ARCHIVED = state("ARCHIVED", to=["ACTIVE", "DELETED", "DELETE_IN_PROGRESS"])
-    #: deleted softly: it can be restored until `deletedAt`
+    #: soft-deleted: it can be restored until `deletedAt`
     DELETED = state("DELETED", to=["ACTIVE", "DELETE_IN_PROGRESS"])
-    #: a job removes it; a default collection is active again when its documents are gone
+    #: a job is removing it; a default collection becomes active again once its documents are gone
     DELETE_IN_PROGRESS = state("DELETE_IN_PROGRESS", to=["DELETE_FAILED", "ACTIVE"])
     DELETE_FAILED = state("DELETE_FAILED", to=["DELETE_IN_PROGRESS"])
 
 
 class RepositoryStatus(States):
-    """From creation to removal, in the words of the stacks that the public system deploys for each repository."""
+    """The status of a repository, with the names of CloudFormation: the public system deploys a stack for each repository."""
 
     CREATE_COMPLETE = state("CREATE_COMPLETE", to=["UPDATE_IN_PROGRESS", "UPDATE_COMPLETE", "DELETE_IN_PROGRESS", "UNKNOWN"])
     CREATE_IN_PROGRESS = state("CREATE_IN_PROGRESS", to=["CREATE_COMPLETE", "CREATE_FAILED", "DELETE_IN_PROGRESS"])
@@ -101,7 +101,7 @@ class RepositoryStatus(States):
     DELETE_FAILED = state("DELETE_FAILED", to=["DELETE_IN_PROGRESS"])
 
 
-#: Repositories that can be read and filled.
+#: Statuses in which documents can be read and added.
 READY = frozenset(
     {
         RepositoryStatus.CREATE_COMPLETE,
@@ -113,7 +113,7 @@ READY = frozenset(
 
 
 class DocumentStatus(States):
-    """Where the ingestion of a document stands. What was ingested stays searchable while it is ingested again."""
+    """The status of a document's ingestion. The current chunks stay searchable while the document is ingested again."""
 
     PENDING = state("INGESTION_PENDING", to=["INGESTION_IN_PROGRESS", "INGESTION_FAILED", "INGESTION_COMPLETED", "DELETE_IN_PROGRESS"])
     IN_PROGRESS = state("INGESTION_IN_PROGRESS", to=["INGESTION_COMPLETED", "INGESTION_FAILED", "INGESTION_PENDING", "DELETE_IN_PROGRESS"])
@@ -124,25 +124,25 @@ class DocumentStatus(States):
 
 
 class IngestionType(StrEnum):
-    """How a document came in."""
+    """How a document was added."""
 
-    #: uploaded by somebody
+    #: uploaded by a user
     MANUAL = "manual"
     #: found by a pipeline
     AUTO = "auto"
-    #: was there before its pipeline; never removed with its collection
+    #: existed before its pipeline; not removed with its collection
     EXISTING = "existing"
 
 
 class Metadata(Record, case="camel"):
-    """Tags and custom fields of a repository, a collection, a pipeline or a document. `rules.check_metadata` bounds what is written."""
+    """Tags and custom fields of a repository, collection, pipeline or document. `rules.check_metadata` checks the limits."""
 
     tags: Attr[list[str]] = field(factory=list, max_length=MOST_TAGS)
     custom_fields: Attr[dict[str, Any]] = field(factory=dict)
 
 
 class Pipeline(Record, case="camel"):
-    """Automated ingestion of what lies under a prefix of a bucket."""
+    """Automatic ingestion of the objects below a prefix of a bucket, or of a folder."""
 
     auto_remove: Attr[bool] = field(True)
     chunk_overlap: Attr[int | None] = field(None, ge=0)
@@ -151,34 +151,34 @@ class Pipeline(Record, case="camel"):
     s3_prefix: Attr[str] = field("")
     trigger: Attr[Literal["event", "schedule", "daily"]] = field("event")
 
-    #: ours: names the pipeline's cursor, whatever else of it changes
+    #: an addition to the public design: identifies the pipeline's state even if other fields change
     pipeline_id: Attr[str] = field(factory=lambda: str(uuid4()))
-    #: the collection by id or name, for pipelines of a repository
+    #: for pipelines of a repository: the id or name of the collection
     collection_id: Attr[str | None] = field(None)
     chunking_strategy: Attr[dict[str, Any] | None] = field(None)
     metadata: Attr[Metadata | None] = field(None)
-    #: a folder on the host in place of a bucket
+    #: a folder on the host, instead of a bucket
     folder: Attr[str | None] = field(None)
-    #: when a schedule runs: a cron expression and the name of a time zone
+    #: for trigger `schedule`: a cron expression and the name of a time zone
     cron: Attr[str | None] = field(None)
     timezone: Attr[str | None] = field(None)
-    #: patterns of the keys to take and to leave out
+    #: glob patterns of keys to include and exclude
     include: Attr[list[str]] = field(factory=list)
     exclude: Attr[list[str]] = field(factory=list)
     paused: Attr[bool] = field(False)
 
 
 class RepositoryConfig(Record, case="camel"):
-    """How a repository is set up."""
+    """The configuration of a repository."""
 
     repository_id: Attr[str]
     repository_name: Attr[str | None] = field(None, max_length=LONGEST_NAME)
     description: Attr[str | None] = field(None, max_length=2_000)
-    #: also the id of the default collection, so it never changes
+    #: immutable, because it is also the id of the default collection
     embedding_model_id: Attr[str]
-    #: the vector store; ours is "embedded"
+    #: the type of vector store; Gateleg's is "embedded"
     type: Attr[str] = field("embedded")
-    #: the groups that can read it; everybody when there are none
+    #: the groups that can read it; if None, all members can
     allowed_groups: Attr[list[str] | None] = field(None, max_length=MOST_GROUPS)
     allow_user_collections: Attr[bool] = field(True)
     metadata: Attr[Metadata | None] = field(None)
@@ -189,16 +189,16 @@ class RepositoryConfig(Record, case="camel"):
 
 
 class Repository(Entity, table=repositories_table, case="camel", schema=2):
-    """A vector store with its collections."""
+    """A repository, which contains collections."""
 
     repository_id: Attr[str] = required(read_only=True, max_length=100)
     config: Attr[RepositoryConfig]
     status: Attr[RepositoryStatus] = field(RepositoryStatus.CREATE_COMPLETE)
     stack_name: Attr[str | None] = field(None)
 
-    #: the tenant whose members alone can see it
+    #: if set, only members of this tenant can see it
     tenant: Attr[str | None] = field(None)
-    #: the job that removes it
+    #: the job that deletes it
     delete_job_id: Attr[UUID | None] = field(None)
     version: Attr[Version] = field(0)
 
@@ -207,7 +207,7 @@ class Repository(Entity, table=repositories_table, case="camel", schema=2):
 
 @upcaster(Repository, to=2)
 def move_settings_into_config(item: Item) -> Item:
-    """Rows that have `allowUserCollections` and `metadata` beside `config`, and not in it."""
+    """Move `allowUserCollections` and `metadata` of older rows into `config`."""
     config = dict(item.get("config", {}).get("M", {}))
     outer = {name: item[name] for name in ("allowUserCollections", "metadata") if name in item and name not in config}
     kept = {name: value for name, value in item.items() if name not in outer}
@@ -215,13 +215,13 @@ def move_settings_into_config(item: Item) -> Item:
 
 
 class RepositoryEntry(Entity, table=ingestion_table, case="camel"):
-    """An entry of the list of repositories, which the design's table has no index for. It is written with its repository.
+    """An entry in the list of repositories, for which the public design has no index. Written in the same transaction as its repository.
 
-    All entries are in one partition, so that a list is one query. It is not sharded: repositories are created and deleted rarely, and
-    changes of a repository do not touch its entry.
+    All entries are in one partition, so that listing is one query. Sharding is unnecessary: an entry is written only when a repository is
+    created or deleted, not when it changes.
     """
 
-    #: the tenant, or `-` for a repository without one, then the id: `repository_list.place_of` builds it
+    #: the sort key in the list: the tenant or `-`, then the id; see `repository_list.place_of`
     place: Attr[str] = required(max_length=1_000)
     repository_id: Attr[str]
 
@@ -230,41 +230,41 @@ class RepositoryEntry(Entity, table=ingestion_table, case="camel"):
 
 
 class Collection(Entity, table=collections_table, case="camel"):
-    """Documents of a repository that belong together."""
+    """A collection of documents in a repository."""
 
     #: a UUID, or the embedding model's id for the default collection
     collection_id: Attr[str] = field(factory=lambda: str(uuid4()), read_only=True)
     repository_id: Attr[str] = required(read_only=True)
-    #: required when it is created; rows of the public system may lack it
+    #: required for new collections; rows of the public system may lack it
     name: Attr[str | None] = field(None, min_length=1, max_length=LONGEST_NAME, pattern=NAME_PATTERN)
     description: Attr[str | None] = field(None, max_length=2_000)
-    #: as `chunking` writes it: {type, chunkSize, chunkOverlap, separators, ...}
+    #: the stored form of `chunking`: {type, chunkSize, chunkOverlap, separators, ...}
     chunking_strategy: Attr[dict[str, Any] | None] = field(None)
     allow_chunking_override: Attr[bool] = field(True)
     metadata: Attr[Metadata | None] = field(None)
-    #: groups of the repository that can read it; None inherits them all
+    #: groups of the repository that can read it; None inherits all of them
     allowed_groups: Attr[list[str] | None] = field(None, max_length=MOST_GROUPS)
-    #: changes with `index_number`, when all of its chunks have been embedded by another model
+    #: changes together with `index_number`, when all chunks have been embedded with another model
     embedding_model: Attr[str]
     created_by: Attr[str] = required(read_only=True)
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")
     status: Attr[CollectionStatus] = field(CollectionStatus.ACTIVE)
-    #: for its creator and administrators only
+    #: visible only to its creator and administrators
     private: Attr[bool] = field(False)
     pipelines: Attr[list[Pipeline] | None] = field(None, max_length=MOST_PIPELINES)
-    #: when a deleted collection is gone for good
+    #: when a deleted collection can no longer be restored
     deleted_at: Attr[TTL | None] = field(None)
 
-    #: the job that removes it
+    #: the job that deletes it
     delete_job_id: Attr[UUID | None] = field(None)
-    #: which of its indexes is searched: the first is 0
+    #: the number of the index that searches use, starting at 0
     index_number: Attr[int] = field(0, ge=0)
-    #: the index that a job fills with the vectors of another model, to be searched in place of the present one
+    #: the index that a job is filling with the vectors of another model, to replace the current one
     shadow_number: Attr[int | None] = field(None, ge=1)
     shadow_model: Attr[str | None] = field(None)
     shadow_job_id: Attr[UUID | None] = field(None)
-    #: counts the beginnings and ends of shadow indexes, and numbers them: an ingestion that has seen another count begins again
+    #: increases when a shadow index begins or ends, and numbers them; an ingestion that started at another value starts again
     index_changes: Attr[int] = field(0, ge=0)
     version: Attr[Version] = field(0)
 
@@ -276,7 +276,7 @@ class Collection(Entity, table=collections_table, case="camel"):
 
 
 class Revision(Record, case="camel"):
-    """An earlier content of a document."""
+    """A previous content of a document."""
 
     number: Attr[int] = required(ge=1)
     content_hash: Attr[str]
@@ -290,20 +290,20 @@ class Revision(Record, case="camel"):
 
 
 class Document(Entity, table=documents_table, schema=2):
-    """One document of a collection, and which generation of its chunks is found by searches."""
+    """A document of a collection. `generation` selects the chunks that searches find."""
 
     document_id: Attr[str] = field(factory=lambda: str(uuid4()), read_only=True)
     repository_id: Attr[str] = required(read_only=True)
     collection_id: Attr[str] = required(name="collectionId")
     document_name: Attr[str] = field("", max_length=1_024)
-    #: the key of its object; rows of the public system hold a URI of S3
+    #: the key of its object; an S3 URI in rows of the public system
     source: Attr[str] = field("", max_length=2_048)
-    #: who sent it
+    #: the user who added it
     username: Attr[str] = field("")
     ingestion_type: Attr[IngestionType] = field(IngestionType.MANUAL)
     #: milliseconds since 1970
     upload_date: Attr[int] = field(0, ge=0)
-    #: how many chunks the current generation has
+    #: the number of chunks in the current generation
     chunks: Attr[int] = field(0, ge=0)
     chunk_strategy: Attr[dict[str, Any] | None] = field(None)
 
@@ -317,38 +317,38 @@ class Document(Entity, table=documents_table, schema=2):
     pages: Attr[int | None] = field(None, ge=0)
     language: Attr[str | None] = field(None)
     metadata: Attr[Metadata | None] = field(None)
-    #: the object store that holds the source, for documents of a pipeline with a bucket of its own
+    #: the object store of the source, for documents of a pipeline that reads a bucket
     bucket: Attr[str | None] = field(None)
-    #: the chunks that searches may find; None until the first ingestion is complete
+    #: the generation of chunks that searches find; None until the first ingestion is complete
     generation: Attr[int | None] = field(None, ge=1)
-    #: the highest generation that an ingestion was ever given
+    #: the highest generation given to any ingestion
     last_generation: Attr[int] = field(0, name="lastGeneration", ge=0)
-    #: generations below this one have no chunks left
+    #: all chunks of generations below this one have been removed
     first_generation: Attr[int] = field(1, name="firstGeneration", ge=1)
-    #: what the current generation was made of: content, strategy, model and metadata. The same again costs nothing
+    #: digest of the content, strategy, model and metadata of the current generation; if it is unchanged, an ingestion is skipped
     ingestion_digest: Attr[str | None] = field(None, name="ingestionDigest")
-    #: 64 bits, in hexadecimal, of which few differ between texts that are alike
+    #: 64-bit simhash of the text, in hexadecimal; similar texts differ in few bits
     simhash: Attr[str | None] = field(None)
     title: Attr[str | None] = field(None, max_length=300)
-    #: the strategy that was asked for in its ingestion, in place of the collection's
+    #: the chunking strategy requested for its ingestion, instead of the collection's
     strategy_override: Attr[dict[str, Any] | None] = field(None, name="strategyOverride")
-    #: what its parser left out
+    #: parts that the parser skipped
     warnings: Attr[list[str]] = field(factory=list)
-    #: the address that it was fetched from
+    #: the URL it was fetched from
     url: Attr[str | None] = field(None, max_length=8_000)
-    #: the pipeline that found it, and the entity tag of the object as it was found last
+    #: the pipeline that found it, and the entity tag of the object when it was last found
     pipeline_id: Attr[str | None] = field(None, name="pipelineId")
     source_etag: Attr[str | None] = field(None, name="sourceEtag")
-    #: counts contents: 1 is the first
+    #: the number of the content, starting at 1
     revision: Attr[int] = field(0, ge=0)
-    #: earlier contents that are kept, newest first
+    #: the kept earlier contents, newest first
     revisions: Attr[list[Revision]] = field(factory=list)
-    #: the job that ingests or removes it
+    #: the job that ingests or deletes it
     job_id: Attr[UUID | None] = field(None, name="jobId")
     version: Attr[Version] = field(0)
 
     key = Key("{repository_id}#{collection_id}", "{document_id}", legacy=["{repository_id}"])
-    #: repositories with one embedding model have default collections with one id
+    #: `within`, because default collections of repositories with the same embedding model have the same id
     in_collection = Pattern("CollectionIndex", title="Documents of a collection, newest first", order="desc", within="repository_id")
     in_partition = Pattern(title="Documents of a collection of a repository, by id")
     with_id = Pattern("DocumentIndex", title="The document with an id", legacy_indexed=True)
@@ -356,7 +356,7 @@ class Document(Entity, table=documents_table, schema=2):
 
 
 def repository_of(item: Item) -> Ref[Repository] | None:
-    """The repository that says to which collection an older document belongs; None for one that says so itself."""
+    """The repository to read for the collection of an older document; None if the document has a collection."""
     return None if "collectionId" in item or "collection_id" in item else Repository.key(repository_id=_repository_id(item))
 
 
@@ -366,7 +366,7 @@ def _repository_id(item: Item) -> str:
 
 @upcaster(Document, to=2, asks=repository_of)
 def name_collection(item: Item, repository: Repository | None) -> Item:
-    """Rows of the public system: it writes `collection_id`, or no collection at all, and ingests before it writes."""
+    """Upgrade rows of the public system, which writes `collection_id` or no collection, and writes a document only after its ingestion."""
     added = {"status": {"S": DocumentStatus.COMPLETED.value}, "repository_id": {"S": _repository_id(item)}}
     if "collectionId" not in item:
         added["collectionId"] = item.get("collection_id") or _default_collection(item, repository)
@@ -375,12 +375,12 @@ def name_collection(item: Item, repository: Repository | None) -> Item:
 
 def _default_collection(item: Item, repository: Repository | None) -> Value:
     if repository is None:
-        raise LookupError(f"the repository {_repository_id(item)!r} is gone, which has the embedding model of the document")
+        raise LookupError(f"the repository {_repository_id(item)!r} of the document no longer exists")
     return {"S": repository.config.embedding_model_id}
 
 
 class Chunk(Entity, table=chunks_table, case="camel"):
-    """A passage of a document, with its place in the document's text and its vector."""
+    """A chunk of a document, with its position in the text and its vector."""
 
     document_id: Attr[str]
     generation: Attr[int] = required(ge=1)
@@ -394,18 +394,18 @@ class Chunk(Entity, table=chunks_table, case="camel"):
     end: Attr[int] = required(ge=0)
     #: 1-based
     page: Attr[int | None] = field(None, ge=1)
-    #: [page, start] of the further pages that the chunk reaches into, as characters of the document's extracted text
+    #: [page, start] of each further page that the chunk reaches into; `start` counts characters of the extracted text
     page_starts: Attr[list[list[int]] | None] = field(None)
     #: [page, left, top, right, bottom] of each line, in points from the page's top left corner
     boxes: Attr[list[list[float]] | None] = field(None, max_length=500)
     heading: Attr[str | None] = field(None)
     content_hash: Attr[str]
-    #: of repository, collection and document together: what filters see
+    #: the merged metadata of repository, collection and document, which filters use
     metadata: Attr[dict[str, Any]] = field(factory=dict)
     #: float16 or float32, little-endian
     vector: Attr[bytes | None] = field(None)
     embedding_model: Attr[str]
-    #: the vector by the model of a shadow index; it takes the place of the other when that index does
+    #: the vector for a shadow index; it replaces `vector` when the shadow index becomes the current one
     shadow_vector: Attr[bytes | None] = field(None)
     shadow_model: Attr[str | None] = field(None)
 
@@ -416,11 +416,11 @@ class Chunk(Entity, table=chunks_table, case="camel"):
 
 
 class Fingerprint(Entity, table=ingestion_table, case="camel"):
-    """A part of a document's simhash. Documents that are alike have at least one part in common."""
+    """A band of a document's simhash. Similar documents have at least one band in common."""
 
     repository_id: Attr[str]
     collection_id: Attr[str]
-    #: which part, and its bits
+    #: the number of the band, and its bits
     band: Attr[str]
     document_id: Attr[str]
     #: the whole simhash
@@ -431,13 +431,13 @@ class Fingerprint(Entity, table=ingestion_table, case="camel"):
 
 
 class PipelineState(Entity, table=ingestion_table, case="camel"):
-    """How far a pipeline is."""
+    """The progress of a pipeline."""
 
     pipeline_id: Attr[str]
     repository_id: Attr[str]
-    #: the key behind which the run that was interrupted goes on
+    #: the key after which an interrupted run continues
     cursor: Attr[str | None] = field(None)
-    #: when the last complete look began
+    #: when the last complete run began
     looked_at: Attr[datetime | None] = field(None)
     last_job_id: Attr[UUID | None] = field(None)
     found: Attr[int] = field(0, ge=0)

@@ -1,6 +1,6 @@
-"""The job types of document collections: what ingests documents, what follows their sources, and what removes them.
+"""The job types of document collections: ingestion, re-embedding, pipelines, deletion and evaluation, with their handlers.
 
-An ingestion runs in the worker's event loop and waits most of the time: parsers are processes with limits, models have their own threads.
+Handlers run in the worker's event loop and mostly wait, because parsers run in separate processes and models in their own threads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from gateleg.apps.rag.ingesting.job_types import (
 )
 from gateleg.apps.rag.ingesting.reembedding import reembed
 from gateleg.apps.rag.ingesting.reingestion import reingest
-from gateleg.apps.rag.pipelines.following import follow_pipelines
 from gateleg.apps.rag.pipelines.job_types import (
     FOLLOW_PIPELINES,
     RUN_PIPELINE,
@@ -35,7 +34,8 @@ from gateleg.apps.rag.pipelines.job_types import (
     PipelineConfig,
     PipelineResult,
 )
-from gateleg.apps.rag.pipelines.running import run_pipeline
+from gateleg.apps.rag.pipelines.run import run_pipeline
+from gateleg.apps.rag.pipelines.schedules import sync_schedules
 from gateleg.apps.rag.repository_list import reconcile
 from gateleg.jobs import Jobs, Retry
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
-#: Seconds that the ingestion of one document may take: hours, for models that are slow and documents that are long.
+#: Timeout of a job in seconds. It is long, because slow models need hours for long documents.
 _LONGEST = 4 * 3600
 
 
 def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
-    """The job types with their handlers."""
+    """All job types of document collections, with their handlers."""
     jobs = Jobs()
     limit = resources.settings.ingestions_per_worker or max(os.cpu_count() or 2, 2)
 
@@ -85,13 +85,13 @@ def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
     async def run_one(job: JobContext, config: PipelineConfig) -> PipelineResult:
         return await run_pipeline(job, config, resources)
 
-    # The API does both at once when a repository or a pipeline changes; this is for rows that other programs write.
+    # The API does both when a repository or a pipeline changes. This schedule covers rows that other programs write.
     @jobs.every(900)
     @jobs.handler(FOLLOW_PIPELINES, config=NoConfig, result=FollowedPipelines, priority=40, timeout=600)
     async def follow(job: JobContext, config: NoConfig) -> FollowedPipelines:
         if changed := await reconcile(resources.store):
             job.log(f"{changed} entries of the list of repositories were added or removed")
-        return await follow_pipelines(resources, lambda text: job.log(text, "WARNING"))
+        return await sync_schedules(resources, lambda text: job.log(text, "WARNING"))
 
     jobs.include(deletion_jobs(resources))
     jobs.include(evaluation_jobs(resources))

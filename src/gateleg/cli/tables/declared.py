@@ -21,11 +21,14 @@ def load_tables(settings: Settings, only: Sequence[str] | None = None, *, built_
     Without `built_in`, Gateleg's own tables are left out unless `only` names them.
     """
     modules = settings.tables
-    declared = [table for name in modules for table in _tables_of(import_named(name), name)] if modules else _installed_tables(settings)
-    found = list(dict.fromkeys(declared))
+    own: list[Table] = []
+    if modules:
+        declared = [table for name in modules for table in _tables_of(import_named(name), name)]
+    else:
+        own, declared = _installed_tables(settings)
+    found = list(dict.fromkeys((*own, *declared)))
     if not only:
-        hidden = set() if built_in or modules else set(_built_in_tables(settings))
-        return [table for table in found if table not in hidden]
+        return found if built_in else [table for table in found if table not in own]
     known = {table.name: table for table in found}
     unknown = [name for name in only if name not in known]
     if unknown:
@@ -33,20 +36,20 @@ def load_tables(settings: Settings, only: Sequence[str] | None = None, *, built_
     return [known[name] for name in only]
 
 
-def _installed_tables(settings: Settings) -> list[Table]:
-    from gateleg.cli.installed import installed_applications
-
-    own = (table for application in installed_applications(settings) for table in application.tables)
-    return [*_built_in_tables(settings), *own]
-
-
-def _built_in_tables(settings: Settings) -> list[Table]:
-    """The tables of Gateleg itself: the queue's, the host's and the models'."""
+def _installed_tables(settings: Settings) -> tuple[list[Table], list[Table]]:
+    """The tables of Gateleg itself that a host with these settings needs, and those of its applications."""
     from gateleg.ai import MODEL_TABLES
+    from gateleg.cli.installed import installed_applications
+    from gateleg.jobs.table_streams import stream_table
     from gateleg.jobs.tables import LAYOUTS, tables_named
+    from gateleg.web.migrations import tables_for_migrations
     from gateleg.web.tables import TABLES as WEB_TABLES
 
-    return [*tables_named(LAYOUTS[settings.queue_layout]).all, *WEB_TABLES, *MODEL_TABLES]
+    applications = installed_applications(settings)
+    consumed = [stream_table] if any(application.table_streams is not None for application in applications) else []
+    queue = tables_named(LAYOUTS[settings.queue_layout]).all
+    own = [*queue, *WEB_TABLES, *MODEL_TABLES, *tables_for_migrations(applications), *consumed]
+    return own, [table for application in applications for table in application.tables]
 
 
 def _tables_of(module: Any, name: str) -> list[Table]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
-#: How often one claim reads candidates before it gives up.
+#: How many times one claim reads candidates before it gives up.
 _MAX_READS = 8
 #: How many items later pages examine when full concurrency keys are filtered out.
 _FILTERED_PAGE_ITEMS = 500
@@ -48,7 +48,7 @@ _PLAIN = is_plain("prepared")
 def claim(
     context: QueueContext, selector: CandidateSelector, queue: str, worker_id: str, state: QueueState | None = None
 ) -> Flow[Job | None]:
-    """Claim the next job of a queue for a worker. None when no job is claimable, or the queue is paused or at its rate."""
+    """Claim the next job of a queue for a worker. Returns None if no job is claimable, or the queue is paused or at its rate limit."""
     claimed = yield from claim_several(context, selector, queue, worker_id, 1, state)
     return claimed[0] if claimed else None
 
@@ -56,9 +56,9 @@ def claim(
 def claim_several(
     context: QueueContext, selector: CandidateSelector, queue: str, worker_id: str, number: int, state: QueueState | None = None
 ) -> Flow[list[Job]]:
-    """Claim up to `number` of the next jobs of a queue for a worker, concurrently where the transport allows it.
+    """Claim up to `number` of the next jobs of a queue for a worker, concurrently if the transport allows it, and return them.
 
-    A queue with a rate yields one job at a time. An error is raised only if nothing was claimed: claimed jobs are always returned.
+    A queue with a rate limit yields one job at a time. An error is raised only if no job was claimed.
     """
     claimed = yield from _recover_unconfirmed(context, selector)
     if claimed is not None:
@@ -80,7 +80,7 @@ def claim_several(
 
 
 def _recover_unconfirmed(context: QueueContext, selector: CandidateSelector) -> Flow[Job | None]:
-    """A job that this worker has claimed without knowing, because the answer of the store was lost."""
+    """A job that this worker has claimed without knowing it, because the store's response was lost."""
     while selector.unconfirmed:
         job_id, token = selector.unconfirmed[-1]
         job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
@@ -91,7 +91,7 @@ def _recover_unconfirmed(context: QueueContext, selector: CandidateSelector) -> 
 
 
 def _acquire_permit(context: QueueContext, state: QueueState) -> Flow[int | None]:
-    """Count one more start in the current rate window. Returns the window, or None when the rate is used up."""
+    """Count one more start in the current rate window. Returns the window, or None if the limit is reached."""
     now = context.now()
     window = int(now.timestamp() // state.rate_seconds)
     expires_at = now + timedelta(seconds=2 * state.rate_seconds)
@@ -106,7 +106,7 @@ def _acquire_permit(context: QueueContext, state: QueueState) -> Flow[int | None
 
 def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worker_id: str, number: int) -> Flow[list[Job]]:
     claimed: list[Job] = []
-    # Before the first read: from then on other writers may have to wait.
+    # Make the tokens before the first read, because after it other writers may have to wait for this claim.
     tokens = context.setup.marks(number)
     for _ in range(_MAX_READS):
         total: int | None = None
@@ -141,7 +141,7 @@ def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worke
 
 
 def _without_expired(context: QueueContext, candidates: list[Candidate], term: LeaseTerm) -> Flow[list[Candidate]]:
-    """The candidates without those that had to start earlier, which are expired."""
+    """The candidates whose latest start time has not passed; the others are failed."""
     late = [candidate for candidate in candidates if candidate.start_by is not None and candidate.start_by < term.begins]
     for candidate in late:
         yield from expire(context, candidate.job_id)
@@ -149,7 +149,7 @@ def _without_expired(context: QueueContext, candidates: list[Candidate], term: L
 
 
 def _number_to_read(context: QueueContext, selector: CandidateSelector, number: int) -> int:
-    """How many candidates to read: no more than needed where claims cannot be lost."""
+    """How many candidates to read: only as many as needed if claims cannot be lost to other workers."""
     if selector.exclusive:
         return min(_MAX_CANDIDATES, number)
     return min(_MAX_CANDIDATES, context.settings.window + _CANDIDATES_PER_WORKER * (selector.worker_count - 1))
@@ -180,7 +180,7 @@ def _ready_query(kind: type[Job], table: str, queue: str, limit: int, full: tupl
 
 
 def _try_claim(context: QueueContext, selector: CandidateSelector, candidate: Candidate, term: LeaseTerm, token: str) -> Flow[Job | None]:
-    """Claim one job; None when another worker was faster, or its concurrency key has no free slot."""
+    """Claim one job. Returns None if another worker was faster, or its concurrency key has no free slot."""
     operation = claim_write(context.tables.job, candidate, term, token)
     try:
         if candidate.concurrency_key is None:
@@ -208,7 +208,7 @@ def _try_claim(context: QueueContext, selector: CandidateSelector, candidate: Ca
 
 @dataclass(frozen=True)
 class LeaseTerm:
-    """The worker, start and end of leases that are claimed together. `wire` has the same values in DynamoDB's JSON."""
+    """The worker, start and end of leases that are claimed together. `wire` holds the same values in DynamoDB's JSON."""
 
     worker_id: str
     begins: datetime
@@ -217,7 +217,7 @@ class LeaseTerm:
 
     @classmethod
     def of(cls, context: QueueContext, worker_id: str) -> LeaseTerm:
-        """A lease of the worker from now on."""
+        """A lease of the worker that begins now."""
         now = context.now()
         return cls.between(worker_id, now, now + timedelta(seconds=context.settings.lease_seconds))
 
@@ -228,7 +228,7 @@ class LeaseTerm:
 
 
 def claim_write(kind: type[Job], candidate: Candidate, term: LeaseTerm, token: str) -> WriteOperation[Job]:
-    """The update that claims a job, which must be pending and have the version that the index had."""
+    """The update that claims a job, on condition that it is pending and has the version that the index showed."""
     if _PLAIN:
         return planned_claim(kind, candidate, term, token)
     values = _claim_values(candidate, term, token)
@@ -263,6 +263,6 @@ def _prepared_claim(kind: type[Job]) -> PreparedUpdate:
 
 
 def _take_slot(context: QueueContext, job_id: UUID, key: str, limit: int) -> WriteOperation[Any]:
-    """Take one of the slots of a concurrency key."""
+    """The write that takes one slot of a concurrency key."""
     has_free_slot = Slots.holders.missing() | (Slots.holders.size() < limit)
     return upsert(slots_ref(context, key), Slots.holders.add({str(job_id)}), condition=has_free_slot)

@@ -1,8 +1,8 @@
-"""Delayed jobs: promoting those that are due, and correcting delays that were written by a clock that is ahead.
+"""Delayed jobs: promoting jobs that are due, and correcting delays that were written by a clock that is ahead.
 
-The due time of a delayed job was computed with the clock of the process that delayed it. If the delay starts in the future by the clock of
-the worker that maintains the queue, the other clock is ahead: the delay then starts over from now. A due time that the submitter chose
-(`run_at`) has no start, and is never changed.
+The process that delays a job computes its due time with its own clock. If the delay starts in the future by the clock of the worker that
+maintains the queue, the other clock is ahead, and the delay starts over from now. A due time that the submitter chose (`run_at`) has no
+start, and is never changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TOLERANCE = timedelta(seconds=5)
 
 
 def promote(context: QueueContext, queue: str, limit: int = 25) -> Flow[int]:
-    """Make delayed jobs claimable that are due; returns how many."""
+    """Make up to `limit` delayed jobs of a queue claimable whose time has come, and return how many. Workers call it."""
     attributes = (Job.job_id, Job.version, Job.queue, Job.priority, Job.created_at, Job.run_at)
     due = context.tables.job.due(queue=queue).where(Job.run_at <= context.now())
     found = yield from collect_stream(query(due, limit=limit, project=attributes), context)
@@ -50,7 +50,7 @@ def promote(context: QueueContext, queue: str, limit: int = 25) -> Flow[int]:
 
 
 class Delayed(NamedTuple):
-    """A delayed job, as the index has it."""
+    """A delayed job as read from `DueIndex`."""
 
     job_id: UUID
     version: int
@@ -71,7 +71,7 @@ class Delayed(NamedTuple):
 
 
 def corrected_run_at(delayed: Delayed, now: datetime) -> datetime | None:
-    """When the job is due if its delay starts over at `now`; None if the delay needs no correction."""
+    """The due time if the delay starts over at `now`; None if the delay needs no correction."""
     if delayed.delayed_at is None or delayed.delayed_at <= now + _TOLERANCE:
         return None
     return now + (delayed.run_at - delayed.delayed_at)
@@ -79,14 +79,17 @@ def corrected_run_at(delayed: Delayed, now: datetime) -> datetime | None:
 
 @dataclass(frozen=True)
 class DelayCorrections:
-    """How many delays were corrected, and where the next check continues; None once all jobs were checked."""
+    """How many delays were corrected, and the key at which the next check continues (None once all jobs were checked)."""
 
     number: int
     next: Item | None = None
 
 
 def correct_delays(context: QueueContext, queue: str, start: Item | None = None, *, examine: int = 500) -> Flow[DelayCorrections]:
-    """Correct delays that were written by a clock that is ahead, among the next `examine` jobs of a queue that are not due yet."""
+    """Restart the delays that a clock that is ahead has written, among the next `examine` delayed jobs of a queue. Workers call it.
+
+    `start` continues where the previous call ended (`DelayCorrections.next`).
+    """
     now = context.now()
     due = context.tables.job.due(queue=queue)
     if start is None:
@@ -98,12 +101,12 @@ def correct_delays(context: QueueContext, queue: str, start: Item | None = None,
     for delayed in map(Delayed.read, reply["Items"]):
         run_at = corrected_run_at(delayed, now)
         if run_at is not None:
-            number += yield from _set_due(context, queue, delayed, run_at, now)
+            number += yield from _write_corrected_run_at(context, queue, delayed, run_at, now)
     return DelayCorrections(number, reply.get("LastEvaluatedKey"))
 
 
-def _set_due(context: QueueContext, queue: str, delayed: Delayed, run_at: datetime, now: datetime) -> Flow[int]:
-    """Set the corrected due time; returns 0 when the job was changed in the meantime."""
+def _write_corrected_run_at(context: QueueContext, queue: str, delayed: Delayed, run_at: datetime, now: datetime) -> Flow[int]:
+    """Write the corrected due time. Returns 1, or 0 if the job has changed since it was read."""
     known = {"status": JobStatus.PENDING, "readiness": Readiness.DELAYED, "queue": queue}
     actions = (Job.run_at.set(run_at), Job.delayed_at.set(now))
     ref, unchanged = context.tables.job.key(job_id=delayed.job_id), Job.version == delayed.version

@@ -35,10 +35,9 @@ _log = logging.getLogger("gateleg.jobs")
 
 @dataclass(frozen=True)
 class LeaseRenewal:
-    """The renewed lease of a job."""
+    """A renewed lease: its new end, and whether the job is to be cancelled."""
 
     until: datetime
-    #: whether cancellation of the job was requested
     cancel: bool = False
 
 
@@ -51,7 +50,10 @@ def renew(
     chunk: LogChunk | None = None,
     events: EventChunk | None = None,
 ) -> Flow[LeaseRenewal]:
-    """Renew the lease of a claimed job and write its new output. `LeaseLost` when another worker has it. Keeps the version."""
+    """Renew the lease of a claimed job and write its new output: a heartbeat. The job's version stays the same.
+
+    Raises `LeaseLost` if the lease has expired and another worker has the job, or the job was cancelled by force.
+    """
     until = context.now() + timedelta(seconds=context.settings.lease_seconds)
     actions: list[Action] = [Running.lease_until.set(until)]
     if progress is not None:
@@ -75,7 +77,7 @@ def renew(
 
 
 def _chunk_writes(context: QueueContext, chunk: LogChunk | None, events: EventChunk | None) -> list[WriteOperation[Any]]:
-    """The writes of log lines and events that are stored outside of the job's item."""
+    """The writes of log lines and events that are stored in their own items."""
     writes: list[WriteOperation[Any]] = []
     if chunk is not None:
         writes.append(put(moved_to(context.tables.log_chunk, chunk)))
@@ -85,9 +87,9 @@ def _chunk_writes(context: QueueContext, chunk: LogChunk | None, events: EventCh
 
 
 def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int = 25) -> Flow[list[Job]]:
-    """Recover the jobs of lost workers: release them for others, or fail those that were lost too often. Returns the updated jobs.
+    """Recover up to `limit` jobs of lost workers: return them to the queue, or fail them if lost too often. Returns the updated jobs.
 
-    A worker is lost if its lease stays unchanged for as long as it lasts, across calls with the same `leases`.
+    A worker is lost if a lease of its jobs stays unchanged for the duration of the lease, across calls with the same `leases`.
     """
     attributes = (Job.job_id, Job.lease_until, Job.worker_id)
     found = yield from collect_stream(query(context.tables.job.leased(queue=queue), project=attributes), context)
@@ -108,7 +110,7 @@ def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int 
         except (ModelError, TooLarge, ServiceError) as error:
             if isinstance(error, ServiceError) and is_retryable(error):
                 raise
-            # A newer version of the program may have written it. The other jobs need not wait.
+            # A newer version of the program may have written this job. Continue with the others.
             _log.warning("could not recover job %s of a lost worker: %s", job_id, error)
             continue
         if job is not None:

@@ -1,10 +1,10 @@
 """Which job to claim: highest priority first, then the oldest, with few collisions between workers.
 
 Global indexes lag behind their table, and every worker reads the same candidates. So each job is reserved for one worker after another, in
-the order of a hash of job and worker (rendezvous hashing): the first worker claims it at once, the others only if it is still there after
-a delay that grows with their rank. A worker with reserved jobs of its own waits longer for those of others, and tries them last to
-first, because their own worker arrives there last. Workers that know different sets of workers still agree on the order of those that both
-know.
+the order of a hash of job and worker (rendezvous hashing): the first worker claims it at once, and each other worker only if it is still
+there after a delay that grows with the worker's rank. A worker that has reserved jobs waits longer before it claims jobs reserved for
+others, and tries these from last to first, because the worker they are reserved for reaches the last ones latest. Two workers that know
+different sets of workers still agree on the order of the workers that both know.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OTHERS_FRESH_SECONDS = 0.005
 
 
 class Candidate(NamedTuple):
-    """A claimable job, as the index has it."""
+    """A claimable job as read from `ReadyIndex`."""
 
     job_id: UUID
     version: int
@@ -54,19 +54,19 @@ class Candidate(NamedTuple):
 
 
 def worker_hash(worker_id: str) -> int:
-    """A worker as a number, the same in every process."""
+    """The hash of a worker's id, the same in every process."""
     return int.from_bytes(hashlib.blake2b(worker_id.encode(), digest_size=7).digest())
 
 
 def rank_of(job_id: UUID, worker: int, others: Iterable[int]) -> int:
-    """How many of the other workers come before this one for a job. Hashes of numbers are the same in every process."""
+    """How many of the other workers come before this one for a job. Python hashes numbers the same way in every process."""
     mine = hash((job_id.int, worker))
     return sum(hash((job_id.int, other)) < mine for other in others)
 
 
 @dataclass
 class CandidateSelector:
-    """The candidates of one worker, and what it remembers between claims. `ticks` is a monotonic clock in seconds."""
+    """The candidates of one worker, and its memory of recent claims. `ticks` is a monotonic clock in seconds."""
 
     ticks: Callable[[], float]
     worker_id: str = ""
@@ -74,14 +74,14 @@ class CandidateSelector:
     fresh_for: float = 0.2
     claimed_for: float = 5.0
     full_for: float = 1.0
-    #: seconds until any worker may claim a job: one without reserved jobs of its own, and one that has some
+    #: seconds until any worker may claim a job: a worker without reserved jobs, and a worker that has some
     reserved_for: float = 0.4
     reserved_while_busy: float = 2.0
     #: whether no other worker can claim between the read of the index and the claims that follow, so that no claim is lost
     exclusive: bool = False
     #: how many claims were lost to other workers
     lost_claims: int = 0
-    #: claims without an answer from the store: the job and the token
+    #: claims whose response from the store was lost: the job and the token
     unconfirmed: list[tuple[UUID, str]] = field(default_factory=list)
     _candidates: dict[str, tuple[float, list[Candidate]]] = field(default_factory=dict)
     _claimed_until: dict[tuple[UUID, int], float] = field(default_factory=dict)
@@ -94,11 +94,11 @@ class CandidateSelector:
 
     @property
     def worker_count(self) -> int:
-        """How many workers there are, including this one."""
+        """The number of workers, including this one."""
         return len(self._others) + 1
 
     def set_workers(self, workers: Iterable[str]) -> bool:
-        """Set which workers claim from the same queues; whether they have changed. Candidates are then divided anew."""
+        """Set which workers claim from the same queues, and return whether they have changed. A change divides the candidates again."""
         others = tuple(sorted(worker_hash(worker) for worker in set(workers) - {self.worker_id}))
         changed = others != self._others
         if changed:
@@ -107,12 +107,12 @@ class CandidateSelector:
         return changed
 
     def has_candidates(self, queue: str) -> bool:
-        """Whether there are fresh candidates of a queue."""
+        """Whether fresh candidates of a queue are left."""
         known = self._candidates.get(queue)
         return known is not None and bool(known[1]) and self.ticks() - known[0] <= self.fresh_for
 
     def set_candidates(self, queue: str, candidates: Sequence[Candidate]) -> None:
-        """Replace the candidates of a queue by what was just read from the index."""
+        """Replace the candidates of a queue with those just read from the index."""
         now = self.ticks()
         self._full_until = {key: until for key, until in self._full_until.items() if until > now}
         if self.exclusive:
@@ -136,7 +136,7 @@ class CandidateSelector:
             del self._claimed_until[job]
 
     def _unreserved(self, queue: str, free: Sequence[Candidate], now: float) -> list[Candidate]:
-        """The candidates that this worker may claim now, in order. Records when it may claim the next of the others."""
+        """The candidates that this worker may claim now, in order. Records when it may claim the next reserved one."""
         self._next_unreserved.pop(queue, None)
         if not self._others:
             return sorted(free, key=lambda each: -each.priority)
@@ -156,7 +156,7 @@ class CandidateSelector:
         return sorted(chosen, key=lambda each: (-each.priority, each.job_id in self._of_others, order[each.job_id]))
 
     def seconds_until_unreserved(self) -> float | None:
-        """Seconds until this worker may claim a job that is reserved for others now; None without one."""
+        """Seconds until this worker may claim a job that is still reserved for others; None if no job is."""
         return max(0.0, min(self._next_unreserved.values()) - self.ticks()) if self._next_unreserved else None
 
     def take_candidates(self, queue: str, number: int) -> list[Candidate]:

@@ -1,7 +1,7 @@
 """Which leases are stale, measured by this process's monotonic clock only.
 
-Workers write times of their own clocks, which may differ by hours, so they are never compared with another clock: a lease has expired when
-it was observed unchanged for its duration.
+Workers write times of their own clocks, which may differ by hours, so these times are never compared with another clock: a lease has
+expired when this process has seen it unchanged for its duration.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ N = TypeVar("N")
 
 
 class Staleness(Generic[N]):
-    """How long each of some values has been observed unchanged."""
+    """How long each of several named values has been observed unchanged."""
 
     def __init__(self) -> None:
         self._observed: dict[N, tuple[object, float]] = {}
 
     def observe(self, values: Mapping[N, object], tick: float) -> dict[N, float]:
-        """Record the current values. Returns for each the seconds since it was first observed with this value.
+        """Record the current values, and return for each name how many seconds ago its value was first observed.
 
-        `tick` is the monotonic clock. Names that are no longer among the values are forgotten.
+        `tick` is the monotonic time. Names that are missing from the values are forgotten.
         """
         current = {name: (value, tick) for name, value in values.items()}
         unchanged = {name: seen for name, seen in self._observed.items() if name in current and current[name][0] == seen[0]}

@@ -1,4 +1,4 @@
-"""Write the outcome of an attempt, and what it means for the job and its dependents, in one write or transaction.
+"""Write the outcome of an attempt, with the resulting changes of the job and its dependents, in one write or transaction.
 
 A worker starts from the job as it claimed it. If the job was changed in the meantime (an edit, a new dependent), the decision is made again
 on the current item, as long as the worker's token is valid: a result is never lost.
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
-#: The job type that brings dependents in line with a job that has many, or that has failed.
+#: The job type that updates the dependents of another job, if they are many or the job has not completed.
 SETTLE = "gateleg.settle"
 
 
@@ -60,9 +60,9 @@ def finish(
     progress: Progress | None = None,
     unchanged: bool = False,
 ) -> Flow[Job]:
-    """Write the outcome of a claimed job's attempt and return the updated job. `LeaseLost` when another worker has it.
+    """Write the outcome of a claimed job's attempt and return the updated job. Raises `LeaseLost` if this worker no longer owns the job.
 
-    `unchanged` says that this worker has written nothing to the job since its claim, so that less needs to be read.
+    `unchanged` states that this worker has not written to the job since its claim, which saves reading it.
     """
     extra: list[Action] = []
     if logs is not None:
@@ -74,7 +74,7 @@ def finish(
         if current.lease_token != claimed.lease_token:
             raise LeaseLost(f"Worker {claimed.worker_id} no longer owns job {claimed.job_id}.")
         if current.status != JobStatus.PROCESSING:
-            # The token is still there, so this is the result of our own earlier write, whose response was lost.
+            # The token is unchanged, so this worker's earlier write succeeded and its response was lost.
             return current
         now = context.now()
         decision = decide(current, outcome, retry_of(context, current), now, context.setup.random)
@@ -92,14 +92,14 @@ def finish(
 
 
 def is_retryable(error: Exception) -> bool:
-    """Whether a failed write may succeed when it is repeated on the current item."""
+    """Whether a failed write may succeed when repeated on the current item."""
     if isinstance(error, ServiceError):
         return error.status >= 500 or "hrottl" in error.code or "ThroughputExceeded" in error.code
     return True
 
 
 def current_after(context: QueueContext, job: Job, error: Exception, delay: float) -> Flow[Job]:
-    """The current job, after a write that was refused or whose response was lost."""
+    """The current job after a write that was refused or whose response was lost. Raises `LeaseLost` if it no longer exists."""
     current = getattr(error, "current", None)
     if isinstance(error, TransactionCanceled) and error.reasons:
         current = getattr(error.reasons[0], "current", None)
@@ -176,7 +176,7 @@ def waits_for(dependent: Job, job_id: UUID) -> bool:
 
 
 def release(dependent: Job, job_id: UUID, now: datetime) -> WriteOperation[Job]:
-    """Remove a completed dependency from a waiting job."""
+    """The write that removes a completed dependency from a waiting job."""
     remaining = set(dependent.waiting_for or ()) - {str(job_id)}
     readiness = Readiness.BLOCKED if remaining else readiness_at(dependent.run_at, now)
     return patch(dependent, Job.waiting_for.set(remaining or None), Job.readiness.set(readiness))
@@ -197,7 +197,7 @@ def settlement_of(context: QueueContext, job: Job) -> Job:
 
 
 def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
-    """Fail a job that was not started in time (`start_within`). None when it has started or ended in the meantime."""
+    """Fail a job that was not started in time (`start_within`) and return it; None if it has started or ended in the meantime."""
     job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     now = context.now()
     if job is None or job.status != JobStatus.PENDING or job.start_by is None or job.start_by >= now:
@@ -216,7 +216,7 @@ def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
 
 
 def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job | None]:
-    """Recover a job whose lease is still `until`. None when the lease was renewed or the job has ended in the meantime."""
+    """Recover a job whose lease still ends at `until`, and return it; None if the lease was renewed or the job has ended."""
     job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     now = context.now()
     if job is None or job.status != JobStatus.PROCESSING or job.lease_until is None or job.lease_until != until:
@@ -224,7 +224,7 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
     outcome = lease_expired(job.worker_id, job.lease_until.isoformat())
     decision = decide(job, outcome, retry_of(context, job), now, context.setup.random)
     actions = [*attempt_end_actions(context, job, decision, now), Job.lease_token.remove()]
-    # Heartbeats do not change the version, so the lease itself must be unchanged.
+    # Heartbeats do not change the version, so the condition also requires the lease to be unchanged.
     unchanged = (Job.lease_until == job.lease_until) & (Job.lease_token == job.lease_token)
     try:
         return (yield from change_status(context, job, decision.status, actions, condition=unchanged))
@@ -233,7 +233,7 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
 
 
 def get_job(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """The current job; `JobMissing` when it is not in the queue."""
+    """Read a job. Raises `JobMissing` if the queue does not have it; `get_or_archived` also reads the archive."""
     job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     if job is None:
         raise JobMissing(f"Job {job_id} is not in the queue.")

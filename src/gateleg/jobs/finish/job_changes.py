@@ -1,4 +1,4 @@
-"""What the end of an attempt changes in the job."""
+"""The changes of a job when an attempt ends."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from gateleg.model.planning import PreparedUpdate
     from gateleg.store import WriteOperation
 
-#: Whether every completion is planned by the model, without the prepared update.
+#: Whether the model plans every completion, without the prepared update.
 _PLAIN = is_plain("prepared")
 #: Looked up once, because each access to an entity's attribute searches its fields.
 _attempts, _results = Job.attempts, Job.job_results
 
 
 def attempt_end_actions(context: QueueContext, job: Job, decision: Decision, now: datetime) -> list[Action]:
-    """What the end of an attempt changes in the job."""
+    """The actions that end an attempt."""
     actions = [
         Job.status.to(decision.status),
         Job.attempts.set(history_with(job, attempt_of(job, decision, now))),
@@ -54,20 +54,20 @@ def attempt_end_actions(context: QueueContext, job: Job, decision: Decision, now
 
 
 def finish_actions(context: QueueContext, status: JobStatus, results: Results | None, now: datetime) -> list[Action]:
-    """What else changes when a job finishes, besides its status."""
+    """The actions that finish a job, besides the change of status."""
     done = Job.completed_at.set(now)
     return [done] if results is None else [done, Job.job_results.set(results)]
 
 
 def is_plain_completion(job: Job, decision: Decision) -> bool:
-    """Whether only status, results and attempts change, as in most completions."""
+    """Whether only the status, results and attempts change, as in most completions."""
     return decision.status is JobStatus.COMPLETED and decision.results is not None and decision.retry_count == job.retry_count
 
 
 def completion(context: QueueContext, job: Job, decision: Decision, now: datetime, *, unchanged: bool = False) -> WriteOperation[Job]:
     """The update of a plain completion.
 
-    `unchanged` says that nothing was written to the job since it was read: the result is then computed instead of read.
+    `unchanged` states that nothing was written to the job since it was read: the result is then computed instead of read.
     """
     if _PLAIN:
         return planned_completion(context, job, decision, now)

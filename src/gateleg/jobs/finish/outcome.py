@@ -1,4 +1,4 @@
-"""The outcome of an attempt, from what its handler returned or raised."""
+"""The outcome of an attempt, derived from its handler's return value or exception."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.worker.recorder import AttemptRecorder
 
 
-#: Errors of a write that will fail however often it is repeated.
+#: Errors of writes that no retry can make succeed.
 UNWRITABLE = (ModelError, TooLarge, Refused)
 
 
@@ -55,7 +55,7 @@ def returned(context: QueueContext, job: Job, recorder: AttemptRecorder, result:
 
 
 def raised(job: Job, recorder: AttemptRecorder, error: BaseException, stopping: str | None = None) -> AttemptOutcome:
-    """The outcome of an attempt whose handler has raised. `stopping` is the reason if it was asked to stop."""
+    """The outcome of an attempt whose handler has raised. `stopping` is the reason if the handler was asked to stop."""
     if isinstance(error, Snooze):
         return Snoozed(error.seconds)
     if isinstance(error, GiveUp):
@@ -87,7 +87,7 @@ def interrupted(job: Job, recorder: AttemptRecorder, stopping: str | None) -> At
 
 
 def reduced_outcome(outcome: AttemptOutcome, error: Exception) -> AttemptOutcome:
-    """The outcome to write in place of one that the store rejects: the job fails, with the reason; or a failure is shortened."""
+    """The outcome to write if the store rejects the given one: a result becomes a failure that says why, a failure is shortened."""
     if isinstance(outcome, Completed):
         kind = getattr(error, "code", "refused")
         message = f"The handler returned, but its result cannot be stored: {error_message(error)}"

@@ -1,9 +1,11 @@
-"""What dashboards show of a queue: statistics, history, trees, metrics.
+"""Monitoring data of queues: statistics, history, job trees, metrics.
 
-stats = queue.stats("default")                          waiting, running, throughput, percentiles of the last minutes
-hours = queue.history(hours=24)                         counts by minute; `series` and `moments` make charts of them
-branch = queue.tree(job_id)                             a job with its children and their progress
-figures = metrics([stats])                              named numbers for Prometheus or CloudWatch
+Methods of a queue, and functions for their results:
+
+    stats = queue.stats("default")                      waiting, running, throughput, percentiles of the last minutes
+    hours = queue.history(hours=24)                     counts by minute; `series` and `moments` make charts of them
+    branch = queue.tree(job_id)                         a job with its descendants and their progress
+    metrics([stats])                                    named numbers for Prometheus or CloudWatch
 """
 
 from gateleg.jobs.monitor.counts import quantile

@@ -1,4 +1,4 @@
-"""The counters of a worker: kept in memory and written minute by minute, so that statistics cost few writes."""
+"""The counters of a worker, kept in memory and written minute by minute, so that statistics cost few writes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["quantile"]
 #: Buckets per doubling of a duration: the bounds of a bucket are 19 % apart.
 _BUCKETS_PER_DOUBLING = 4
 _MINUTE = timedelta(minutes=1)
-#: The counter of an outcome, if it does not have its name.
+#: The counter of an outcome, if it has another name; empty if the outcome is not counted.
 _COUNTER_OF_OUTCOME = {"lost": "retried", "snoozed": "", "released": ""}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def bucket_of(seconds: float) -> str:
-    """The bucket of a duration: its binary logarithm in milliseconds, rounded up to a quarter. The minimum is a microsecond."""
+    """The histogram bucket of a duration: its binary logarithm in milliseconds, times four, rounded up. The minimum is a microsecond."""
     return str(math.ceil(_BUCKETS_PER_DOUBLING * math.log2(max(seconds * 1000, 0.001)) - 1e-9))
 
 
@@ -38,7 +38,7 @@ def bound_of(bucket: str) -> float:
 
 
 def quantile(buckets: dict[str, int], part: float) -> float | None:
-    """The quantile of durations in seconds (`part=0.95` is p95); None without any. At most 19 % too high."""
+    """A quantile of recorded durations in seconds (`part=0.95` is p95), at most 19 % too high; None if none were recorded."""
     total = sum(buckets.values())
     if total == 0:
         return None
@@ -60,7 +60,7 @@ class _Counts:
 
 @dataclass
 class WorkerCounters:
-    """The counts of one worker by queue, job type and minute. Each item that is written replaces the previous one."""
+    """The counts of one worker by queue, job type and minute. Each written item replaces the previous one of the same minute."""
 
     worker_id: str
     _known: dict[tuple[str, str, datetime], _Counts] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class WorkerCounters:
         return counts
 
     def due(self, context: QueueContext) -> list[MinuteCounts]:
-        """The items to write: all minutes that have changed."""
+        """The items of all minutes that have changed since they were written."""
         items = []
         for (queue, job_type, minute), counts in self._known.items():
             if counts.dirty:
@@ -118,7 +118,7 @@ class WorkerCounters:
         return items
 
     def written(self, items: list[MinuteCounts], now: datetime) -> None:
-        """Forget minutes that are over and written. What was counted in the meantime is written the next time."""
+        """Record that these items were written, and forget past minutes. A minute that was counted in meanwhile is written again."""
         minute = now.replace(second=0, microsecond=0)
         for item in items:
             place = (item.queue, item.job_type, item.minute)
@@ -130,7 +130,7 @@ class WorkerCounters:
 
 
 def write_counts(context: QueueContext, counters: WorkerCounters) -> Flow[int]:
-    """Write the counts that have changed; returns how many items."""
+    """Write a worker's counts that have changed, and return the number of items written. Workers call it."""
     items = counters.due(context)
     if items:
         yield from batch_write(items).flow(context.setup)

@@ -1,4 +1,4 @@
-"""Reading the events that a job has emitted."""
+"""Read the events that a job has emitted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def events_of(context: QueueContext, job: Job | ArchivedJob, after: int = 0) -> Flow[list[Any]]:
-    """The events of a job from number `after` on, counted from 0. An archived job has none."""
+    """The events of a job from number `after` on, counted from 0; none for an archived job."""
     if not isinstance(job, Job) or (job.emitted or 0) <= after:
         return []
     question = context.tables.event_chunk.of_job(job_id=job.job_id)

@@ -1,4 +1,4 @@
-"""Following a job: its status, progress, new log lines and events."""
+"""Follow a job: its status, progress, new log lines and events."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Update:
-    """The current job, with the log lines and events that are new since the last update."""
+    """The current job, with the log lines and events since the previous update."""
 
     job: Job | ArchivedJob
+    #: the new log lines
     lines: list[LogEntry]
-    #: how many lines there are in total: where the next update starts
+    #: the number of lines so far, where the next update starts
     seen: int
-    #: the new events, and how many there are in total
+    #: the new events
     events: list[Any] = field(default_factory=list)
+    #: the number of events so far, where the next update starts
     emitted: int = 0
 
     @property
@@ -63,7 +65,7 @@ class AsyncFollowable(Protocol):
 
 
 def read_update(context: QueueContext, job_id: UUID, seen: int = 0, emitted: int = 0) -> Flow[Update]:
-    """The current job, its log lines after the first `seen`, and its events after the first `emitted`."""
+    """Read a job with its log lines after the first `seen` and its events after the first `emitted`. Raises `JobMissing`."""
     job = yield from get_or_archived(context, job_id)
     lines = yield from lines_of(context, job, seen)
     events = yield from events_of(context, job, emitted)
@@ -73,7 +75,10 @@ def read_update(context: QueueContext, job_id: UUID, seen: int = 0, emitted: int
 def follow(
     queue: Followable, job_id: UUID, *, seen: int = 0, emitted: int = 0, every: float = 1.0, pause: Callable[[float], None] = time.sleep
 ) -> Iterator[Update]:
-    """Yield an update for every change of a job until it has finished. Polls every `every` seconds."""
+    """Yield the current state of a job, then an `Update` for every change, until it has finished. Polls every `every` seconds.
+
+    To continue an interrupted follow, pass `seen` and `emitted` of its last update. Raises `JobMissing` for an unknown job.
+    """
     before: Update | None = None
     while True:
         update = queue.read_update(job_id, seen, emitted)
@@ -89,8 +94,10 @@ def follow(
 async def follow_async(
     queue: AsyncFollowable, job_id: UUID, *, seen: int = 0, emitted: int = 0, every: float = 1.0
 ) -> AsyncIterator[Update]:
-    """The same, awaited. Changes by this process are seen at once, and those by other processes on the same embedded store within some
-    hundredths of a second; with a remote store it polls every `every` seconds.
+    """Like `follow`, but asynchronous: `async for update in follow_async(queue, job_id)`.
+
+    Changes by this process are seen at once, changes by other processes on the same embedded store within a few hundredths of a second.
+    A remote store is polled every `every` seconds.
     """
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
 

@@ -1,7 +1,7 @@
 """The history of the queues by minute, for charts: one item for each queue and hour, all read by one query.
 
-Workers count in memory and write counts by minute (`counts.py`); the worker that maintains a queue adds them up every minute. The sums are
-always computed from all counts, so recording a minute again, or by another worker, does no harm.
+Workers count in memory and write counts by minute (`counts.py`), and the worker that maintains a queue adds them up. Each sum is computed
+from all counts, so recording a minute again, or by another worker, does no harm.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["Count", "moments", "series"]
 
 Count = Literal["claimed", "completed", "failed", "retried", "cancelled", "lost_claims", "waiting", "running"]
 _COUNTS = ("claimed", "completed", "failed", "retried", "cancelled", "lost_claims")
-#: How many minutes are added up each time: workers write their counts up to 15 seconds late, and later to a busy store.
+#: How many minutes are added up each time: workers write their counts up to 15 seconds late, or later if the store is busy.
 _MINUTES = 3
-#: The maximum depth of a queue that is counted; a chart needs no more.
+#: Waiting and running jobs are counted up to this number, which is enough for a chart.
 _MAX_DEPTH = 1000
 _KEPT = timedelta(hours=49)
 
@@ -37,7 +37,7 @@ def minute_of(time: datetime) -> datetime:
 
 
 def record_history(context: QueueContext, queue: str) -> Flow[int]:
-    """Add the last minutes of a queue to its history; returns how many hours have changed."""
+    """Add the last minutes of a queue to its history, and return how many hours have changed. Workers call it."""
     now = context.now()
     since = minute_of(now) - timedelta(minutes=_MINUTES - 1)
     kind, recent = context.tables.job, context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
@@ -81,7 +81,7 @@ def _update_hour(context: QueueContext, queue: str, hour: datetime, fresh: dict[
 
 
 def history(context: QueueContext, *, hours: int = 24) -> Flow[list[Hour]]:
-    """The history of all queues during the last hours, by hour."""
+    """The history of all queues during the last `hours`: an item for each queue and hour, for `series`."""
     since = context.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
     return (yield from collect_stream(query(context.tables.hour.since().where(Hour.hour >= since)), context))
 
@@ -89,9 +89,10 @@ def history(context: QueueContext, *, hours: int = 24) -> Flow[list[Hour]]:
 def series(
     hours: Sequence[Hour], name: Count, until: datetime, *, queue: str | None = None, step: int = 60, points: int = 24
 ) -> list[int | None]:
-    """One count of a history as the points of a chart, oldest first: each covers `step` minutes, and the last one includes `until`.
+    """One count of a history as the points of a chart, oldest first. Each point covers `step` minutes, and the last one includes `until`.
 
-    Events are added up; the depth of a queue is its maximum, or None where it was not recorded. Without a `queue`, all queues are summed.
+    Each point is a sum; for `waiting` and `running` it is the maximum, or None where nothing was recorded. Without a `queue`, all queues
+    are added up.
     """
     ends = int(until.timestamp()) // (60 * step)
     depth = name in ("waiting", "running")

@@ -1,4 +1,4 @@
-"""Listing jobs: pages with filters and cursors, and single jobs, also archived ones."""
+"""Listing jobs: pages with filters and cursors, and reading a job wherever it is."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ def jobs_page(
     limit: int = 25,
     cursor: str | None = None,
 ) -> Flow[Page[Job]]:
-    """A page of jobs that match all filters, newest first; with `worker`, by status.
+    """A page of jobs that match all filters, newest first (with `worker`, by status). Pass its `next` as `cursor` for the next page.
 
-    The most selective index is used. Without a status, subject or worker, the jobs of all statuses are merged, because no index orders
-    them by time. The queue's own jobs and those of internal handlers are hidden unless `internal` is true or `job_type` names them.
+    Without a status, subject or worker, the jobs of all statuses are merged, because no index orders them by time. The queue's own jobs
+    and jobs of internal handlers are hidden, unless `internal` is true or `job_type` names them. Failed jobs of internal handlers are
+    always listed.
     """
     kind = context.tables.job
     filters: dict[str, Any] = {"job_type": job_type, "queue": queue}
@@ -76,7 +77,7 @@ def jobs_page(
 
 
 def _shown_by_default(jobs: Jobs, status: JobStatus | None = None, *, status_in_key: bool = False) -> Condition:
-    """The condition of lists without internal jobs: a job is not internal, or it has failed.
+    """The filter condition that hides internal jobs: a job is not internal, or it has failed.
 
     `status` is the status of all jobs in the list. DynamoDB cannot filter by key attributes of the index that it reads.
     """
@@ -97,7 +98,7 @@ def own_jobs_page(
     limit: int = 25,
     cursor: str | None = None,
 ) -> Flow[Page[Job]]:
-    """The jobs that a user has submitted, with their descendants, newest first; optionally only some types."""
+    """A page of the jobs that a user has submitted and their descendants, newest first; optionally only of some job types."""
     owner = owner_of(tenant, created_by)
     if owner is None or (job_types is not None and not job_types):
         return Page([])
@@ -108,7 +109,7 @@ def own_jobs_page(
 
 
 def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
-    """Jobs without duplicates, each in its latest version: a job that changes its status between two reads is found by both."""
+    """Remove duplicates, keeping the latest version: two reads both find a job that changes its status between them."""
     newest: dict[UUID, Job] = {}
     for job in jobs:
         known = newest.get(job.job_id)
@@ -118,7 +119,7 @@ def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
 
 
 def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
-    """A job, in the queue or in the archive."""
+    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it."""
     job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     if job is not None:
         return job
@@ -131,7 +132,7 @@ def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJ
 def archive_page(
     context: QueueContext, *, subject: str | None = None, job_type: str | None = None, limit: int = 25, cursor: str | None = None
 ) -> Flow[Page[ArchivedJob]]:
-    """Archived jobs about a subject or of a type, newest first."""
+    """A page of archived jobs about a subject or of a type, newest first. Pass its `next` as `cursor` for the next page."""
     if (subject is None) == (job_type is None):
         raise ValueError("archive_page needs either subject= or job_type=.")
     kind = context.tables.archived_job

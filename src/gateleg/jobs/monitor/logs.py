@@ -1,4 +1,4 @@
-"""The log of a job: the last lines are in the job's item, the earlier ones in chunks in the ledger table."""
+"""The log of a job: the last lines are in the job's item, earlier lines in chunks in the ledger table."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fitting(lines: Sequence[LogEntry], limit: int) -> int:
 def extended(job_id: UUID, logs: Logs, lines: Sequence[LogEntry]) -> tuple[Logs, LogChunk | None]:
     """The log with more lines, and a chunk of the oldest ones if they no longer fit into the job's item.
 
-    The same lines always make the same chunk with the same key, so a write whose answer was lost can be repeated.
+    The same lines always make the same chunk with the same key, so a write whose response was lost can be repeated.
     """
     entries = [*logs.entries, *lines]
     overflow = len(entries) - fitting(entries[: -KEPT_LINES - 1 : -1], KEPT_BYTES)
@@ -60,13 +60,16 @@ def extended(job_id: UUID, logs: Logs, lines: Sequence[LogEntry]) -> tuple[Logs,
 
 
 def read_log(context: QueueContext, job_id: UUID, *, after: int = 0) -> Flow[list[LogEntry]]:
-    """The lines of a job's log from number `after` on, counted from 0. Also of a running or archived job."""
+    """The lines of a job's log from number `after` on, counted from 0, whether the job is running, finished or archived.
+
+    Lines that archiving has moved to the object store are missing; `Archiver.log` reads those too. Raises `JobMissing`.
+    """
     job = yield from get_or_archived(context, job_id)
     return (yield from lines_of(context, job, after))
 
 
 def lines_of(context: QueueContext, job: Job | ArchivedJob, after: int = 0) -> Flow[list[LogEntry]]:
-    """The lines of a job's log from number `after` on, without those that were archived as an object."""
+    """The lines of a job's log from number `after` on, without lines that were archived as an object."""
     logs = job.logs
     if after >= logs.earlier:
         return logs.entries[after - logs.earlier :]

@@ -15,39 +15,42 @@ __all__ = ["Metric", "metrics"]
 _COUNTS = {
     "claimed": "Attempts that were started",
     "completed": "Jobs that were completed",
-    "failed": "Jobs that have failed for good",
-    "retried": "Attempts that failed and are tried again",
+    "failed": "Jobs that have failed, after any retries",
+    "retried": "Attempts that failed or were lost and are retried",
     "cancelled": "Running jobs that were cancelled",
-    "lost_claims": "Claims that another worker was faster with",
+    "lost_claims": "Claims that were lost to another worker",
 }
 _TIMES = {
     "run": ("Seconds that attempts took", {"0.5": "run_half", "0.95": "run_most"}),
-    "wait": ("Seconds from when a job could be started to its start", {"0.5": "wait_half", "0.95": "wait_most"}),
+    "wait": ("Seconds that jobs waited between becoming claimable and starting", {"0.5": "wait_half", "0.95": "wait_most"}),
 }
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A named number. All are gauges: they describe the present or the last minutes."""
+    """A named number with labels. All metrics are gauges: they describe the present or the last minutes."""
 
+    #: such as `jobs_waiting`, without a prefix
     name: str
     value: float
+    #: such as the queue and the job type
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: a description for people
     about: str = ""
 
 
 def metrics(queues: Iterable[QueueStats]) -> list[Metric]:
-    """All metrics of some queues, grouped by name."""
-    found = [figure for stats in queues for figure in _of_queue(stats)]
-    order = {name: place for place, name in enumerate(dict.fromkeys(figure.name for figure in found))}
-    return sorted(found, key=lambda figure: order[figure.name])
+    """The metrics of some queues, grouped by name as Prometheus requires."""
+    found = [metric for stats in queues for metric in _of_queue(stats)]
+    order = {name: place for place, name in enumerate(dict.fromkeys(metric.name for metric in found))}
+    return sorted(found, key=lambda metric: order[metric.name])
 
 
 def _of_queue(stats: QueueStats) -> Iterator[Metric]:
     labels = {"queue": stats.queue}
     yield Metric("jobs_waiting", stats.waiting, labels, "Jobs that can be claimed")
-    yield Metric("jobs_delayed", stats.delayed, labels, "Jobs that wait for their time")
-    yield Metric("jobs_running", stats.running, labels, "Jobs that run")
+    yield Metric("jobs_delayed", stats.delayed, labels, "Jobs that are delayed until a later time")
+    yield Metric("jobs_running", stats.running, labels, "Jobs that are running")
     yield Metric("jobs_oldest_waiting_seconds", stats.oldest_waiting or 0.0, labels, "Seconds that the oldest claimable job has waited")
     yield Metric("jobs_paused", float(stats.mode == "paused"), labels, "Whether the queue starts nothing")
     for state, counts in (("waiting", stats.waiting_by_type), ("running", stats.running_by_type)):

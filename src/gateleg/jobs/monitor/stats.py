@@ -1,4 +1,4 @@
-"""Statistics of a queue: waiting and running jobs now, and counts of the last minutes. Finished jobs are not read."""
+"""Statistics of a queue: the jobs that wait and run now, and counts of the last minutes. Finished jobs are not read."""
 
 from __future__ import annotations
 
@@ -27,20 +27,28 @@ _COUNTS = ("claimed", "lost_claims", "completed", "failed", "retried", "cancelle
 
 @dataclass(frozen=True)
 class Work:
-    """What workers did with the jobs of one type, or of all types, during the last minutes."""
+    """Counts and times of the last minutes, for one job type or for all."""
 
+    #: attempts that were started
     claimed: int = 0
+    #: claims that were lost to another worker
     lost_claims: int = 0
     completed: int = 0
+    #: jobs that have failed, after any retries
     failed: int = 0
+    #: attempts that failed or were lost and are retried
     retried: int = 0
+    #: running jobs that were cancelled
     cancelled: int = 0
     #: completed jobs per minute
     throughput: float = 0.0
-    #: median and 95th percentile of run and wait times in seconds; at most 19 % too high
+    #: the median run time of attempts in seconds; these four times are at most 19 % too high
     run_half: float | None = None
+    #: the 95th percentile of run times
     run_most: float | None = None
+    #: the median wait, from when a job became claimable to its start
     wait_half: float | None = None
+    #: the 95th percentile of waits
     wait_most: float | None = None
 
 
@@ -49,23 +57,29 @@ class QueueStats:
     """Statistics of a queue."""
 
     queue: str
+    #: `running`, `paused` or `draining`
     mode: str
+    #: the number of claimable jobs
     waiting: int
+    #: the number of jobs whose time has not come
     delayed: int
     running: int
     #: how many seconds the oldest claimable job has waited
     oldest_waiting: float | None
     #: the number of minutes that `work` and `by_type` cover
     minutes: int
+    #: counts and times of all job types together
     work: Work = field(default_factory=Work)
+    #: counts and times of each job type
     by_type: dict[str, Work] = field(default_factory=dict)
-    #: the types of the first 2,000 waiting jobs and of the running ones, counted
+    #: the number of waiting jobs of each type, among the first 2,000
     waiting_by_type: dict[str, int] = field(default_factory=dict)
+    #: the number of running jobs of each type
     running_by_type: dict[str, int] = field(default_factory=dict)
 
 
 def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
-    """The statistics of a queue now and during the last minutes. Reads only waiting and running jobs."""
+    """The statistics of a queue: its waiting and running jobs now, and counts of the last `minutes`. Does not read finished jobs."""
     kind = context.tables.job
     state = yield from find(context.tables.queue_state, name=queue).flow(context.setup)
     first = yield from collect_stream(query(kind.ready(queue=queue), limit=_MAX_TYPED_JOBS, project=[Job.job_type]), context)
@@ -93,7 +107,7 @@ def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[Queue
 
 
 def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
-    """How long the oldest claimable job has waited: reads the first job of each priority."""
+    """The seconds that the oldest claimable job has waited. Reads the first job of each priority."""
     oldest: datetime | None = None
     waiting = context.tables.job.ready(queue=queue)
     question = waiting

@@ -1,4 +1,4 @@
-"""Job trees: a job with its descendants, their progress, and cancelling all of them."""
+"""Job trees: read a job with its descendants and their progress, or cancel all of them."""
 
 from __future__ import annotations
 
@@ -48,12 +48,15 @@ class Branch:
     job_id: UUID
     status: JobStatus
     job_type: str
+    #: its label, to distinguish children of the same type
     stage: str | None
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
     retry_count: int
+    #: the progress that its own handler has reported
     own: Progress | None
+    #: its child jobs, oldest first
     children: tuple[Branch, ...] = ()
 
     def __iter__(self) -> Iterator[Branch]:
@@ -92,7 +95,7 @@ def _fraction_done(branch: Branch) -> float:
 
 
 def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
-    """A job with its descendants."""
+    """A job in the queue with its descendants. Raises `JobMissing` if the queue does not have it."""
     job = yield from get_job(context, job_id)
     found = yield from _descendants(context, job)
     top = {attribute.name: getattr(job, attribute.name) for attribute in _ATTRIBUTES}
@@ -129,9 +132,9 @@ def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
 
 
 def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = None, force: bool = False) -> Flow[list[Job]]:
-    """Cancel a job and its descendants, top down. Returns the updated jobs.
+    """Cancel a job and its descendants, parents first, and return them as they are now. `reason` and `force` are as in `cancel`.
 
-    A job that is cancelled, or asked to stop, gets no more children, so all jobs are found when a read returns no new ones.
+    Jobs that are cancelled, or asked to stop, get no more children, so no descendant is missed.
     """
     top = yield from cancel(context, job_id, reason=reason, force=force)
     cancelled, seen = [top], {job_id}

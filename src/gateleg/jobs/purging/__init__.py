@@ -1,7 +1,9 @@
-"""Purging: remove what belongs to an item before the item itself, and before TTL would remove the item alone.
+"""Purging: remove an item together with its child items and objects, before TTL would remove the item alone.
 
-purges = [Purge(...)]                                   declare which items and objects belong to an item
-jobs.include(purge_jobs(store, purges))                 a scheduled job that purges what will expire soon
+Declarations, and a scheduled job that follows them:
+
+    purges = [Purge(...)]                               declare which items and objects belong to an item
+    jobs.include(purge_jobs(store, purges))             purge items that are about to expire
 """
 
 from gateleg.jobs.errors import PurgeIncomplete

@@ -1,4 +1,4 @@
-"""`Purge`: declares what belongs to the items of an entity, and how to find items that are due."""
+"""`Purge`: declares which children and objects belong to the items of an entity, and how to find items that are due."""
 
 from __future__ import annotations
 
@@ -25,29 +25,33 @@ def _nothing(item: Any) -> tuple[()]:
 
 @dataclass(frozen=True)
 class Purge(Generic[E]):
-    """What to remove with an item of an entity that has a TTL attribute.
+    """Declares what is removed together with an item of an entity that has a TTL attribute.
 
-    An item is purged `ahead` of the date in that attribute, which must be longer than the time between two sweeps: TTL removes items
-    alone, and is the last resort. `children` are patterns, whose arguments are attributes of the parent by the same names, or functions
-    from the parent to queries; children that have a `Purge` of their own are purged, others deleted. The objects of all `S3Key` attributes
-    are removed, and those that `objects` returns: keys, or prefixes that end with a slash. `hooks`, by name, remove data in other places,
-    such as vectors; each returns how much it removed.
+    An item is purged before its date in the TTL attribute, because TTL would remove it without its children. The objects of all `S3Key`
+    attributes are removed too.
 
-    `begin` returns actions that are written when a purge begins, such as a change to a state that cannot be left. `due` returns queries for
-    the items whose date is not after a time; without it, the table is scanned with at most `read_units` per second.
+    Raises `BadPurge` if a child pattern needs an attribute that the parent does not have, or `ahead` is not positive.
     """
 
     entity: type[E]
+    #: how long before its date an item is purged; must be longer than the time between two sweeps
     ahead: timedelta = timedelta(days=1)
+    #: patterns whose arguments are attributes of the parent with the same names, or functions from the parent to queries; children of an
+    #: entity with a `Purge` are purged, others deleted
     children: Sequence[Children] = ()
+    #: returns further objects to remove: keys, or prefixes that end with a slash
     objects: Callable[[E], Sequence[str]] = _nothing
+    #: named functions that remove data elsewhere, such as vectors, and return how much they have removed
     hooks: Mapping[str, Callable[[E], Awaitable[int | None]]] = field(default_factory=dict)
+    #: returns actions to write when the purge of an item begins, such as a transition to a final state
     begin: Callable[[E], Sequence[Action]] = _nothing
+    #: returns queries for the items whose date is not after the given time; without it, sweeps scan the table
     due: Callable[[datetime], Sequence[Query[E]]] | None = None
+    #: the maximum number of read units per second of a scan
     read_units: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse child patterns whose arguments the parent does not have."""
+        """Raise `BadPurge` for an invalid declaration."""
         spec = spec_of(self.entity)
         for child in self.children:
             if isinstance(child, Access) and (missing := [name for name in child.required if name not in spec.sources]):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class PurgeConfig(BaseModel):
-    """Options of a sweep."""
+    """The config of the purge job."""
 
-    #: only count what is due
+    #: only count the items that are due
     dry_run: bool = False
 
 
@@ -36,14 +36,16 @@ def purge_jobs(
     job_type: str = "purge",
     every: int = 3600,
 ) -> Jobs:
-    """A registry with the purge job, scheduled every `every` seconds. Include it in an application's own: `jobs.include(purge_jobs(...))`.
+    """Return a registry with the purge job and its schedule, to include in the application's: `jobs.include(purge_jobs(...))`.
 
-    `every` must be at most half of the shortest `ahead`, so that TTL does not come first if a sweep is missed.
+    `objects` is the object store. `every` is the number of seconds between two sweeps: at most half of the shortest `ahead`, so that TTL
+    does not remove items first if one sweep is missed; otherwise it raises `BadPurge`. A sweep in which items fail raises
+    `PurgeIncomplete`, so that the job is retried.
     """
     longest = longest_interval(purges)
     if timedelta(seconds=every) > longest:
         fix = f"Sweep at least every {int(longest.total_seconds())} seconds, or purge further ahead."
-        raise BadPurge(f"A sweep every {timedelta(seconds=every)} may come after TTL.", fix=fix)
+        raise BadPurge(f"With a sweep every {timedelta(seconds=every)}, TTL may remove items first.", fix=fix)
     jobs, purger = Jobs(), Purger(store, purges, objects)
 
     async def sweep(job: JobContext, config: PurgeConfig) -> PurgeReport:

@@ -1,4 +1,4 @@
-"""`Purger`: removes what belongs to items, then the items. Every step is idempotent."""
+"""`Purger`: removes the children and objects of items, then the items. Every step is idempotent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 _log = logging.getLogger("gateleg.jobs.purge")
-#: Objects that are listed and deleted at a time.
+#: How many objects are listed and deleted at a time.
 _OBJECTS = 500
 
 
@@ -33,7 +33,7 @@ class Restored(Exception):
 
 
 class Purger:
-    """Purges items of entities that have a `Purge`. `objects` holds what their `S3Key` attributes name."""
+    """Purges items of entities that have a `Purge`. `objects` is the object store that their `S3Key` attributes refer to."""
 
     def __init__(self, store: AsyncStore, purges: Sequence[Purge[Any]], objects: AsyncObjects | None = None) -> None:
         #: a store that also reads expired items
@@ -44,15 +44,15 @@ class Purger:
             raise BadPurge("An entity has two purges.", fix="Merge them into one `Purge`.")
 
     async def sweep(self, log: Callable[[str], object] = _log.info, check: Callable[[], object] = lambda: None) -> PurgeReport:
-        """Purge every item that is due. If one fails, the sweep continues with the others.
+        """Purge every item that is due, and return the counts. If an item fails, the sweep continues with the others.
 
-        `log` is called with a line for every item, `check` before each item; `check` may raise an exception to end the sweep.
+        `log` is called with one line about each item. `check` is called before each item, and may raise an exception to end the sweep.
         """
         report = PurgeReport()
         for purge in self._purges.values():
             if spec_of(purge.entity).ttl is None:
                 continue
-            until = self._until(purge)
+            until = self._due_until(purge)
             async for item in self._due(purge, until):
                 check()
                 report.due += 1
@@ -60,28 +60,30 @@ class Purger:
         return report
 
     async def count_due(self) -> int:
-        """How many items a sweep would purge now."""
+        """Count the items that a sweep would purge now."""
         total = 0
         for purge in self._purges.values():
             if spec_of(purge.entity).ttl is not None:
-                total += len([item async for item in self._due(purge, self._until(purge))])
+                total += len([item async for item in self._due(purge, self._due_until(purge))])
         return total
 
     async def purge(self, item: BaseModel) -> PurgeReport:
-        """Remove an item now, regardless of its date: first everything that belongs to it, then the item."""
+        """Remove an item now, whatever its date: first its children and objects, then the item. Returns the counts."""
         report = PurgeReport(due=1)
         await self._remove(self._of(type(item)), item, report)
         report.purged += 1
         return report
 
     async def clean_up(self, item: BaseModel) -> PurgeReport:
-        """Remove what TTL left behind of an item: everything that belonged to it, and its unique values. Does nothing if the item exists
-        again."""
+        """Clean up after TTL has removed an item: delete its children and objects, and release its unique values. Returns the counts.
+
+        Does nothing if the item exists again.
+        """
         report = PurgeReport(due=1)
         if await self._store.find(item, consistent=True) is not None:
             report.kept += 1
             return report
-        await self._empty(self._of(type(item)), item, report)
+        await self._remove_contents(self._of(type(item)), item, report)
         report.released = await self._store.run(release_unique(item))
         report.purged += 1
         return report
@@ -89,15 +91,15 @@ class Purger:
     def _of(self, entity: type[BaseModel]) -> Purge[Any]:
         purge = self._purges.get(entity)
         if purge is None:
-            raise BadPurge(f"{entity.__name__} has no purge.", fix=f"Declare Purge({entity.__name__}, ...).")
+            raise BadPurge(f"No purge is declared for {entity.__name__}.", fix=f"Declare Purge({entity.__name__}, ...).")
         return purge
 
-    def _until(self, purge: Purge[Any]) -> datetime:
-        """The latest date of items that are due, in whole seconds as TTL counts."""
+    def _due_until(self, purge: Purge[Any]) -> datetime:
+        """The latest date of items that are due now, in whole seconds like TTL."""
         return (self._store.setup.now() + purge.ahead).replace(microsecond=0)
 
     async def _due(self, purge: Purge[Any], until: datetime) -> AsyncIterator[Any]:
-        date = _date_of(purge)
+        date = _ttl_attribute(purge)
         if purge.due is None:
             async for item in self._store.export(purge.entity, filter=date <= until, read_units=purge.read_units):
                 yield item
@@ -111,28 +113,28 @@ class Purger:
     async def _purge_one(self, purge: Purge[Any], item: Any, until: datetime, report: PurgeReport, log: Callable[[str], object]) -> None:
         name = f"{purge.entity.__name__} {_key_text(item)}"
         try:
-            sealed = await self._begin(purge, item, until)
-            await self._empty(purge, sealed, report, guarded=True)
-            await self._end(purge, sealed)
+            claimed = await self._claim(purge, item, until)
+            await self._remove_contents(purge, claimed, report, guarded=True)
+            await self._delete_if_not_restored(purge, claimed)
         except Restored:
             report.kept += 1
             log(f"{name} was restored and is kept")
         except NotFound:
             log(f"{name} was already removed")
-        except Exception as error:  # whatever a hook, the store or the objects say
+        except Exception as error:  # any error of a hook, the store or the object store
             report.fail(f"{name}: {type(error).__name__}: {error}")
             _log.exception("could not purge %s; the next sweep retries it", name)
         else:
             report.purged += 1
             log(f"{name} was purged")
 
-    async def _begin(self, purge: Purge[Any], item: Any, until: datetime) -> Any:
+    async def _claim(self, purge: Purge[Any], item: Any, until: datetime) -> Any:
         """Claim an item for its purge with a conditional write, which fails if the item was restored after it was read.
 
         The write sets the date to the latest one that is due, so that TTL does not remove the item during its purge, and the next sweep
         finds it if this one is interrupted. A restore with the version from before the claim fails from now on.
         """
-        date = _date_of(purge)
+        date = _ttl_attribute(purge)
         while True:
             before = getattr(item, date.name)
             if before is None or before > until:
@@ -140,9 +142,9 @@ class Purger:
             try:
                 return await self._store.patch(item, date.set(max(before, until)), *purge.begin(item), condition=date == before)
             except (LostRace, ConditionFailed, TransactionCanceled) as error:
-                item = await self._again(item, error)
+                item = await self._reread(item, error)
 
-    async def _again(self, item: Any, error: Exception) -> Any:
+    async def _reread(self, item: Any, error: Exception) -> Any:
         """The current item, after another writer changed it."""
         found = await self._store.find(item, consistent=True)
         if found is None:
@@ -152,20 +154,20 @@ class Purger:
             raise error
         return found
 
-    async def _end(self, purge: Purge[Any], sealed: Any) -> None:
-        """Delete the item, its unique markers and its share of counters, unless it was restored."""
-        date = _date_of(purge)
-        until, item = getattr(sealed, date.name), sealed
+    async def _delete_if_not_restored(self, purge: Purge[Any], claimed: Any) -> None:
+        """Delete the item with its unique markers and counter increments, unless it was restored."""
+        date = _ttl_attribute(purge)
+        until, item = getattr(claimed, date.name), claimed
         while True:
             if getattr(item, date.name) != until:
                 raise Restored
             try:
                 return await self._store.delete(item, condition=date == until)
             except (LostRace, ConditionFailed, TransactionCanceled) as error:
-                item = await self._again(item, error)
+                item = await self._reread(item, error)
 
     async def _remove(self, purge: Purge[Any], item: Any, report: PurgeReport) -> None:
-        await self._empty(purge, item, report)
+        await self._remove_contents(purge, item, report)
         while True:
             try:
                 return await self._store.delete(item)
@@ -173,12 +175,12 @@ class Purger:
                 return None
             except (LostRace, ConditionFailed, TransactionCanceled) as error:
                 try:
-                    item = await self._again(item, error)
+                    item = await self._reread(item, error)
                 except NotFound:
                     return None
 
-    async def _empty(self, purge: Purge[Any], item: Any, report: PurgeReport, *, guarded: bool = False) -> None:
-        """Remove everything that belongs to an item; with `guarded`, only while the item is not restored."""
+    async def _remove_contents(self, purge: Purge[Any], item: Any, report: PurgeReport, *, guarded: bool = False) -> None:
+        """Remove the children and objects of an item, and run its hooks; with `guarded`, stop if the item is restored."""
         for query in purge.queries(item):
             await self._check(purge, item, guarded)
             own = self._purges.get(query.entity)
@@ -194,17 +196,17 @@ class Purger:
             await self._check(purge, item, guarded)
             report.hook(name, await hook(item))
 
-    async def _check(self, purge: Purge[Any], sealed: Any, guarded: bool) -> None:
+    async def _check(self, purge: Purge[Any], claimed: Any, guarded: bool) -> None:
         if not guarded:
             return
-        date = _date_of(purge)
-        found = await self._store.find(sealed, consistent=True)
-        if found is None or getattr(found, date.name) != getattr(sealed, date.name):
+        date = _ttl_attribute(purge)
+        found = await self._store.find(claimed, consistent=True)
+        if found is None or getattr(found, date.name) != getattr(claimed, date.name):
             raise Restored
 
     async def _remove_objects(self, keys: Sequence[str]) -> int:
         if keys and self._objects is None:
-            raise BadPurge("The purge has objects to remove, but no object store.", fix="Pass objects= to the purger.")
+            raise BadPurge("Objects are to be removed, but the purger has no object store.", fix="Pass objects= to the purger.")
         removed = 0
         for key in keys:
             assert self._objects is not None
@@ -218,7 +220,7 @@ class Purger:
         return removed
 
 
-def _date_of(purge: Purge[Any]) -> Attr[Any]:
+def _ttl_attribute(purge: Purge[Any]) -> Attr[Any]:
     """The TTL attribute of a purge's entity."""
     ttl = spec_of(purge.entity).ttl
     if ttl is None:
@@ -235,5 +237,5 @@ def _key_text(item: BaseModel) -> str:
 
 
 def longest_interval(purges: Sequence[Purge[Any]]) -> timedelta:
-    """The time between two sweeps that all purges allow: half of the shortest `ahead`, so that one sweep may be missed."""
+    """The longest allowed time between two sweeps: half of the shortest `ahead`, so that one sweep may be missed."""
     return min((purge.ahead for purge in purges), default=timedelta(days=1)) / 2

@@ -1,4 +1,4 @@
-"""The counts of a sweep."""
+"""`PurgeReport`: the counts that a purge returns."""
 
 from pydantic import BaseModel, Field
 
@@ -7,14 +7,15 @@ _KEPT = 20
 
 
 class PurgeReport(BaseModel):
-    """How many items a sweep removed, with everything that belonged to them."""
+    """How many items, children and objects a purge has removed."""
 
     #: items that were due
     due: int = 0
-    #: items that were removed, with everything that belonged to them
+    #: items that were removed completely
     purged: int = 0
     #: removed children, at all levels
     children: int = 0
+    #: removed objects
     objects: int = 0
     #: counts that the hooks returned, by hook name
     hooked: dict[str, int] = Field(default_factory=dict)
@@ -22,6 +23,7 @@ class PurgeReport(BaseModel):
     kept: int = 0
     #: unique values that were released after TTL had removed their items
     released: int = 0
+    #: items whose purge failed
     failed: int = 0
     #: messages of the first failures
     failures: list[str] = Field(default_factory=list)
@@ -37,7 +39,7 @@ class PurgeReport(BaseModel):
         self.hooked[name] = self.hooked.get(name, 0) + (removed or 0)
 
     def __str__(self) -> str:
-        """The counts in words."""
+        """The counts as text, such as `3 items, 12 children, 4 objects, 0 kept`."""
         counts = {"items": self.purged, "children": self.children, "objects": self.objects, **self.hooked, "kept": self.kept}
         counts |= {"failed": self.failed} if self.failed else {}
         return ", ".join(f"{number:,} {name}" for name, number in counts.items())

@@ -1,4 +1,4 @@
-"""Archiving finished jobs with their logs: long logs become objects, whose keys the archive stores."""
+"""Archive finished jobs with their logs. Long logs become objects, whose keys the archive stores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def log_key(job_id: UUID) -> str:
 
 
 class Archiver:
-    """Archives finished jobs. Without an object store, long logs stay in the ledger table; `kept_logs` counts them."""
+    """Moves finished jobs to the archive. Without an object store, long logs stay in the ledger table; `kept_logs` counts them."""
 
     def __init__(self, queue: AsyncQueue, objects: AsyncObjects | None = None) -> None:
         self.queue = queue
@@ -33,7 +33,7 @@ class Archiver:
         self.kept_logs = 0
 
     async def sweep(self, *, limit: int = 1000) -> int:
-        """Archive up to `limit` finished jobs whose retention is over; returns how many."""
+        """Archive up to `limit` finished jobs whose retention is over, and return how many."""
         moved = 0
         for status in self.queue.context.settings.retention:
             cursor: str | None = None
@@ -47,9 +47,9 @@ class Archiver:
         return moved
 
     async def archive(self, job: Job) -> bool:
-        """Archive one finished job; False when it has changed since it was read.
+        """Archive one finished job. Returns False if it has changed since it was read.
 
-        The object is written first, with a key that depends only on the job: after an interruption the next sweep overwrites it.
+        The log's object is written first, under a key that depends only on the job: after an interruption, the next sweep overwrites it.
         """
         location = None
         if self.objects is not None and job.logs.earlier:

@@ -1,4 +1,4 @@
-"""Retention: moving finished jobs from the queue to the archive, a page at a time. Safe to interrupt at any time."""
+"""Move finished jobs from the queue to the archive, a page at a time. Safe to interrupt at any time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Overdue:
 
 
 def overdue(context: QueueContext, status: JobStatus, *, cursor: str | None = None, limit: int = 25) -> Flow[Overdue]:
-    """A page of finished jobs to archive, oldest first."""
+    """A page of finished jobs in one status whose retention is over, oldest first. Workers call it."""
     kept_since = context.now() - context.settings.retention[status]
     question = context.tables.job.in_status(status=status).where(Job.created_at < kept_since).filter(Job.completed_at < kept_since)
     found = yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup)
@@ -36,10 +36,10 @@ def overdue(context: QueueContext, status: JobStatus, *, cursor: str | None = No
 
 
 def archive_job(context: QueueContext, job: Job, *, log_location: str | None = None) -> Flow[bool]:
-    """Move one finished job to the archive; False when it has changed since it was read.
+    """Move one finished job to the archive. Returns False if it has changed since it was read. Workers call it.
 
-    `log_location` is the key of the object to which its whole log was copied; its chunks are then deleted. Its dependents are updated
-    first: they could not be later.
+    `log_location` is the key of the object to which its whole log was copied; the log's chunks are then deleted. The dependents are updated
+    first, because that needs the job.
     """
     if job.dependent_jobs:
         yield from settle(context, job.job_id)
@@ -49,7 +49,7 @@ def archive_job(context: QueueContext, job: Job, *, log_location: str | None = N
     except (TransactionCanceled, ConditionFailed):
         return False
     if job.emitted:
-        # Events are for those who follow a job; what is to stay is in its results.
+        # Events are for followers of a running job. The archive keeps its results.
         yield from delete_all(context.tables.event_chunk.of_job(job_id=job.job_id)).flow(context.setup)
     if log_location is not None:
         yield from delete_all(context.tables.log_chunk.of_job(job_id=job.job_id)).flow(context.setup)

@@ -1,4 +1,4 @@
-"""Submitting one job or many with their dependencies, all or nothing."""
+"""Submit one job, or several with their dependencies, all or nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,11 @@ _MAX_TRANSACTION_WRITES = 100
 
 
 def submit(context: QueueContext, submission: Submission, *, under: Job | None = None) -> Flow[Submitted]:
-    """Submit one job. `under` is the claimed job of a handler that submits it as a child."""
+    """Submit one job, and return it with `created`: False if an earlier job with the same key or id was found instead.
+
+    Raises, before anything is written: `UnknownJobType`, `BadConfig`, `BadSubmission`, `QueueDraining`, `KeyReused`, `DependencyMissing`,
+    `DependencyCycle`, `TooManyDependencies`, or `ParentGone`. `under` is the claimed job of a handler that submits a child.
+    """
     check_submission(submission)
     if has_fan_in(submission):
         checked = job_of(context, without_fan_in(submission), context.now())
@@ -56,7 +60,7 @@ def submit(context: QueueContext, submission: Submission, *, under: Job | None =
     check_cycles([job])
     yield from _check_queues(context, {job.queue})
     if submission.plain and under is None:
-        # A random id that exists already was written by this submission, and the answer was lost.
+        # If the random id already exists, this submission wrote it, and the response was lost.
         with suppress(AlreadyExists):
             yield from create(job).flow(context.setup)
         submitted = Submitted(copy_unchecked(job, {"version": 1}))
@@ -67,12 +71,12 @@ def submit(context: QueueContext, submission: Submission, *, under: Job | None =
 
 
 def submit_many(context: QueueContext, submissions: Sequence[Submission], *, under: Job | None = None) -> Flow[list[Submitted]]:
-    """Submit many jobs; nothing is written if one of them is invalid.
+    """Submit several jobs, which may depend on each other, and return the results in order. Nothing is written if one is invalid.
 
-    For an id or key that was submitted before, the result is the existing job, and references to it are adjusted; only the others are
+    For an id or key that was submitted before, the result is the existing job, and references to it are adjusted; only the other jobs are
     written. Jobs without keys, parents and dependencies are written in batches of any number, others in one transaction of up to 100
-    writes. If a job has more dependencies than fit, the jobs are written in several steps, each after its dependencies; if a later step
-    fails, earlier ones stay written.
+    writes. If a job has too many dependencies for one transaction, the jobs are written in several steps, each after its dependencies; if
+    a later step fails, earlier ones stay written. Raises the errors of `submit`.
     """
     now = context.now()
     for submission in submissions:
@@ -108,7 +112,7 @@ def _write_batch(context: QueueContext, jobs: Sequence[Job]) -> Flow[list[Submit
 def _write_in_steps(
     context: QueueContext, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None, earlier: dict[UUID, Submitted]
 ) -> Flow[list[Submitted]]:
-    """Write jobs after their dependencies, as many at once as fit into one transaction; some with gates."""
+    """Write jobs after their dependencies, as many at once as fit into one transaction, with gates where needed."""
     plain = [job for job, submission in zip(jobs, submissions, strict=True) if submission.plain and under is None]
     done = earlier | {one.job.job_id: one for one in (yield from _write_batch(context, plain))}
     _notify_workers(context, list(done.values()))
@@ -124,7 +128,7 @@ def _write_in_steps(
 
 
 def writes_of(context: QueueContext, submission: Submission) -> list[WriteOperation[Any]]:
-    """The writes of a plain submission, to be part of a caller's own transaction: `store.transact([..., *queue.writes(submission)])`."""
+    """The writes of a submission without parent, dependencies and keys, for the caller's transaction."""
     check_submission(submission)
     if submission.depends_on or submission.parent or submission.idempotency_key or submission.unique_key:
         raise BadSubmission(
@@ -134,10 +138,10 @@ def writes_of(context: QueueContext, submission: Submission) -> list[WriteOperat
 
 
 def enlist(context: QueueContext, submission: Submission) -> Flow[PreparedSubmission]:
-    """Check a submission and return its writes for a transaction of the caller.
+    """Prepare a submission as part of the caller's own transaction, and return its job and writes.
 
     `prepared = queue.enlist(submission)`, then `store.transact([..., *prepared.writes])`. There are no writes if its key or id was
-    submitted before. If the transaction is cancelled because something has changed, call `enlist` again.
+    submitted before. If the transaction is cancelled because something has changed, call `enlist` again. Raises the errors of `submit`.
     """
     job = job_of(context, submission, context.now())
     check_cycles([job])
@@ -155,7 +159,7 @@ def enlist(context: QueueContext, submission: Submission) -> Flow[PreparedSubmis
 
 
 def _submit_gates(context: QueueContext, submission: Submission) -> Flow[Submission]:
-    """Submit the gates of a job with too many dependencies for one transaction; returns the submission that depends on them."""
+    """Submit the gates of a job that has too many dependencies for one transaction, and return the submission that depends on them."""
     gates, narrow = gates_of(submission, job_of(context, replace(submission, depends_on=()), context.now()))
     known = yield from _read_referenced(context, [], gates, None)
     for gate in gates:
@@ -186,18 +190,18 @@ def _check_queues(context: QueueContext, queues: set[str]) -> Flow[None]:
 
 
 def _too_many_writes(jobs: int, writes: int) -> TooManyDependencies:
-    """Why jobs cannot be submitted together. One job has too many dependencies; several can be submitted in several calls."""
+    """The error for jobs that one transaction cannot hold: one job has too many dependencies, several can be submitted in several calls."""
     if jobs == 1:
-        return TooManyDependencies(f"The job needs {writes} writes in one transaction, which takes {_MAX_TRANSACTION_WRITES}.")
+        return TooManyDependencies(f"The job needs {writes} writes in one transaction; the maximum is {_MAX_TRANSACTION_WRITES}.")
     return TooManyDependencies(
-        f"The {jobs} jobs need {writes} writes (jobs, their keys, and the jobs they depend on) in one transaction, which takes "
+        f"The {jobs} jobs need {writes} writes (jobs, their keys, and the jobs they depend on) in one transaction; the maximum is "
         f"{_MAX_TRANSACTION_WRITES}.",
-        fix="Call `submit_many` several times, with fewer jobs each. Give the jobs idempotency keys, so that a repeated call adds none.",
+        fix="Call `submit_many` several times with fewer jobs. Give the jobs idempotency keys, so that a repeated call submits none twice.",
     )
 
 
 def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: list[Job], under: Job | None) -> Flow[list[Submitted]]:
-    """Write jobs with their reservations and links; read and decide again when another writer was faster.
+    """Write jobs with their key reservations and links. When another writer was faster, read and decide again.
 
     Jobs that were submitted before are returned, and only the others are written.
     """
@@ -210,7 +214,7 @@ def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: 
         try:
             placed = _linked_jobs(pending, left, known, under)
         except (DependencyMissing, TooManyDependencies):
-            # A job that was submitted before is returned, whatever has happened to its dependencies since.
+            # Return a job that was submitted before, whatever has happened to its dependencies since.
             earlier = yield from earlier_submissions(context, left, (yield from read_reservations(context, left)))
             if not earlier:
                 raise
@@ -242,7 +246,7 @@ def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: 
 def _read_referenced(
     context: QueueContext, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None
 ) -> Flow[dict[UUID, Job | ArchivedJob]]:
-    """The jobs that the new ones depend on or belong to, as they are now."""
+    """The current dependencies and parents of new jobs."""
     own = {job.job_id for job in jobs}
     wanted = {other for job in jobs for other in job.dependencies} | {one.parent for one in submissions if one.parent is not None}
     if under is not None:
@@ -260,7 +264,7 @@ def _read_referenced(
 def _linked_jobs(
     submissions: Sequence[Submission], jobs: Sequence[Job], known: dict[UUID, Job | ArchivedJob], under: Job | None
 ) -> list[Job]:
-    """The jobs with their parents, open dependencies and dependents."""
+    """The jobs with their parents, open dependencies and dependents filled in."""
     fresh = {job.job_id: job for job in jobs}
     placed: dict[UUID, Job] = {}
     for submission, job in zip(submissions, jobs, strict=True):
@@ -272,7 +276,7 @@ def _linked_jobs(
                     raise ParentGone(f"The parent job {parent} was deleted or cancelled.")
                 raise ParentGone(
                     f"The parent job {parent} does not exist or is cancelled.",
-                    fix="Pass the id of a job in the queue that is not cancelled as parent=; nothing was submitted.",
+                    fix="Pass as parent= the id of a job that is in the queue and not cancelled; nothing was submitted.",
                 )
             if under is not None and parent == under.job_id and not _is_still_claimed(above, under):
                 raise ParentGone(f"This worker no longer owns the parent job {parent}.")
@@ -288,7 +292,7 @@ def _is_still_claimed(current: Job, claimed: Job) -> bool:
 
 
 def _is_open_dependency(job_id: UUID, known: dict[UUID, Job | ArchivedJob]) -> bool:
-    """Whether a dependency has not completed yet. An error if it does not exist or cannot complete."""
+    """Whether a dependency has not completed yet. Raises `DependencyMissing` if it does not exist or cannot complete."""
     other = known.get(job_id)
     if other is None:
         raise DependencyMissing(f"The dependency {job_id} does not exist.")
@@ -327,15 +331,15 @@ def _writes(
 
 
 def _existing_jobs(refused: StoreError) -> list[Job]:
-    """The existing jobs with the ids of new ones, from a refused transaction."""
+    """The existing jobs that have the ids of new ones, from a refused transaction."""
     reasons = refused.reasons if isinstance(refused, TransactionCanceled) else (refused,)
     return [reason.current for reason in reasons if isinstance(reason, AlreadyExists) and isinstance(reason.current, Job)]
 
 
 def _check_repeated(jobs: Sequence[Job], present: Sequence[Job]) -> dict[UUID, Submitted]:
-    """The jobs that exist already: submitted earlier, or by a write whose answer was lost. An error if a different job has the id."""
+    """The jobs that already exist, because they were submitted before or the response was lost. An error if a different job has the id."""
     there = {job.job_id: job for job in present}
     for job in jobs:
         if job.job_id in there and digest_of(there[job.job_id]) != digest_of(job):
-            raise BadSubmission(f"A different job with the id {job.job_id} exists already.", fix="Leave job_id= out, or pass a new one.")
+            raise BadSubmission(f"A different job with the id {job.job_id} already exists.", fix="Leave job_id= out, or pass a new one.")
     return {job.job_id: Submitted(there[job.job_id], created=False) for job in jobs if job.job_id in there}

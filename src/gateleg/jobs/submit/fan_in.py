@@ -1,7 +1,7 @@
-"""Jobs with very many dependencies: internal gate jobs depend on some of them each, and the job depends on the gates.
+"""Jobs with very many dependencies: internal gate jobs each depend on some of them, and the job depends on the gates.
 
-A job and its dependencies are written in one transaction, which takes fewer than 100 of them. A gate is a job that does nothing: it
-completes once its dependencies have, and is cancelled when one of them fails, and the job behind it follows.
+A job and its dependencies are written in one transaction, which takes fewer than 100 of them. A gate is a job without work: it completes
+once its dependencies have completed, and is cancelled when one of them fails; the job that depends on it then follows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_FAN_IN = _JOBS_PER_GATE * MAX_DEPENDENCIES
 
 
 def has_fan_in(submission: Submission) -> bool:
-    """Whether a job has so many dependencies that it needs gates; `TooManyDependencies` when it has too many even for those."""
+    """Whether a job has so many dependencies that it needs gates. Raises `TooManyDependencies` if it has too many even for gates."""
     number = len(set(submission.depends_on))
     if number > MAX_FAN_IN:
         raise TooManyDependencies(f"The job has {number:,} dependencies; the maximum is {MAX_FAN_IN:,}.")
@@ -38,18 +38,18 @@ def has_fan_in(submission: Submission) -> bool:
 
 
 def without_fan_in(submission: Submission) -> Submission:
-    """The submission without its dependencies, if it needs gates for them."""
+    """The submission, without its dependencies if it needs gates."""
     return replace(submission, depends_on=()) if has_fan_in(submission) else submission
 
 
 def submission_steps(submissions: Mapping[UUID, Submission]) -> list[list[Submission]]:
-    """Submissions after those that they depend on, in steps: as many as fit into one transaction, or one with gates."""
+    """Sort submissions after their dependencies and divide them into steps: as many as fit into one transaction, or one with gates."""
     order = TopologicalSorter({job_id: [one for one in wanted.depends_on if one in submissions] for job_id, wanted in submissions.items()})
     steps: list[list[Submission]] = []
     room = 0
     for job_id in order.static_order():
         one = replace(submissions[job_id], job_id=job_id)
-        # The job, its keys and parent, and its dependencies.
+        # Four writes for the job, its two keys and its parent, and one for each dependency.
         writes = _STEP_WRITES if has_fan_in(one) else 4 + len(set(one.depends_on))
         if writes > room:
             steps.append([])
@@ -62,7 +62,7 @@ def submission_steps(submissions: Mapping[UUID, Submission]) -> list[list[Submis
 def gates_of(submission: Submission, job: Job) -> tuple[list[Job], Submission]:
     """The gates of a submission, and the submission that depends on them. `job` is its job without dependencies.
 
-    The ids of the gates derive from the job's, so submitting it again creates no others.
+    The ids of the gates derive from the job's id, so submitting it again creates no further gates.
     """
     wanted = list(dict.fromkeys(submission.depends_on))
     job_id = submission.job_id or uuid4()

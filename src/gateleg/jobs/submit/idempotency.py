@@ -1,4 +1,4 @@
-"""Keys that submissions reserve: until they expire (idempotency), or while their job is pending (unique)."""
+"""Keys that submissions reserve: idempotency keys until they expire, unique keys while their job is pending."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def reservation_write(reservation: KeyReservation, reservations: Reservations) -
 
 
 def earlier_submissions(context: QueueContext, jobs: Sequence[Job], reservations: Reservations) -> Flow[dict[UUID, Submitted]]:
-    """Earlier submissions with the same keys, by the ids of the jobs that repeat them; `KeyReused` if one was different."""
+    """Earlier submissions with the same keys, by the ids of the jobs that repeat them. Raises `KeyReused` if one was different."""
     taken: dict[UUID, Submitted] = {}
     for job in jobs:
         for reservation in reservations_of(context, job):
@@ -63,12 +63,12 @@ def earlier_submissions(context: QueueContext, jobs: Sequence[Job], reservations
 
 
 def _remembered(job: Job, reservation: KeyReservation) -> Job:
-    """An earlier job that has left the queue: only its id is known."""
+    """An earlier job that has left the queue, of which only the id is known."""
     return job.model_copy(update={"job_id": reservation.job_id, "status": JobStatus.COMPLETED})
 
 
 def record_conflicts(writes: Sequence[WriteOperation[Any]], refused: StoreError, reservations: Reservations) -> bool:
-    """Record which keys are reserved or free according to a refused transaction; whether that is new."""
+    """Record which keys a refused transaction found reserved or free. Returns whether that is new."""
     before = dict(reservations)
     reasons = refused.reasons if isinstance(refused, TransactionCanceled) else (refused,)
     for write, reason in zip(writes, reasons, strict=True):

@@ -1,4 +1,4 @@
-"""Make the job of a submission, with all checks that need no reads."""
+"""Create the job of a submission, with all checks that need no reads."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _MICROSECOND = timedelta(microseconds=1)
 def job_of(context: QueueContext, submission: Submission, now: datetime, place: int = 0) -> Job:
     """The job of a submission, after all checks that need no reads.
 
-    `place` is its position among jobs that are submitted together: each is created a microsecond after the previous one, so that they
-    start in this order.
+    `place` is its position among jobs that are submitted together. Each gets a creation time one microsecond after the previous one, so
+    that they start in this order.
     """
     check_submission(submission)
     handler = context.jobs.of(submission.job_type)
@@ -94,7 +94,7 @@ def _later(now: datetime, seconds: float) -> datetime:
 
 
 def _checked_time(moment: datetime) -> datetime:
-    """The time, if UTC can express it: the first and last hours that Python supports may not be."""
+    """The time, if it can be converted to UTC: this fails in the first and last hours that Python supports."""
     try:
         moment.astimezone(UTC)
     except OverflowError:

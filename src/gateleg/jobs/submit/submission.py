@@ -1,4 +1,4 @@
-"""`Submission`, and how jobs that are submitted together refer to each other. Pure: nothing is read or written."""
+"""`Submission`, and the references between jobs that are submitted together. Pure."""
 
 from __future__ import annotations
 
@@ -26,41 +26,49 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class Submission:
-    """A job to submit: its type and config, and how to run it. Options that are None come from the handler."""
+    """A job to submit: its type, config and options. The handler's defaults replace options that are None.
+
+    Raises `BadConfig` or `BadSubmission` when created with values of a wrong type.
+    """
 
     job_type: str
+    #: the argument of the handler: its config model, or a JSON object
     config: BaseModel | Mapping[str, Any] | None = None
     queue: str | None = None
+    #: 0 to 100, higher first
     priority: int | None = None
-    #: what the job is about: a conversation, a project, a collection
+    #: a name for what the job is about, such as a conversation or a project
     subject: str | None = None
-    #: who submits it; a child job inherits it from its parent
+    #: the user who submits it; a child job inherits it from its parent
     created_by: str | None = None
-    #: their tenant, inherited likewise
+    #: the user's tenant; a child job inherits it from its parent
     tenant: str | None = None
-    #: chosen by the caller, so that jobs submitted together can depend on each other
+    #: the id of the job, by default random; choose it so that jobs submitted together can depend on each other
     job_id: UUID | None = None
-    #: the earliest time to start
+    #: the earliest start time; give this or `delay`
     run_at: datetime | None = None
-    #: seconds to wait before it may start
+    #: seconds before it may start
     delay: float | None = None
-    #: it fails if it has not started after this many seconds
+    #: seconds after which it fails if it has not started
     start_within: float | None = None
-    #: jobs that must complete first
+    #: the ids of jobs that must complete first
     depends_on: Sequence[UUID] = ()
-    #: the parent job
+    #: the id of the parent job
     parent: UUID | None = None
-    #: its label in the tree, which tells it apart from other children of its type
+    #: its label in the job tree, to distinguish children of the same type
     stage: str | None = None
+    #: the maximum number of retries
     max_retries: int | None = None
+    #: the maximum seconds of an attempt
     timeout: int | None = None
     #: at most `concurrency_limit` jobs with this key run at once
     concurrency_key: str | None = None
     concurrency_limit: int = 1
-    #: a second submission with this key returns the first one's job
+    #: a second submission with this key returns the first one's job, for 7 days (`QueueSettings.remember`)
     idempotency_key: str | None = None
-    #: a second submission with this key returns the first one's job while that is pending
+    #: a second submission with this key returns the first one's job while that job is pending
     unique_key: str | None = None
+    #: up to 50 words to filter lists by
     tags: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -79,7 +87,7 @@ class Submission:
 
     @property
     def plain(self) -> bool:
-        """Whether its job can be written without reading anything."""
+        """Whether the job can be written without reading: it has no parent, dependencies, keys or chosen id."""
         return not (self.depends_on or self.parent or self.idempotency_key or self.unique_key or self.job_id)
 
 
@@ -106,14 +114,15 @@ def check_submission(submission: object) -> None:
 
 @dataclass(frozen=True)
 class Submitted:
-    """The job of a submission. `created` is False when an earlier job with the same key or id was found instead."""
+    """The result of `submit`."""
 
     job: Job
+    #: False if an earlier job with the same key or id was found instead
     created: bool = True
 
 
 class Submitter(Generic[S]):
-    """What a task can be submitted to: a queue, or the context of a job. `S` is `Submitted`, or a coroutine that returns it."""
+    """A target that tasks can be submitted to: a queue or a `JobContext`. `S` is `Submitted`, or a coroutine that returns it."""
 
     def submit_task(self, submission: Submission) -> S:
         """Submit one job."""
@@ -122,21 +131,23 @@ class Submitter(Generic[S]):
 
 @dataclass(frozen=True)
 class PreparedSubmission:
-    """The writes of a submission, for a transaction of the caller. Empty, with `created` False, when an earlier job was found instead."""
+    """The result of `enlist`: the job, and the writes to put into the caller's transaction."""
 
     job: Job
+    #: empty if an earlier job was found
     writes: Sequence[WriteOperation[Any]]
+    #: False if an earlier job with the same key or id was found instead
     created: bool = True
 
 
 def digest_of(job: Job) -> str:
-    """A digest of type and config, to tell a repeated submission from a different one."""
+    """A digest of type and config, which distinguishes a repeated submission from a different one."""
     text = orjson.dumps([job.job_type, job.job_config], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()[:32]
 
 
 def blocked_by(job: Job, waiting_for: Iterable[UUID]) -> Job:
-    """The job, blocked until these jobs complete; unchanged without any."""
+    """The job, blocked until these jobs complete; unchanged if there are none."""
     ids = {str(other) for other in waiting_for}
     if not ids:
         return job
@@ -184,7 +195,7 @@ def check_keys(jobs: Sequence[Job]) -> None:
 def not_yet_submitted(
     submissions: Sequence[Submission], jobs: Sequence[Job], there: Mapping[UUID, Submitted]
 ) -> tuple[list[Submission], list[Job]]:
-    """The submissions and jobs that must still be written. References to repeated jobs are replaced by references to the existing ones."""
+    """The submissions and jobs that must still be written. References to repeated jobs become references to the existing ones."""
     left = [(one, job) for one, job in zip(submissions, jobs, strict=True) if job.job_id not in there]
     if len(left) < len(jobs):
         names = {job_id: one.job.job_id for job_id, one in there.items()}
@@ -193,7 +204,7 @@ def not_yet_submitted(
 
 
 def with_ids_replaced(submission: Submission, names: Mapping[UUID, UUID]) -> Submission:
-    """The submission with other ids of its dependencies and parent."""
+    """The submission with the ids of its dependencies and parent replaced."""
     parent = submission.parent
     return replace(
         submission,

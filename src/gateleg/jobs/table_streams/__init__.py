@@ -1,11 +1,15 @@
-"""Consume the streams of tables: handlers of changes, with leases, checkpoints and stored failures.
+"""Consume DynamoDB streams of tables: handlers of changes, with leases, checkpoints and stored failures.
 
-streams = TableStreams()
+A registry of handlers and a consumer:
 
-@streams.on(Order)
-async def changed(change: Change[Order]) -> None: ...
+    streams = TableStreams()
 
-await StreamConsumer(store, streams).run()              on several machines at once; each shard has one consumer
+    @streams.on(Order)
+    async def changed(change: Change[Order]) -> None: ...
+
+    await StreamConsumer(store, streams, "shop").run()
+
+Any number of processes may run the consumer; each shard is read by one of them.
 """
 
 from gateleg.jobs.table_streams.consumer import StreamConsumer

@@ -1,4 +1,4 @@
-"""`StreamConsumer`: reads the streams of tables, shard by shard, and calls the handlers of their changes."""
+"""`StreamConsumer`: reads the streams of tables, shard by shard, and calls the handlers of changes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gateleg.jobs.streams")
 #: Records per GetRecords request.
 _BATCH = 100
-#: Seconds between two reads of an idle shard: on an engine in this process, and on a service that bills requests.
-_NEAR, _FAR = 0.1, 1.0
+#: Seconds between two reads of an idle shard: of an engine in this process, and of a service that bills requests.
+_EMBEDDED_POLL_SECONDS, _REMOTE_POLL_SECONDS = 0.1, 1.0
 #: Seconds between two searches for new shards and for shards without a reader.
-_LOOK_EVERY = 5.0
+_DISCOVERY_SECONDS = 5.0
 #: Seconds after which a checkpoint is written in the middle of a batch.
-_CHECKPOINT_EVERY = 1.0
+_CHECKPOINT_SECONDS = 1.0
 
 
 class StreamConsumer:
-    """Calls the handlers of `streams` with every change, at least once, in the order of each item's changes.
+    """Calls the handlers of `streams` for every change, at least once, in order for each item.
 
-    Any number of processes may consume under one name: each shard has one reader, and a shard whose reader is lost is taken by another
-    after `lease_seconds`. A new name starts with the oldest record of the streams, which is at most a day old.
+    Any number of processes may consume under one `name`. Each shard has one reader; if the reader is lost, another process takes the shard
+    over after `lease_seconds`. A consumer with a new name starts at the oldest record of the streams, which is at most a day old.
     """
 
     def __init__(
@@ -60,16 +60,16 @@ class StreamConsumer:
         self._leases = ShardLeases(store, name, process or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}", lease_seconds)
         self._delivery = RecordDelivery(store, streams, name, sleep)
         self._batch = batch
-        self._pause = _NEAR if isinstance(store.transport, AsyncEmbeddedTransport) else _FAR
+        self._poll_seconds = _EMBEDDED_POLL_SECONDS if isinstance(store.transport, AsyncEmbeddedTransport) else _REMOTE_POLL_SECONDS
         self._held: dict[str, HeldShard] = {}
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
-        """Stop after the records in progress."""
+        """Make `run` return after the records in progress."""
         self._stop.set()
 
     async def run(self) -> None:
-        """Consume until `stop` is called. Errors of the store and the service are logged, and the requests retried."""
+        """Consume until `stop` is called. Errors of the store are logged, and the requests retried."""
         await self._store.ensure_tables(stream_table)
         readers: dict[str, asyncio.Task[None]] = {}
         renewing = asyncio.create_task(self._renew())
@@ -78,7 +78,7 @@ class StreamConsumer:
                 with _logged("could not list the shards of the streams"):
                     for held in await self._take_free():
                         readers[held.lease.shard] = asyncio.create_task(self._read_on(held))
-                await self._wait(min(_LOOK_EVERY, self._leases.seconds / 3))
+                await self._wait(min(_DISCOVERY_SECONDS, self._leases.seconds / 3))
         finally:
             # Finish the records in progress, so that they are not handled twice.
             await asyncio.gather(*readers.values(), return_exceptions=True)
@@ -87,8 +87,10 @@ class StreamConsumer:
             await self._release()
 
     async def round(self) -> int:
-        """Find shards, handle their available records, and return the number of records. For tests, and for programs that run
-        periodically."""
+        """Find shards, handle their available records once, and return the number of records.
+
+        For tests, and for programs that run periodically instead of calling `run`.
+        """
         handled = 0
         more = True
         while more:
@@ -105,13 +107,14 @@ class StreamConsumer:
         return handled
 
     async def failed(self) -> AsyncIterator[FailedChange]:
-        """Stored changes that a handler failed to process."""
+        """Yield the stored changes that a handler failed to process."""
         async for one in self._store.query(FailedChange.of_consumer, consumer=self.name):
             yield one
 
     async def repeat_failed(self, event_id: str | None = None, *, watch: Callable[[int, int], None] | None = None) -> int:
-        """Call the handlers of failed changes again, and return how many succeeded. After each change, `watch` is called with the number
-        tried and the number that succeeded.
+        """Call the handlers of failed changes again, of one event or of all, and return how many succeeded.
+
+        Changes that succeed are deleted. After each change, `watch` is called with the number tried and the number that succeeded.
         """
         tried = taken = 0
         async for one in self.failed():
@@ -148,7 +151,7 @@ class StreamConsumer:
             except Exception:  # release the lease, because this reader ends
                 _log.exception("could not read %s", held.lease.shard)
             if number == 0:
-                await self._wait(self._pause)
+                await self._wait(self._poll_seconds)
 
     async def _read(self, held: HeldShard) -> int | None:
         """Handle the next records of a shard. Returns their number, or None at the end of the shard."""
@@ -160,7 +163,7 @@ class StreamConsumer:
             return None
         handled = await self._handle(held, batch.records)
         if handled < len(batch.records):
-            # The consumer stops in the middle: what is left is read again from the checkpoint.
+            # The consumer stops in the middle. The remaining records are read again from the checkpoint.
             held.iterator = None
             return handled
         held.iterator = batch.next
@@ -172,45 +175,44 @@ class StreamConsumer:
     async def _records(self, held: HeldShard) -> RecordBatch | None:
         """The next records of a shard; None if the shard no longer exists."""
         while True:
-            held.iterator = held.iterator or await self._place(held)
+            held.iterator = held.iterator or await self._iterator_of(held)
             if held.iterator is None:
                 return None
             try:
                 batch = await read_records(self._store, held.iterator, self._batch)
             except Trimmed:
-                held.iterator = await self._from_horizon(held)
+                held.iterator = await self._oldest_iterator(held)
                 continue
             if batch is not None:
                 return batch
             # Shard iterators are valid for fifteen minutes.
             held.iterator = None
 
-    async def _place(self, held: HeldShard) -> str | None:
+    async def _iterator_of(self, held: HeldShard) -> str | None:
         lease = held.lease
         try:
             return await iterator_after(self._store, lease.stream, lease.shard, lease.checkpoint)
         except Trimmed:
-            return await self._from_horizon(held)
+            return await self._oldest_iterator(held)
 
-    async def _from_horizon(self, held: HeldShard) -> str | None:
+    async def _oldest_iterator(self, held: HeldShard) -> str | None:
         lease = held.lease
         _log.error("changes of %s after %s are lost: the stream was not read for a day", lease.table, lease.checkpoint or "its beginning")
         return await iterator_after(self._store, lease.stream, lease.shard, None)
 
     async def _handle(self, held: HeldShard, records: list[dict[str, Any]]) -> int:
-        """Pass records to the handlers in order, with checkpoints. Returns the number handled, which is smaller if the consumer was
-        stopped."""
+        """Pass records to the handlers in order, with checkpoints. Returns the number handled: fewer than given if `stop` was called."""
         ticks = self._store.setup.ticks
-        noted, waiting = ticks(), 0
+        checkpointed_at, waiting = ticks(), 0
         for number, record in enumerate(records, 1):
             if not self._leases.is_held(held):
                 raise LeaseTaken
             await self._delivery.deliver(held.lease.table, record)
             waiting += 1
             stopped = self._stop.is_set()
-            if stopped or number == len(records) or ticks() - noted >= _CHECKPOINT_EVERY:
+            if stopped or number == len(records) or ticks() - checkpointed_at >= _CHECKPOINT_SECONDS:
                 await self._leases.checkpoint(held, record["dynamodb"]["SequenceNumber"], waiting)
-                noted, waiting = ticks(), 0
+                checkpointed_at, waiting = ticks(), 0
             if stopped:
                 return number
         return len(records)
@@ -224,7 +226,7 @@ class StreamConsumer:
         self._held.pop(_key(held.lease), None)
 
     async def _renew(self) -> None:
-        """Renew the leases of shards that have no checkpoint to write."""
+        """Renew the leases periodically: a shard without new records writes no checkpoint, which would renew its lease."""
         while True:
             await asyncio.sleep(self._leases.seconds / 3)
             for held in list(self._held.values()):

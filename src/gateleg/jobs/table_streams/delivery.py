@@ -1,4 +1,4 @@
-"""Delivers a stream record to the handlers that want it, and stores it for those that fail."""
+"""Delivers a stream record to the handlers that want it, and stores it as failed for handlers that raise."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class RecordDelivery:
         self._tables = {table.name: table for table in streams.tables}
 
     async def deliver(self, table: str, record: dict[str, Any]) -> None:
-        """Call the handlers that want a record, one after another. Afterwards, each has either processed it, or it is stored as failed."""
+        """Call the handlers that want a record, one after another. The record is stored as failed for each handler that fails."""
         try:
             change = await self._read(self._tables[table], record)
         except ModelError as error:
-            await self._keep(table, record, UNREADABLE, error, 1)
+            await self._store_failure(table, record, UNREADABLE, error, 1)
             return
         for handler in self._streams:
             if change is not None and handler.wants(change):
@@ -56,7 +56,7 @@ class RecordDelivery:
                 if change is not None and handler.wants(change):
                     await handler.handle(change)
         except Exception as error:  # whatever the handler raises
-            await self._keep(failed.table, failed.record, failed.handler, error, failed.attempts + 1)
+            await self._store_failure(failed.table, failed.record, failed.handler, error, failed.attempts + 1)
             return False
         await self._store.delete(failed)
         return True
@@ -69,11 +69,11 @@ class RecordDelivery:
                 return
             except Exception as error:  # whatever the handler raises
                 if attempt == self._streams.attempts:
-                    await self._keep(table, record, handler.name, error, attempt)
+                    await self._store_failure(table, record, handler.name, error, attempt)
                     return
             await self._sleep(next(delays, 1.0))
 
-    async def _keep(self, table: str, record: dict[str, Any], handler: str, error: Exception, attempts: int) -> None:
+    async def _store_failure(self, table: str, record: dict[str, Any], handler: str, error: Exception, attempts: int) -> None:
         what = f"{type(error).__name__}: {error}"
         _log.error("change %s of %s is stored as failed: %s failed %d times: %s", record["eventID"], table, handler, attempts, what)
         failed = FailedChange(
@@ -90,11 +90,11 @@ class RecordDelivery:
 
     async def _read(self, table: Table, record: dict[str, Any]) -> Change | None:
         """The change in a record; items under older keys and schemas are converted to the current ones."""
-        told = dict(record["dynamodb"])
+        dynamodb = dict(record["dynamodb"])
         for image in ("OldImage", "NewImage"):
-            if image in told:
-                told[image] = await self._current(table, told[image])
-        change = read_change(table, {**record, "dynamodb": told})
+            if image in dynamodb:
+                dynamodb[image] = await self._current(table, dynamodb[image])
+        change = read_change(table, {**record, "dynamodb": dynamodb})
         if change is not None and change.kind == "deleted" and change.before is not None and not change.expired:
             spec: Spec[Any] = spec_of(change.entity)
             # An item that was moved to its current key was not deleted.

@@ -1,8 +1,8 @@
 """Leases of shards: exactly one process reads a shard, and only the owner's writes succeed.
 
 Clocks of different processes are never compared. Each write of the owner increments the lease's counter; a process that sees the counter
-unchanged for the length of a lease, by its own clock, may take the shard. Each write requires the last written counter, so an owner that
-was assumed lost can neither renew the lease nor write a checkpoint.
+unchanged for the duration of a lease, by its own clock, may take the shard over. Each write requires the last written counter, so an owner
+that lost its lease can neither renew it nor write a checkpoint.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REMEMBERED = timedelta(days=3)
 
 
 class LeaseTaken(Exception):
-    """Another process reads the shard now."""
+    """Another process has taken the lease of the shard."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class HeldShard:
 
 
 class ShardLeases:
-    """The leases of one consumer, as one of its processes sees them."""
+    """The shard leases of one consumer, as seen by one of its processes."""
 
     def __init__(self, store: AsyncStore, consumer: str, process: str, seconds: float) -> None:
         self._store = store
@@ -57,7 +57,7 @@ class ShardLeases:
         self._seen: dict[str, tuple[int, float]] = {}
 
     async def known(self, shards: Sequence[Shard]) -> list[ShardLease]:
-        """The leases of all existing shards. Creates leases of new shards, and ends those of shards that no longer exist."""
+        """The leases of all existing shards. Creates leases for new shards, and ends leases of shards that no longer exist."""
         stored = self._store.query(ShardLease.of_consumer, consumer=self.consumer, consistent=True)
         leases = {_name(lease.stream, lease.shard): lease async for lease in stored}
         for shard in shards:
@@ -84,7 +84,7 @@ class ShardLeases:
             await self.finish(held)
 
     def is_free(self, lease: ShardLease) -> bool:
-        """Whether a shard has no reader, as far as this process knows."""
+        """Whether a shard has no reader, according to what this process has seen."""
         now, name = self._store.setup.ticks(), _name(lease.stream, lease.shard)
         counter, since = self._seen.get(name, (lease.counter, now))
         if counter != lease.counter:
@@ -93,7 +93,7 @@ class ShardLeases:
         return not lease.owner or lease.owner == self.process or now - since >= self.seconds
 
     async def take(self, lease: ShardLease) -> HeldShard | None:
-        """Become the owner of a shard; None if another process was faster."""
+        """Take the lease of a shard. Returns None if another process was faster."""
         try:
             seen = ShardLease.counter == lease.counter
             actions = (ShardLease.owner.set(self.process), ShardLease.counter.set(lease.counter + 1))
@@ -128,7 +128,7 @@ class ShardLeases:
         await self.write(held, ShardLease.owner.set(""))
 
     def is_held(self, held: HeldShard) -> bool:
-        """Whether the lease cannot have been taken since it was last renewed."""
+        """Whether the lease was renewed so recently that no other process can have taken it."""
         return not held.lost and self._store.setup.ticks() - held.renewed < self.seconds
 
 

@@ -30,22 +30,22 @@ class ChangeHandler:
     entity: type[BaseModel]
     handle: HandleChange
     kinds: tuple[Kind, ...] = _KINDS
-    #: only deletions by TTL (True), only the others (False), or both
+    #: whether deletions must be by TTL (True), by programs (False), or either (None)
     expired: bool | None = None
 
     def wants(self, change: Change) -> bool:
-        """Whether to call it with a change."""
+        """Whether the handler is to be called with a change."""
         if change.entity is not self.entity or change.kind not in self.kinds:
             return False
         return self.expired is None or (change.kind == "deleted" and change.expired is self.expired)
 
 
 class TableStreams:
-    """The handlers of an application for the changes of its entities, whose tables have streams.
+    """The registry of an application's handlers for changes of its entities. Their tables must have streams.
 
-    Changes of one item are delivered in order, each at least once: a change whose handler was interrupted is delivered again.
-    `change.event_id` is the same each time, so that a handler can be idempotent. A failing handler is tried `attempts` times; then the
-    change is stored with the error, to be repeated later, and the following changes are delivered.
+    Changes of one item are delivered in order, each at least once: a change whose handler was interrupted is delivered again, with the same
+    `change.event_id`, so that handlers can be idempotent. A failing handler is tried `attempts` times; then the change is stored with the
+    error (a dead letter, see `StreamConsumer.failed`), and the next changes are delivered.
     """
 
     def __init__(self, *, attempts: int = 3) -> None:
@@ -62,8 +62,9 @@ class TableStreams:
     ) -> Callable[[F], F]:
         """Register a function for the changes of an entity: `@streams.on(Order, kinds=["created"])`, `@streams.on(Session, expired=True)`.
 
-        `expired` selects deletions by TTL (True) or by programs (False). The handler has the function's name, or `name`; its failures are
-        stored under that name.
+        `expired` selects deletions by TTL (True) or by programs (False). Failures are stored under the handler's name: the function's
+        name, or `name`. Raises `BadHandler` if the table has no stream or the function is not async, and `HandlerTaken` for a second
+        handler with the same name.
         """
 
         def register(handle: F) -> F:
@@ -73,7 +74,7 @@ class TableStreams:
         return register
 
     def add(self, handler: ChangeHandler) -> None:
-        """Register a handler."""
+        """Register a handler. Raises `BadHandler` or `HandlerTaken`, like `on`."""
         table = spec_of(handler.entity).table
         if table.stream is None:
             fix = f'Declare it as Table({table.name!r}, ..., stream="NEW_AND_OLD_IMAGES").'
@@ -83,7 +84,7 @@ class TableStreams:
         if not is_name(handler.name):
             raise BadHandler(f"{handler.name!r} is not a valid name of a handler.", fix="Names have 1 to 100 letters, digits and _ . : / -")
         if handler.name in self._handlers:
-            raise HandlerTaken(f"There are two handlers {handler.name}.", fix="Give one of them another name=.")
+            raise HandlerTaken(f"Two handlers have the name {handler.name}.", fix="Give one of them another name=.")
         self._handlers[handler.name] = handler
 
     @property
@@ -92,7 +93,7 @@ class TableStreams:
         return tuple(dict.fromkeys(spec_of(handler.entity).table for handler in self))
 
     def find(self, name: str) -> ChangeHandler | None:
-        """A handler by its name."""
+        """The handler with this name, or None."""
         return self._handlers.get(name)
 
     def __iter__(self) -> Iterator[ChangeHandler]:

@@ -1,4 +1,4 @@
-"""The streams of a table, their shards, and the records of a shard."""
+"""Read the streams of a table, their shards, and the records of a shard."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RecordBatch:
 
 
 class Trimmed(Exception):
-    """The records after a checkpoint were older than a day and have been trimmed."""
+    """Records after the checkpoint were older than a day and have been trimmed."""
 
 
 async def shards_of(store: AsyncStore, table: Table) -> list[Shard]:

@@ -1,4 +1,4 @@
-"""Tables of stream consumers: leases and checkpoints of shards, and failed changes."""
+"""The table of stream consumers: leases and checkpoints of shards, and failed changes."""
 
 from datetime import datetime
 from typing import Any
@@ -21,14 +21,14 @@ class ShardLease(Entity, table=stream_table, tag="shard"):
     parent: Attr[str | None] = field(None)
     #: the process that reads it; empty if none does
     owner: Attr[str] = field("")
-    #: incremented by each write of the owner; if it stays unchanged for the length of a lease, another process may take the shard
+    #: incremented by each write of the owner; if it stays unchanged for the duration of a lease, another process may take the shard over
     counter: Attr[int] = field(0)
     #: the sequence number of the last change that was handled
     checkpoint: Attr[str | None] = field(None)
     handled: Attr[int] = field(0)
     #: whether the shard is finished
     done: Attr[bool] = field(False)
-    #: when the item of a finished shard expires, after the shard itself
+    #: when the item of a finished shard expires; later than the shard itself
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("CONSUMER#{consumer}", "SHARD#{stream}#{shard}")

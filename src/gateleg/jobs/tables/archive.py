@@ -25,7 +25,7 @@ archive_table = make_archive_table(PLAIN)
 
 
 class ArchivedJob(Entity, table=archive_table):
-    """A job that has left the queue."""
+    """A finished job that has left the queue."""
 
     job_id: Attr[UUID]
     status: Attr[JobStatus]
@@ -43,14 +43,14 @@ class ArchivedJob(Entity, table=archive_table):
     retry_count: Attr[int] = field(0)
     #: the number of tries
     attempt: Attr[int] = field(0)
-    #: from the last start to the end
+    #: the seconds from the last start to the end
     run_seconds: Attr[float | None] = field(None)
-    #: from submission to the last start
+    #: the seconds from submission to the last start
     wait_seconds: Attr[float | None] = field(None)
     job_config: Attr[Compressed[dict[str, Any]]] = field(factory=dict)
     job_results: Attr[Results | None] = field(None)
     error: Attr[Failure | None] = field(None)
-    #: the last lines, and the location of the earlier ones
+    #: the last log lines, and the location of earlier ones
     logs: Attr[Logs] = field(factory=lambda: Logs())
     parent_job_id: Attr[UUID | None] = field(None)
     root_job_id: Attr[UUID | None] = field(None)
@@ -63,7 +63,7 @@ class ArchivedJob(Entity, table=archive_table):
 
 
 def summary_of(job: Job, now: datetime, log_location: str | None = None, kind: type[ArchivedJob] = ArchivedJob) -> ArchivedJob:
-    """The archived form of a finished job. `kind` is the class of archived jobs of the same queue."""
+    """The archive item of a finished job. `kind` is the queue's class of archived jobs."""
     last: Attempt | None = job.attempts[-1] if job.attempts else None
     ended = job.completed_at or job.updated_at
     logs = job.logs if log_location is None else job.logs.model_copy(update={"log_location": log_location})

@@ -1,4 +1,4 @@
-"""The queue's tables as hosts have them, for `gateleg tables --tables gateleg.jobs.tables.delphi` and for questions about them."""
+"""The queue's entities under the table names that hosts use, for `gateleg tables --tables gateleg.jobs.tables.delphi`."""
 
 from gateleg.jobs.tables.queue_tables import tables_named
 from gateleg.jobs.tables.table_names import DELPHI

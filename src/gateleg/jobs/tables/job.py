@@ -1,4 +1,4 @@
-"""The table of jobs: the four indexes of the public schema, and sparse indexes for waiting and running jobs, trees and owners."""
+"""The job table: four indexes of the public schema, and sparse indexes of claimable, delayed and running jobs, trees and owners."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -46,7 +46,7 @@ def make_queue_table(names: TableNames) -> Table:
 
 
 def make_running_view(names: TableNames) -> Table:
-    """The same table for `Running`. It is declared separately, because a table has one entity for each form of key."""
+    """The same table for `Running`, declared separately because a table has one entity for each form of key."""
     return Table(names.queue, hash="job_id")
 
 
@@ -54,7 +54,7 @@ queue_table = make_queue_table(PLAIN)
 
 
 def job_key(job_id: UUID) -> dict[str, dict[str, str]]:
-    """The wire key of a job, for frequent requests."""
+    """The key of a job in DynamoDB's JSON, for frequent requests."""
     return {"job_id": {"S": uuid_text(job_id)}}
 
 
@@ -73,7 +73,7 @@ FINISHED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
 
 
 def owner_of(tenant: str | None, created_by: str | None) -> str | None:
-    """The submitter of a job as one key; None without a name, or if the key would be too long for an index."""
+    """Tenant and submitter as one key; None if the submitter is unknown, or if the key would be too long for an index."""
     if created_by is None:
         return None
     owner = f"{quote(tenant or '', safe='')}#{quote(created_by, safe='')}"
@@ -81,12 +81,12 @@ def owner_of(tenant: str | None, created_by: str | None) -> str | None:
 
 
 class Readiness(StrEnum):
-    """Whether a pending job can be claimed."""
+    """Whether a pending job can be claimed now."""
 
     READY = "ready"
-    #: not before its `run_at`
+    #: waits until its `run_at`
     DELAYED = "delayed"
-    #: not before the jobs it depends on are completed
+    #: waits for its dependencies
     BLOCKED = "blocked"
 
 
@@ -116,7 +116,7 @@ class Progress(Record):
 
     @property
     def fraction(self) -> float:
-        """From 0 to 1."""
+        """The fraction done, from 0 to 1."""
         return min(1.0, max(0.0, self.done / self.total)) if self.total > 0 else 0.0
 
 
@@ -133,16 +133,16 @@ Outcome = Literal["completed", "failed", "retried", "snoozed", "released", "canc
 
 
 class Attempt(Record):
-    """One run of a job by one worker; or several that follow each other, if all of them were snoozed."""
+    """One attempt of a job by one worker, or several consecutive ones that were all snoozed."""
 
-    #: the number of the try: snoozed runs and the run that follows them are one try
+    #: the number of the try: snoozed attempts and the attempt that follows them are one try
     number: Attr[int]
     worker_id: Attr[str]
     started_at: Attr[datetime]
     ended_at: Attr[datetime]
     outcome: Attr[Outcome]
     error: Attr[Failure | None] = field(None)
-    #: how often it was snoozed, if more than once
+    #: the number of snoozed attempts, if more than one
     times: Attr[int | None] = field(None)
 
 
@@ -170,25 +170,33 @@ class Job(Entity, table=queue_table):
     job_type: Attr[str] = required(min_length=1, max_length=200)
     #: 0 to 100, higher first
     priority: Attr[int] = field(50, ge=0, le=100)
-    #: what the job is about: a conversation, a project, a collection
+    #: a name for what the job is about, such as a conversation or a project
     subject: Attr[str | None] = field(None, min_length=1, max_length=500)
     #: the number of retries after failures
     retry_count: Attr[int] = field(0, ge=0)
     max_retries: Attr[int] = field(3, ge=0)
+    #: the maximum duration of an attempt
     timeout_seconds: Attr[int] = field(3600, ge=1)
+    #: the config as JSON
     job_config: Attr[dict[str, Any]] = field(factory=dict)
+    #: set when the job has finished
     job_results: Attr[Results | None] = field(None)
     logs: Attr[Logs] = field(factory=lambda: Logs())
+    #: the submitter
     created_by: Attr[str | None] = field(None)
     #: the tenant of the submitter
     tenant: Attr[str | None] = field(None, max_length=500)
     #: tenant and submitter as one key, for the list of a user's jobs
     owner: Attr[str | None] = field(None)
+    #: the jobs that it depends on
     dependencies: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENCIES)
+    #: the jobs that depend on it
     dependent_jobs: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENTS)
+    #: raised by every write except heartbeats
     version: Attr[Version] = field(0)
 
     queue: Attr[str] = field("default")
+    #: whether it can be claimed while it is pending
     readiness: Attr[Readiness] = field(Readiness.READY)
     #: the earliest start time
     run_at: Attr[datetime | None] = field(None)
@@ -200,38 +208,43 @@ class Job(Entity, table=queue_table):
     waiting_for: Attr[set[str] | None] = field(None, max_length=MAX_DEPENDENCIES)
     #: the dependency whose failure cancelled the job
     cancelled_by: Attr[UUID | None] = field(None)
+    #: when its cancellation was requested
     cancel_requested: Attr[datetime | None] = field(None)
     cancel_reason: Attr[str | None] = field(None)
 
-    #: the number of claims; it grows with every claim, so it is also a fencing token for other systems
+    #: the number of claims; it only grows, so it is also a fencing token for other systems
     attempt: Attr[int] = field(0)
-    #: how often its worker was lost; these are not counted as retries
+    #: the number of times that its worker was lost; these are not retries
     losses: Attr[int | None] = field(None)
-    #: how often its handler snoozed it
+    #: the number of times that its handler has snoozed it
     snoozes: Attr[int | None] = field(None)
-    #: the last attempts that have ended
+    #: the last ended attempts, oldest first
     attempts: Attr[list[Attempt]] = field(factory=list, max_length=KEPT_ATTEMPTS)
     #: the token of the running attempt, which its writes require
     lease_token: Attr[str | None] = field(None, hidden=True)
+    #: when the lease of its worker ends, by that worker's clock
     lease_until: Attr[datetime | None] = field(None)
     progress: Attr[Progress | None] = field(None)
-    #: the number of events it has emitted
+    #: the number of events that it has emitted
     emitted: Attr[int | None] = field(None)
 
     parent_job_id: Attr[UUID | None] = field(None)
+    #: the root of its tree, if it has a parent
     root_job_id: Attr[UUID | None] = field(None)
-    #: its label in the tree, which tells it apart from other children of its type
+    #: its label in the job tree, to distinguish children of the same type
     job_stage: Attr[str | None] = field(None)
-    #: the jobs from the root to this one; only on jobs that have a parent
+    #: the ids of the jobs from the root to this one, separated by slashes; only if it has a parent
     tree_path: Attr[str | None] = field(None)
 
     #: at most `concurrency_limit` jobs with this key run at once
     concurrency_key: Attr[str | None] = field(None)
     concurrency_limit: Attr[int] = field(1, ge=1)
+    #: a repeated submission with this key gets this job
     idempotency_key: Attr[str | None] = field(None)
+    #: a repeated submission with this key gets this job while it is pending
     unique_key: Attr[str | None] = field(None)
     tags: Attr[list[str]] = field(factory=list, max_length=50)
-    #: only in jobs that an earlier version of Gateleg finished: since then, only archiving removes jobs
+    #: only in jobs that an earlier version of Gateleg finished: now only archiving removes jobs
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("{job_id}")
@@ -256,17 +269,17 @@ class Job(Entity, table=queue_table):
 
     @property
     def finished(self) -> bool:
-        """Whether it is completed, failed or cancelled."""
+        """Whether the job is completed, failed or cancelled."""
         return self.status in FINISHED
 
     @property
     def tries(self) -> int:
-        """The number of tries, including the current run; snoozed claims do not count."""
+        """The number of tries, including the current attempt. Snoozed attempts do not count."""
         return self.attempt - (self.snoozes or 0)
 
 
 class Running(Entity, table=make_running_view(PLAIN)):
-    """A running job, as its worker updates it: the attributes that change during a run without a new version."""
+    """The attributes of a running job that its worker updates without raising the version."""
 
     job_id: Attr[UUID]
     status: Attr[str]

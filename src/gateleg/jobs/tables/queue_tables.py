@@ -1,4 +1,4 @@
-"""The queue's entities, bound to tables of certain names: every flow of a queue takes them from its context."""
+"""The queue's entities, bound to tables with configurable names. Every flow of a queue takes them from its context."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -33,7 +33,7 @@ _DELPHI = (DELPHI.queue, DELPHI.ledger, DELPHI.archive)
 
 @dataclass(frozen=True, eq=False)
 class QueueTables:
-    """The entity classes of a queue. For tables with other names than the default, they are subclasses of the default ones."""
+    """The entity classes of a queue. For tables with other names than the default, they are subclasses of the default classes."""
 
     names: TableNames = PLAIN
     job: type[jobs.Job] = jobs.Job
@@ -58,13 +58,13 @@ class QueueTables:
 
 
 def moved_to(kind: type[E], item: E) -> E:
-    """An item, converted to the class of the queue's tables: items created without a context have the default class."""
+    """Convert an item to the class of the queue's tables; items created without a context have the default class."""
     return item if type(item) is kind else construct_unchecked(kind, dict(item.__dict__))
 
 
 @cache
 def tables_named(names: TableNames) -> QueueTables:
-    """The queue's entities in tables of these names."""
+    """The queue's entities in tables with these names."""
     if names == PLAIN:
         return QueueTables()
     ledger = make_ledger_table(names)
@@ -89,7 +89,7 @@ def tables_named(names: TableNames) -> QueueTables:
 
 def _bound(kind: type[E], table: Table, **members: object) -> type[E]:
     """The same entity in another table, with the given members replaced."""
-    # The classes of hosts can be imported from this module; those of other table names exist only in their queue.
+    # The classes with the hosts' table names can be imported from this module; all others exist only in their queue.
     module = "gateleg.jobs.tables.delphi" if table.name in _DELPHI else kind.__module__
     own = {"__doc__": kind.__doc__, "__module__": module, **members}
     return new_class(kind.__name__, (kind,), {"table": table, "tag": spec_of(kind).tag}, lambda body: body.update(own))

@@ -15,7 +15,7 @@ __all__ = ["Hour", "MinuteCounts"]
 
 
 def make_ledger_table(names: TableNames) -> Table:
-    """The table of the queue's other records, under a given name."""
+    """The ledger: the table of the queue's other records, under a given name."""
     return Table(names.ledger, hash="pk", range="sk", tag="kind")
 
 
@@ -64,7 +64,7 @@ class KeyReservation(Entity, table=ledger_table, tag="hold"):
     purpose: Attr[Literal["idempotency", "unique"]]
     text: Attr[str]
     job_id: Attr[UUID]
-    #: digest of the submission, which distinguishes a repetition from another use of the key
+    #: a digest of the submission, which distinguishes a repetition from another use of the key
     digest: Attr[str] = field("")
     expires_at: Attr[TTL | None] = field(None)
 
@@ -72,7 +72,7 @@ class KeyReservation(Entity, table=ledger_table, tag="hold"):
 
 
 class WorkerRecord(Entity, table=ledger_table, tag="worker"):
-    """A live worker, as it last reported."""
+    """The last report of a worker."""
 
     worker_id: Attr[str]
     host: Attr[str]
@@ -101,14 +101,14 @@ class WorkerRecord(Entity, table=ledger_table, tag="worker"):
 
 
 class LeaderLease(Entity, table=ledger_table, tag="duty"):
-    """A maintenance task that one worker does for all, as long as it renews this lease."""
+    """The lease of a maintenance task, which one worker does for all while it renews the lease."""
 
     name: Attr[str]
-    #: empty if there is no holder
+    #: the worker; empty if the lease is free
     holder: Attr[str]
-    #: changes with every renewal; a time of the holder's clock, so never compared with another clock
+    #: changes with every renewal; a time of the holder's clock, so it is never compared with another clock
     until: Attr[datetime]
-    #: the duration of the lease: a worker that sees no renewal for that long may take it
+    #: the duration of the lease: a worker that sees no renewal for this long may take it over
     seconds: Attr[float | None] = field(None)
     #: the position at which an incremental task continues
     position: Attr[str | None] = field(None)
@@ -131,7 +131,7 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     priority: Attr[int] = field(50, ge=0, le=100)
     subject: Attr[str | None] = field(None)
     enabled: Attr[bool] = field(True)
-    #: the defaults of its jobs, so that a worker that does not know their type can submit them
+    #: the handler's defaults, so that a worker that does not know the job type can submit its jobs
     max_retries: Attr[int | None] = field(None)
     timeout_seconds: Attr[int | None] = field(None)
     #: a run that is later than this many seconds is skipped
@@ -143,7 +143,7 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     skipped: Attr[int] = field(0)
     #: the application whose code declares it; None if a person or a program created it
     declared_by: Attr[str | None] = field(None)
-    #: when its application first started without declaring it; it does not run then
+    #: when its application first started without declaring it; the schedule has not run since
     undeclared_at: Attr[datetime | None] = field(None)
     version: Attr[Version] = field(0)
 
@@ -181,7 +181,7 @@ class EventChunk(Entity, table=ledger_table, tag="events"):
 
 
 class MinuteCounts(Entity, table=ledger_table, tag="tally"):
-    """Counts of one worker for one job type in one minute. Only that worker writes the item, always completely."""
+    """Counts of one worker for one job type in one minute. Only that worker writes the item, each time as a whole."""
 
     queue: Attr[str]
     minute: Attr[datetime]
@@ -204,7 +204,7 @@ class MinuteCounts(Entity, table=ledger_table, tag="tally"):
 
 
 class Minute(Record):
-    """The counts of a queue in one minute, and its length when the minute was recorded."""
+    """The counts of a queue in one minute, and how many jobs waited and ran when the minute was recorded."""
 
     claimed: Attr[int] = field(0)
     completed: Attr[int] = field(0)
@@ -212,7 +212,7 @@ class Minute(Record):
     retried: Attr[int] = field(0)
     cancelled: Attr[int] = field(0)
     lost_claims: Attr[int] = field(0)
-    #: None if not measured
+    #: the number of claimable and of running jobs; None if not recorded
     waiting: Attr[int | None] = field(None)
     running: Attr[int | None] = field(None)
 
@@ -222,7 +222,7 @@ class Hour(Entity, table=ledger_table, tag="hour"):
 
     queue: Attr[str]
     hour: Attr[datetime]
-    #: by minute, 0 to 59; minutes without activity may be absent
+    #: the counts by minute, 0 to 59; minutes without activity may be missing
     minutes: Attr[dict[str, Minute]] = field(factory=dict)
     expires_at: Attr[TTL | None] = field(None)
 

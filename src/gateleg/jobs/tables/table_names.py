@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LAYOUTS", "Layout", "TableNames"]
 
-#: The names of the two sets of table names that commands and hosts know.
+#: The two sets of table names that commands and hosts can select.
 Layout = Literal["plain", "delphi"]
 
 
@@ -21,15 +21,19 @@ class TableNames:
     As with any other table, the store's prefix is prepended, and its `table_names` replace the names.
     """
 
+    #: the table of jobs
     queue: str = "JobQueue"
+    #: the table of all other records: workers, schedules, keys, logs, counts
     ledger: str = "JobLedger"
+    #: the table of archived jobs
     archive: str = "JobArchive"
-    #: the attribute that holds a job's `subject`, and the index by it
+    #: the attribute that holds a job's `subject`
     subject: str = "subject"
+    #: the index by the subject
     subject_index: str = "SubjectIndex"
 
 
 PLAIN = TableNames()
-#: The names in the public schema of Delphi. Hosts use these, so that their stored jobs stay readable.
+#: The names in the public schema of Delphi. Hosts use them, so that jobs stored earlier stay readable.
 DELPHI = TableNames("DelphiJobQueue", "DelphiJobLedger", "DelphiJobArchive", "conversation_id", "ConversationIndex")
 LAYOUTS: Mapping[Layout, TableNames] = {"plain": PLAIN, "delphi": DELPHI}

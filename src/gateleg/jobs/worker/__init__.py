@@ -1,6 +1,6 @@
-"""Workers, for programs that host them: `WorkerPool` runs the workers of one process.
+"""Workers, for programs that host them. `WorkerPool` runs the workers of one process.
 
-`DRAIN_GRACE` is how many seconds after its drain time a worker has ended at the latest. A process that does nothing but run jobs may call
+A worker that shuts down ends at most `DRAIN_GRACE` seconds after its drain time. A process that only runs jobs may call
 `exclude_loaded_modules` once everything is imported.
 """
 

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
     from gateleg.jobs.worker.runners import AttemptResources, StopReason
 
-#: How long log lines, progress and events are collected before they are written: to a remote store, where each write is billed, and to an
-#: engine in this process, where followers of the job see them within a tenth of a second.
+#: How long log lines, progress and events are collected before they are written to a remote store, where each write is billed, and to an
+#: engine in this process, where followers see them within a tenth of a second.
 REMOTE_FLUSH_SECONDS = 0.5
 EMBEDDED_FLUSH_SECONDS = MIN_FLUSH_SECONDS
-#: How long a handler has to end after it was asked to stop; a process is killed earlier.
+#: How long a handler has to end after it was asked to stop. A process is killed a second earlier.
 STOP_GRACE_SECONDS = KILL_AFTER_SECONDS + 1.0
-#: A handler that returns this long after its timeout still counts as in time.
+#: A handler that returns at most this long after its timeout still counts as in time.
 _TIMEOUT_TOLERANCE_SECONDS = 0.5
 #: The minimum and maximum seconds between two tries to write the outcome.
 _MIN_RETRY_SECONDS, _MAX_RETRY_SECONDS = 0.05, 5.0
 
 
 class Execution:
-    """One attempt of a job by this worker."""
+    """One attempt of a claimed job by this worker."""
 
     _output_dropped = False
     _outcome_reduced = False
@@ -56,7 +56,7 @@ class Execution:
         self.queue = queue
         self.job = job
         self._loop = asyncio.get_running_loop()
-        # Heartbeats that the handler's output triggers must not run in its context: what they log would count as its output.
+        # A heartbeat that the handler's output triggers must not run in the handler's context: its log lines would count as output too.
         self._worker_context = contextvars.copy_context()
         self._handler_ended: asyncio.Future[None] = self._loop.create_future()
         self._heartbeat: Heartbeat | None = None
@@ -90,7 +90,7 @@ class Execution:
         return self._heartbeat
 
     def stop(self, reason: StopReason, *, grace: float | None = None) -> None:
-        """Ask the handler to stop within `grace` seconds. Only the first reason counts."""
+        """Ask the handler to stop within `grace` seconds. The first reason is kept."""
         if grace is not None:
             self._grace = grace
         if self.run.stopping is None:
@@ -102,7 +102,7 @@ class Execution:
             self._handler_ended.set_result(None)
 
     async def _run_handler(self) -> Any:
-        """Run the handler and wake up `_run_to_outcome` right after: a done callback would take one more turn of the event loop."""
+        """Run the handler, then wake up `_run_to_outcome` directly: a done callback would take one more turn of the event loop."""
         started = self._loop.time()
         try:
             return await self.run.result()
@@ -114,14 +114,14 @@ class Execution:
     async def execute(
         self, on_handler_end: Callable[[], None] = lambda: None, wait_before: Callable[[], Coroutine[Any, Any, None]] | None = None
     ) -> Job | None:
-        """Run the handler and write the outcome. Returns the updated job, or None when another worker has it.
+        """Run the handler and write the outcome. Returns the updated job, or None if the lease was lost.
 
-        `on_handler_end` is called after the handler has ended, before the outcome is written. `wait_before` is awaited before it starts.
+        `wait_before` is awaited before the handler starts. `on_handler_end` is called when it has ended, before the outcome is written.
         """
         try:
             if wait_before is not None:
                 await self._wait_before(wait_before)
-            # Most jobs end before their first heartbeat and without output: they need one timer, and no heartbeat task.
+            # Most jobs end without output before their first heartbeat: they need one timer and no heartbeat task.
             self._timer = self._loop.call_later(min(self._heartbeat_seconds, self.job.timeout_seconds), self._on_first_timer)
             outcome = await self._run_to_outcome()
             self.recorder.close()
@@ -139,7 +139,7 @@ class Execution:
             await self.run.clean_up()
 
     async def _wait_before(self, wait_before: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Keep the lease until the wait is over or the job is to stop."""
+        """Renew the lease until the wait is over or the job must stop."""
         self._start_heartbeat()
         waiting = self._loop.create_task(wait_before())
         await asyncio.wait({waiting, self._handler_ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -147,14 +147,14 @@ class Execution:
         await asyncio.gather(waiting, return_exceptions=True)
 
     def _on_first_timer(self) -> None:
-        """The first heartbeat is due, or the timeout is over: handle it, and set the timer for the other."""
+        """Handle the first heartbeat or the timeout, whichever is due, and set the timer for the other."""
         left = self.job.timeout_seconds - self._heartbeat_seconds
         now, later = (self._start_heartbeat, self._stop_waiting) if left > 0 else (self._stop_waiting, self._start_heartbeat)
         now()
         self._timer = self._loop.call_later(abs(left), later)
 
     async def _run_to_outcome(self) -> AttemptOutcome | None:
-        """Run the handler until it ends or must stop; None when the lease was lost."""
+        """Run the handler until it ends or must stop, and return the outcome; None if the lease was lost."""
         work = self._loop.create_task(self._run_handler())
         await self._handler_ended
         if not work.done():
@@ -182,14 +182,14 @@ class Execution:
         if error is not None:
             return raised(job, recorder, error, stopping)
         if self.handler_seconds > job.timeout_seconds + _TIMEOUT_TOLERANCE_SECONDS:
-            # It blocked the event loop, so it could not be stopped in time.
+            # The handler blocked the event loop, so it could not be stopped in time.
             return interrupted(job, recorder, "timed-out")
         return returned(context, job, recorder, work.result())
 
     async def _write_until_done(self, outcome: AttemptOutcome) -> Job | None:
-        """Write the outcome, and retry while the lease is valid: no failure of the store loses a result.
+        """Write the outcome, and retry while the lease is valid, so that no failure of the store loses a result.
 
-        An outcome that the store will never accept is written without what it rejects.
+        If the store rejects the outcome permanently, the rejected part is left out.
         """
         delay = _MIN_RETRY_SECONDS
         while True:
@@ -206,7 +206,7 @@ class Execution:
                 delay = min(_MAX_RETRY_SECONDS, delay * 2)
 
     def _without_rejected(self, outcome: AttemptOutcome, error: Exception) -> AttemptOutcome:
-        """Drop the last output if the item is too large, otherwise the handler's result."""
+        """Drop the last output if the item is too large, or else the handler's result."""
         if isinstance(error, TooLarge) and not self._output_dropped:
             self._output_dropped = True
             self.recorder.replace(f"The last output of the job could not be stored. {error_message(error)}")

@@ -1,6 +1,6 @@
-"""What a worker logs about its attempts: a readable line, with the same facts as fields of the log record.
+"""Log lines about attempts: a readable message, with the same facts as fields of the log record.
 
-A handler that snoozes is a parent waiting for its children, so such attempts are logged at the level DEBUG.
+Snoozed attempts are logged at the level DEBUG, because most are parents that wait for their children.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def log_attempt_end(job: Job) -> None:
 
 
 def fields_of(job: Job) -> dict[str, Any]:
-    """The fields of a log record about a job."""
+    """The job's fields for a log record."""
     return {
         "job_id": str(job.job_id),
         "job_type": job.job_type,

@@ -1,4 +1,4 @@
-"""How many more jobs a worker may run: in all, and from each queue that has a limit."""
+"""The free slots of a worker: in all, and for each queue that has a limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class WorkerSlots:
-    """The slots of a worker. `limits` is the maximum number of concurrent jobs of some queues."""
+    """The slots of a worker. `limits` maps queues to their maximum number of concurrent jobs."""
 
     def __init__(self, slots: int, limits: Mapping[str, int]) -> None:
         self.free = slots

@@ -1,6 +1,6 @@
-"""Capture what handlers print and log: it is added to the log of their job, and still goes where it went before.
+"""Capture the printed and logged output of handlers: it is added to the log of their job, and still goes where it went before.
 
-The running job is a context variable: tasks of a handler and `asyncio.to_thread` inherit it, threads that a handler starts itself do not.
+The running job is a context variable. A handler's tasks and `asyncio.to_thread` inherit it; threads that a handler starts itself do not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-#: A longer line is split.
+#: The maximum length of a printed line. Longer lines are split.
 _MAX_LINE_CHARS = 64 * 1024
 #: The queue's own loggers are not captured: writing the log of a job would otherwise log more.
 _OWN_LOGGER = "gateleg.jobs"
@@ -26,7 +26,7 @@ class Output(Protocol):
     """Receives the captured output of an attempt."""
 
     def capture(self, message: str, level: str = "INFO") -> None:
-        """Add captured output to the job's log, if there is room."""
+        """Add captured output to the job's log, unless too many lines are unwritten."""
         ...
 
     @property
@@ -54,7 +54,7 @@ class PrintedLines:
                 self._capture(line)
 
     def end(self) -> None:
-        """Pass on the last lines, which have no newline."""
+        """Pass on the last lines, which do not end with a newline."""
         for stream in _STREAMS:
             if self._rest[stream]:
                 self.write(stream, "\n")
@@ -65,7 +65,7 @@ _running: ContextVar[Output | None] = ContextVar("gateleg_running_job", default=
 
 @contextmanager
 def captured_by(output: Output) -> Iterator[None]:
-    """Capture the output of this context and its copies during the block."""
+    """Send the output of this context, and of contexts copied from it, to `output` during the block."""
     token = _running.set(output)
     try:
         yield
@@ -74,7 +74,7 @@ def captured_by(output: Output) -> Iterator[None]:
 
 
 class _Tee:
-    """Wraps a standard stream: what is written to it also goes to the running job."""
+    """Wraps a standard stream, and copies everything written to it to the running job's log."""
 
     def __init__(self, name: str, stream: TextIO, output: Callable[[], Output | None], *, forward: bool = True) -> None:
         self._name = name
@@ -92,7 +92,7 @@ class _Tee:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each."""
+        """Write each line."""
         for line in lines:
             self.write(line)
 
@@ -142,7 +142,7 @@ class _Installation:
             if self._users == 0:
                 logging.getLogger().removeHandler(self._handler)
                 for name, tee in self._tees.items():
-                    # Leave it alone if the program has replaced the stream in the meantime.
+                    # Keep the stream if the program has replaced it in the meantime.
                     if getattr(sys, name) is tee:
                         setattr(sys, name, tee._stream)
 
@@ -161,9 +161,9 @@ def capturing() -> Iterator[None]:
 
 
 def print_to(output: Output) -> None:
-    """Send everything that this process prints to one job, from any thread. For a process that runs a single handler.
+    """Send everything that this process prints, in any thread, to one job. For a process that runs a single handler.
 
-    The output is not forwarded to the original streams, which end in the same log.
+    The original streams do not receive the output, because they end in the same log.
     """
     for name in _STREAMS:
         setattr(sys, name, cast("TextIO", _Tee(name, getattr(sys, name), lambda: output, forward=False)))

@@ -1,6 +1,6 @@
-"""Detect that another process has written to the same embedded store, so that a worker finds its submissions at once.
+"""Detect commits of other processes to the same embedded store, so that a worker finds the jobs that they submit at once.
 
-SQLite reports in microseconds whether another connection has committed (`data_version`). An idle worker polls that every few milliseconds.
+SQLite reports in microseconds whether another connection has committed (`data_version`). An idle worker polls it every few milliseconds.
 This needs no file, port or helper process, and a killed process leaves nothing behind.
 """
 
@@ -10,33 +10,33 @@ import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gateleg.store.transports import AsyncTransport
 
-#: Seconds between two polls: the maximum is reached while other processes write a lot that is not for this worker.
+#: Seconds between two polls. The interval grows to the maximum while other processes commit often, but not jobs for this worker.
 _MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.008, 0.064
 
 
 class ChangeWatcher:
-    """Watches the store of a worker for commits of other processes. A remote store is not watched: it has no such counter."""
+    """Watches the store of a worker for commits of other processes. A remote store has no commit counter, so it is not watched."""
 
     def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport if isinstance(transport, InlineEmbeddedTransport) else None
+        self._transport = transport if isinstance(transport, GroupCommitTransport) else None
         self._last_version = 0
         self._poll_seconds = _MIN_POLL_SECONDS
         self._timer: asyncio.TimerHandle | None = None
 
     def mark_seen(self) -> None:
-        """Consider all commits so far as seen. Called right before the worker reads the queues."""
+        """Mark all commits so far as seen. Called right before the worker reads the queues."""
         if self._transport is not None:
             self._last_version = self._transport.changes()
 
     def reset_interval(self) -> None:
-        """Poll at the shortest interval again: the last change brought a job, so the next one probably does."""
+        """Poll at the shortest interval again, because the last change brought a job, and the next one probably does too."""
         self._poll_seconds = _MIN_POLL_SECONDS
 
     @contextmanager
@@ -53,7 +53,7 @@ class ChangeWatcher:
         if self._transport is not None:
             self._timer = asyncio.get_running_loop().call_later(self._poll_seconds, self._poll, self._transport, on_change)
 
-    def _poll(self, transport: InlineEmbeddedTransport, on_change: Callable[[], None]) -> None:
+    def _poll(self, transport: GroupCommitTransport, on_change: Callable[[], None]) -> None:
         if transport.changes() == self._last_version:
             self._poll_seconds = _MIN_POLL_SECONDS
             self._schedule_poll(on_change)

@@ -1,4 +1,4 @@
-"""The program of a handler's process: `python -m gateleg.jobs.worker.child <socket> <lifeline>`."""
+"""The program of a process that runs a handler: `python -m gateleg.jobs.worker.child <socket> <lifeline>`."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class WorkerConnection:
         self.on_stop: Callable[[], object] = lambda: None
 
     def receive(self) -> dict[str, Any]:
-        """The next message of the worker. Exits when the worker has closed the connection."""
+        """The next message of the worker. Exits the process if the worker has closed the connection."""
         line = self._lines.readline()
         if not line:
-            # The supervisor ends the subprocesses.
+            # The supervisor kills the subprocesses.
             os._exit(1)
         message: dict[str, Any] = orjson.loads(line)
         return message
@@ -113,7 +113,7 @@ class WorkerConnection:
 
     @scratch.setter
     def scratch(self, folder: Path) -> None:
-        """Set the folder, also as the temporary folder of this process and its subprocesses."""
+        """Set the folder, and make it the temporary folder of this process and its subprocesses."""
         self._scratch = folder
         os.environ["TMPDIR"] = str(folder)
         tempfile.tempdir = None
@@ -135,7 +135,7 @@ class WorkerConnection:
 
 
 def values_of(submission: Submission) -> dict[str, Any]:
-    """A submission as JSON."""
+    """A submission as JSON values."""
     values = {field.name: getattr(submission, field.name) for field in dataclasses.fields(submission)}
     config = values["config"]
     values["config"] = config.model_dump(mode="json") if isinstance(config, BaseModel) else config
@@ -143,7 +143,7 @@ def values_of(submission: Submission) -> dict[str, Any]:
 
 
 def submission_of(values: dict[str, Any]) -> Submission:
-    """A submission from JSON."""
+    """A submission from JSON values."""
     from datetime import datetime
 
     read: dict[str, Any] = dict(values)
@@ -166,7 +166,7 @@ def _import(address: list[str]) -> Any:
 
 @asynccontextmanager
 async def _handler_and_config(source: dict[str, Any], job: Job) -> AsyncIterator[tuple[Handle, Any]]:
-    """The handler of a job and its validated config: imported, or from the factory that the host has called."""
+    """The handler of a job, imported or from the factory that the host also used, and its validated config."""
     if "factory" not in source:
         config = source["config"]
         yield _import(source["handle"]), job.job_config if config is None else _import(config).model_validate(job.job_config)
@@ -207,7 +207,7 @@ async def _run_handler(worker: WorkerConnection, message: dict[str, Any]) -> Any
 
 
 def _result(worker: WorkerConnection, message: dict[str, Any]) -> Any:
-    """Run the handler and return its result as JSON, after all of its printed output was sent."""
+    """Run the handler, send the rest of its printed output, and return its result as JSON values."""
     print_to(worker)
     try:
         result = asyncio.run(_run_handler(worker, message))
@@ -217,7 +217,7 @@ def _result(worker: WorkerConnection, message: dict[str, Any]) -> Any:
 
 
 def _preload(modules: list[str]) -> None:
-    """Import the modules of handlers. An import error is reported when the handler is needed."""
+    """Import the modules of handlers. Import errors are ignored here, and reported when the handler is needed."""
     for name in modules:
         with suppress(Exception):
             importlib.import_module(name)
@@ -241,13 +241,13 @@ def main(descriptor: int) -> None:
         worker.send("give-up", error_message(error))
     except BaseException as error:
         kinds = [class_name(kind) for kind in type(error).__mro__ if kind is not object]
-        # Without the frame of this function.
+        # Leave out the frame of this function.
         trace = traceback.format_exception(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
         worker.send("error", kinds, error_message(error), escape_undecodable("".join(trace)))
 
 
 def start(descriptor: int, lifeline: int) -> None:
-    """Wait for a handler to run, under a supervisor that ends with the worker."""
+    """Wait for a handler and run it, under a supervisor that ends with the worker."""
 
     def run() -> None:
         try:

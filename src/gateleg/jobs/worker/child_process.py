@@ -1,4 +1,4 @@
-"""The processes that handlers run in: start one, connect to it, and kill it with all its subprocesses."""
+"""The processes that run handlers: start one, connect to it, and kill it with all its subprocesses."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-#: How long the supervisor of a process has to kill its subprocesses before it is killed itself.
+#: How long the supervisor has to kill the subprocesses of a handler before it is killed itself.
 _KILL_TIMEOUT_SECONDS = 20.0
 
 
 @dataclass
 class ChildProcess:
-    """A process that waits for a handler to run: `python -m gateleg.jobs.worker.child` in its own session.
+    """A process that waits for one handler and runs it: `python -m gateleg.jobs.worker.child`, in its own session.
 
     Messages are lines of JSON over a socket. The process and its subprocesses end when their lifeline, a pipe, is closed: by this process,
-    or by the operating system when this process has died.
+    or by the operating system if this process dies.
     """
 
     process: asyncio.subprocess.Process
@@ -42,7 +42,7 @@ class ChildProcess:
     async def start(cls) -> Self:
         """Start a process."""
         ours, theirs = socket.socketpair()
-        # With a pipe of asyncio the process would not count as ended until all its subprocesses have closed it.
+        # asyncio would not report the end of the process until all its subprocesses have closed an asyncio pipe.
         printed, output = map(os.fdopen, os.pipe(), ("rb", "wb"))
         child_lifeline, lifeline = map(os.fdopen, os.pipe(), ("rb", "wb"))
         descriptors = (theirs.fileno(), child_lifeline.fileno())
@@ -67,13 +67,13 @@ class ChildProcess:
         return self.process.returncode is None
 
     def set_scratch(self, folder: Path) -> None:
-        """Tell the supervisor which folder to remove when the process ends. Does nothing if it was killed already."""
+        """Tell the supervisor which folder to remove when the process ends. Does nothing if the process was already killed."""
         with contextlib.suppress(OSError, ValueError):
             self.lifeline.write(os.fsencode(folder))
             self.lifeline.flush()
 
     def kill(self) -> None:
-        """Have the process and its subprocesses killed."""
+        """Let the supervisor kill the process and its subprocesses."""
         self.lifeline.close()
 
     async def end(self) -> None:
@@ -88,15 +88,15 @@ class ChildProcess:
             await self.process.wait()
 
     async def discard(self) -> None:
-        """End a process that was not used."""
+        """End an unused process."""
         await self.end()
         self.printed.close()
 
 
 class ChildPool:
-    """Keeps one spare process that has already imported the handlers' modules, from the first use on.
+    """Keeps one spare process with the handlers' modules imported, from the first use on.
 
-    Starting Python and importing them takes longer than many handlers run.
+    Starting Python and importing the modules takes longer than many handlers run.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class ChildPool:
         try:
             child = await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # The attempt was stopped while it waited; the next one takes this process.
+            # The attempt was stopped while it waited. The next attempt takes this process.
             self._unused.append(starting)
             raise
         if not child.alive:
@@ -141,7 +141,7 @@ class ChildPool:
         await asyncio.shield(outcome)
 
     async def close(self) -> None:
-        """End the spare processes, and wait for those that are being ended."""
+        """End the spare process, and wait for processes that are still ending."""
         self._closed = True
         waiting = [*self._unused, *([] if self._spare is None else [self._spare])]
         self._spare = None

@@ -1,4 +1,4 @@
-"""How far apart the clocks of workers are, estimated from the times in their reports."""
+"""Clock skew between workers, estimated from the times in their reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-#: Seconds until a report is seen, at most. A smaller difference cannot be told from equal clocks.
+#: The maximum seconds until a report is seen. A smaller clock difference cannot be detected.
 _TOLERANCE_SECONDS = 1.0
 #: How many of the last reports of a worker are combined.
 _MAX_REPORTS = 6
@@ -18,8 +18,8 @@ _MAX_REPORTS = 6
 class ClockSkew:
     """Estimates the difference between one worker's clock and the others'.
 
-    A report that is new since the last observation was written between the two observations. So each report bounds the difference of the
-    two clocks, and several reports bound it closely.
+    A report that is new since the previous observation was written between the two observations. So each report bounds the difference of
+    the two clocks, and several reports bound it closely.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,10 @@ class ClockSkew:
         self._last: tuple[datetime, float] | None = None
 
     def observe(self, reports: Mapping[str, datetime], now: datetime, tick: float) -> float:
-        """Record the last report of each worker, by its own clock. Returns by how many seconds this machine's clock was set since."""
+        """Record the time of each worker's last report, by its own clock.
+
+        Returns by how many seconds this machine's clock was set since the previous call.
+        """
         last, self._last = self._last, (now, tick)
         before, self._reports = self._reports, dict(reports)
         self._bounds = defaultdict(self._bounds.default_factory, {name: self._bounds[name] for name in reports})
@@ -45,13 +48,13 @@ class ClockSkew:
         return 0.0
 
     def ahead(self) -> float:
-        """How many seconds this worker's clock is ahead of the others' (the median); negative when it is behind."""
+        """The median number of seconds by which this worker's clock is ahead of the others'; negative if it is behind."""
         differences = sorted([0.0, *(_difference(bounds) for bounds in self._bounds.values() if bounds)], key=abs)
         return -differences[len(differences) // 2]
 
 
 def _difference(bounds: deque[tuple[float, float]]) -> float:
-    """The smallest number of seconds that another clock must be ahead of this one; negative when it must be behind."""
+    """The smallest number of seconds by which another clock must be ahead of this one; negative if it must be behind."""
     low, high = bounds[-1]
     for earlier in reversed(bounds):
         if max(low, earlier[0]) > min(high, earlier[1]) + _TOLERANCE_SECONDS:

@@ -1,4 +1,4 @@
-"""Shutting down: wait for the running jobs, stop those that take too long, and release them for other workers."""
+"""Shutdown of a worker: wait for the running jobs, stop jobs that take too long, and release them for other workers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from gateleg.jobs.worker.attempt import Execution
 
 _log = logging.getLogger("gateleg.jobs.worker")
-#: How long handlers have to end once the drain time is over and they were asked to stop.
+#: How long handlers have to end when they are asked to stop after the drain time.
 _STOP_GRACE_SECONDS = 2.0
 #: How long the worker then tries to write their outcomes.
 _WRITE_GRACE_SECONDS = 5.0
 #: How long to wait for a cancelled write.
 _CANCEL_GRACE_SECONDS = 1.0
-#: A worker has ended this many seconds after its drain time, whatever handlers and the store do: the times above and its last report.
+#: A worker ends at most this many seconds after its drain time, whatever handlers and the store do: the times above and its last report.
 DRAIN_GRACE = 10.0
 #: How often a stopping worker logs which jobs it waits for, and how many of them it names.
 _LOG_INTERVAL_SECONDS = 5.0
@@ -27,7 +27,7 @@ _MAX_NAMED_JOBS = 20
 
 
 async def drain(running: Mapping[UUID, Execution], tasks: set[asyncio.Task[None]], seconds: float) -> None:
-    """Wait up to `seconds` for the running jobs, and release those that have not ended. Ends at most `DRAIN_GRACE` seconds later.
+    """Wait up to `seconds` for the running jobs, and release jobs that have not ended. Returns at most `DRAIN_GRACE` seconds later.
 
     `running` and `tasks` change while this waits: jobs that end are removed.
     """
@@ -40,13 +40,13 @@ async def drain(running: Mapping[UUID, Execution], tasks: set[asyncio.Task[None]
     if tasks:
         _, unfinished = await asyncio.wait(set(tasks), timeout=_STOP_GRACE_SECONDS + _WRITE_GRACE_SECONDS)
         for task in unfinished:
-            # The store does not answer. Other workers take these jobs when their leases expire.
+            # The store does not respond. Other workers take these jobs when their leases expire.
             task.cancel()
         if unfinished:
             await asyncio.wait(unfinished, timeout=_CANCEL_GRACE_SECONDS)
     still_running = [execution for execution in executions if execution.run.alive]
     if still_running:
-        _log.warning("did not stop when asked to, and will be run again by other workers: %s", _names(still_running))
+        _log.warning("these jobs did not stop when asked to, so other workers will run them again: %s", _names(still_running))
 
 
 async def _wait_for_jobs(running: Mapping[UUID, Execution], tasks: set[asyncio.Task[None]], seconds: float) -> None:

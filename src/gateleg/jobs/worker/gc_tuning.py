@@ -1,7 +1,7 @@
 """Garbage collection while a worker runs.
 
-A job allocates a few hundred small containers and no reference cycles, so Python's default of a collection every 700 allocations would
-spend a fifth of a worker's time on finding nothing.
+A job allocates a few hundred small containers and no reference cycles. With Python's default, a collection every 700 allocations, a worker
+would spend a fifth of its time on finding nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Threshold:
         with self._lock:
             self._users -= 1
             if self._users == 0 and self._previous is not None:
-                # Leave the threshold alone if the program has changed it in the meantime.
+                # Keep the threshold if the program has changed it in the meantime.
                 if gc.get_threshold() == _THRESHOLDS:
                     gc.set_threshold(*self._previous)
                 self._previous = None
@@ -51,7 +51,7 @@ _threshold = _Threshold()
 def collecting_less_often() -> Iterator[None]:
     """Raise the collection threshold during the block, and restore it afterwards.
 
-    A threshold that the program has set higher, or collection that it has turned off, stays as it is.
+    If the program has set a higher threshold, or turned collection off, nothing changes.
     """
     _threshold.enter()
     try:
@@ -61,6 +61,6 @@ def collecting_less_often() -> Iterator[None]:
 
 
 def exclude_loaded_modules() -> None:
-    """Exempt all objects that exist now from garbage collection. `gateleg worker` calls this, as its process only runs jobs."""
+    """Exempt all existing objects from garbage collection. `gateleg worker` calls this, because its process only runs jobs."""
     gc.collect()
     gc.freeze()

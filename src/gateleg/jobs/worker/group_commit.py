@@ -1,4 +1,4 @@
-"""The queue of a worker whose store is an engine in the same process: its writes share commits."""
+"""The queue of a worker on an embedded engine, whose concurrent writes share commits."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
-from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
+from gateleg.store.transports.group_commit import GroupCommitTransport
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue import AsyncQueue
 
 
 def with_group_commit(queue: AsyncQueue) -> AsyncQueue:
-    """A copy of the queue that calls the embedded engine inline and commits in groups; the queue itself if its store is remote."""
+    """A copy of the queue that calls the embedded engine inline, with group commit; the queue itself if its store is remote."""
     transport = queue.store.transport
     if type(transport) is AsyncEmbeddedTransport:
-        transport = InlineEmbeddedTransport(transport)
-    if not isinstance(transport, InlineEmbeddedTransport) or isinstance(queue.store, GroupCommitStore):
+        transport = GroupCommitTransport(transport)
+    if not isinstance(transport, GroupCommitTransport) or isinstance(queue.store, GroupCommitStore):
         return queue
     embedded = copy.copy(queue)
     embedded.store = GroupCommitStore(queue.store, transport)

@@ -1,4 +1,4 @@
-"""The heartbeat of a running job: renews its lease, and writes its log lines, progress and events with it."""
+"""The heartbeat of a running job: renews its lease, and writes its new log lines, progress and events in the same update."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 #: The minimum time for which log lines, progress and events are collected before they are written.
 MIN_FLUSH_SECONDS = 0.04
-#: How often in an attempt the first event after a pause is written without collecting more.
+#: How many times in an attempt the first event after a pause is written at once, without collecting more.
 _PROMPT_FLUSHES = 3
 
 
 class Heartbeat:
     """Renews the lease of one attempt every `interval` seconds, and `flush_seconds()` after new output.
 
-    Followers of a job wait for its first events most, so those are written at once: see `_PROMPT_FLUSHES`. `stop` is called with the reason
-    when the lease is lost or cancellation was requested. Most jobs end before their first heartbeat without output, and need none.
+    The first events are written at once, because followers wait for them most (`_PROMPT_FLUSHES`). `stop` is called with the reason if the
+    lease was lost or cancellation was requested. Most jobs end without output before their first heartbeat, and never start one.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Heartbeat:
         self._task: asyncio.Task[None] | None = None
 
     def flush_soon(self) -> None:
-        """There is new output to write."""
+        """Announce new output, which the next flush writes."""
         self._new_output.set()
         self.start()
 
     def start(self) -> None:
-        """Start the heartbeats, if they have not started: with one at once, unless there is output to collect first."""
+        """Start the heartbeats, if they have not started. The first is sent at once, unless new output is still being collected."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run(due=not self._new_output.is_set()))
 
@@ -102,12 +102,12 @@ class Heartbeat:
                 self._stop_attempt("lease-lost")
                 return
             except UNWRITABLE as error:
-                # The item has no room for the output. The lease must be renewed all the same.
+                # The item has no room for the output. Renew the lease all the same.
                 self._recorder.replace(f"Output of the job could not be stored. {error_message(error)}")
                 self._lease_only, self._output_dropped = self._output_dropped, True
                 self._new_output.set()
             except StoreError:
-                # The next heartbeat tries again; nothing is lost until the lease expires.
+                # The next heartbeat retries; nothing is lost until the lease expires.
                 await asyncio.sleep(min(1.0, interval / 4))
                 self._new_output.set()
 
@@ -137,7 +137,7 @@ class Heartbeat:
             self._stop_attempt("cancelled")
 
     async def finish(self, outcome: AttemptOutcome) -> Job:
-        """Write the outcome of the attempt, after the output that has not been written yet."""
+        """Write the outcome of the attempt, together with the output that is still unwritten."""
         while self._recorder.has_backlog:
             await self._flush()
         async with self._lock:
@@ -148,7 +148,7 @@ class Heartbeat:
             return await self._queue.finish(self._job, outcome, logs=logs, chunk=chunk, progress=progress)
 
     def _event_chunk(self, events: list[Any]) -> EventChunk | None:
-        """The item for new events. Followers may read it after the job has finished, for as long as the longest retention."""
+        """The item for new events. It is kept for the longest retention, so that followers can read it after the job has finished."""
         if not events:
             return None
         context = self._queue.context
@@ -156,5 +156,5 @@ class Heartbeat:
         return EventChunk(job_id=self._job.job_id, first=self._emitted, events=events, expires_at=expires_at)
 
     def _extended(self, lines: Sequence[LogEntry]) -> tuple[Logs, LogChunk | None]:
-        """The log with new lines, and a chunk for the older ones that no longer fit into the job's item."""
+        """The log with new lines, and a chunk for older lines that no longer fit into the job's item."""
         return extended(self._job.job_id, self._logs, lines)

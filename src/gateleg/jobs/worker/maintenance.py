@@ -1,4 +1,4 @@
-"""Periodic work that one elected worker does for all: promote delayed jobs, recover jobs of lost workers, run schedules, archive."""
+"""Periodic work that one elected worker does for all: promote delayed jobs, recover jobs of lost workers, run schedules, archive jobs."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _log = logging.getLogger("gateleg.jobs")
 #: Seconds between two rounds, and how long a leader lease lasts. Both are shorter where jobs have short leases.
 _ROUND_SECONDS = 1.0
 _LEADER_LEASE_SECONDS = 15.0
-#: How many jobs are promoted or recovered at once, and how many such batches one round promotes.
+#: How many jobs are promoted or recovered at once, and how many such batches one round promotes at most.
 _BATCH_JOBS = 100
 _MAX_BATCHES = 20
 #: Seconds between two checks for delays written by a wrong clock. Shorter where jobs have short leases.
 _DELAY_CHECK_SECONDS = 10.0
-#: How often the leases of a queue are read during the time of one lease.
+#: How many times the leases of a queue are read within the duration of one lease.
 _LEASE_CHECKS_PER_LEASE = 6
-#: Seconds between two sweeps of finished jobs into the archive, and how many jobs one sweep moves.
+#: Seconds between two sweeps of finished jobs into the archive, and how many jobs one sweep moves at most.
 _ARCHIVE_SECONDS = 60.0
 _ARCHIVE_JOBS = 100
-#: Seconds between two updates of a queue's history, which has one entry a minute.
+#: Seconds between two updates of a queue's history, which has one entry for each minute.
 _HISTORY_SECONDS = 20.0
 
 
 class MaintenanceTasks:
-    """The maintenance of a worker's queues. For each task one worker holds a leader lease, which another takes over when it is lost."""
+    """The maintenance of a worker's queues. One worker holds the leader lease of each task; if it is lost, another worker takes over."""
 
     def __init__(self, queue: AsyncQueue, queues: tuple[str, ...], worker_id: str, *, objects: AsyncObjects | None = None) -> None:
         self.queue = queue
@@ -53,7 +53,7 @@ class MaintenanceTasks:
         self._lease_check_seconds = lease / _LEASE_CHECKS_PER_LEASE
         self._delay_check_seconds = min(_DELAY_CHECK_SECONDS, lease)
         self._archiver = Archiver(queue, objects)
-        #: how long the job leases of each queue, and the leader leases of other workers, have been unchanged
+        #: how long the job leases of each queue, and the leader leases of other workers, have stayed unchanged
         self._job_leases: defaultdict[str, Staleness[UUID]] = defaultdict(Staleness)
         self._other_leaders: defaultdict[str, Staleness[str]] = defaultdict(Staleness)
         #: where the next check of a queue's delays continues
@@ -69,13 +69,13 @@ class MaintenanceTasks:
         self._next_archiving = float("-inf")
 
     async def run(self) -> None:
-        """Do one round after another until cancelled."""
+        """Run one round after another until cancelled."""
         while True:
             await self.run_once()
             await asyncio.sleep(self._round_seconds)
 
     async def run_once(self) -> None:
-        """Run each task of which this worker is, or can become, the leader. A task that fails does not stop the others."""
+        """Run each task of which this worker is, or can become, the leader. If a task fails, the others still run."""
         new = self._begin_round()
         for name in self.queues:
             await self._run_task(f"watch:{name}", self._correct_delays, name)
@@ -86,10 +86,10 @@ class MaintenanceTasks:
         await self._run_task("sweep", self._archive)
 
     def _begin_round(self) -> bool:
-        """Whether this worker is new. A new worker watches job leases even before it is the leader.
+        """Whether this worker is new: it then watches job leases even before it is the leader.
 
-        If it replaces a killed worker, it then knows which leases are stale as soon as it becomes the leader. After a long pause between
-        two rounds this process was suspended, and others may have been too: they get the time of a lease to renew theirs.
+        If it replaces a killed worker, it knows which leases are stale as soon as it becomes the leader. A long pause between two rounds
+        means that this process was suspended, and others may have been too: they get the duration of a lease to renew theirs.
         """
         now, lease = self.queue.context.setup.ticks(), self.queue.context.settings.lease_seconds
         if self._started_at is None:
@@ -116,10 +116,10 @@ class MaintenanceTasks:
         corrections = await self.queue.correct_delays(name, self._delay_cursors.get(name))
         self._delay_cursors[name] = corrections.next
         if corrections.number:
-            _log.warning("restarted the delays of %d jobs of queue %s: a clock that is ahead had written them", corrections.number, name)
+            _log.warning("restarted the delays of %d jobs of queue %s, written by a clock that is ahead", corrections.number, name)
 
     async def _promote(self, name: str) -> None:
-        """Make delayed jobs claimable that are due."""
+        """Make delayed jobs claimable when they are due."""
         for _ in range(_MAX_BATCHES):
             if await self.queue.promote(name, _BATCH_JOBS) < _BATCH_JOBS:
                 break
@@ -137,14 +137,14 @@ class MaintenanceTasks:
             await self.queue.record_history(name)
 
     async def _archive(self) -> None:
-        """Archive finished jobs, a limited number at a time so that the other tasks do not wait."""
+        """Archive finished jobs, a limited number at a time, so that the other tasks do not wait."""
         now = self.queue.context.setup.ticks()
         if now >= self._next_archiving:
             moved = await self._archiver.sweep(limit=_ARCHIVE_JOBS)
             self._next_archiving = now + (0.0 if moved == _ARCHIVE_JOBS else _ARCHIVE_SECONDS)
 
     async def _is_leader(self, task: str) -> bool:
-        """Whether this worker is the leader of the task, after trying to become it. Most rounds write nothing: leases outlast them."""
+        """Whether this worker is the leader of the task, after trying to become it. Leases outlast rounds, so most rounds write nothing."""
         now = self.queue.context.setup.ticks()
         if self._leader_until.get(task, now) > now:
             return True
@@ -163,5 +163,5 @@ class MaintenanceTasks:
             for task in self._leader_until:
                 await self.queue.release_leader_lease(task, self.worker_id)
         except StoreError as error:
-            _log.warning("could not release the leader leases of this worker; they expire by themselves: %s", error)
+            _log.warning("could not release the leader leases of this worker, which will expire: %s", error)
         self._leader_until.clear()

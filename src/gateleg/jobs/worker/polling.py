@@ -1,4 +1,4 @@
-"""Finding work: claim jobs from the queues of a worker, and wait while the queues are empty."""
+"""Polling: claim jobs from the queues of a worker, and wait while the queues are empty."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gateleg.jobs")
 #: How long the mode and rate of the queues are cached.
 _STATE_CACHE_SECONDS = 2.0
-#: Added to the time until a reserved job may be claimed, so that the time has come when the worker polls.
+#: Added to the wait until a reserved job may be claimed, so that the worker does not poll too early.
 _RESERVATION_MARGIN_SECONDS = 0.002
 
 
 class Poller:
     """Claims the next jobs for a worker.
 
-    `weights` are its queues and their weights, `poll_seconds` the minimum and maximum seconds between two polls of empty queues. Setting
-    `wakeup` ends a wait.
+    `weights` maps its queues to their weights. `poll_seconds` is the minimum and maximum number of seconds between two polls of empty
+    queues. Setting `wakeup` ends a wait.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class Poller:
         self.wakeup = asyncio.Event()
 
     def notify(self, queue: str) -> None:
-        """A job of this queue became claimable: poll at once."""
+        """Poll at once, because a job of this queue has become claimable."""
         if queue in self._weights:
             self._selector.discard_candidates(queue)
             self.wakeup.set()
 
     async def poll(self) -> list[Job]:
-        """Claim as many jobs as there are free slots, from the first queue that has one. Empty when no queue has a job."""
+        """Claim as many jobs as the worker has free slots, from the first queue that has a job. Empty if none has."""
         if not self._found_jobs:
             self._watcher.mark_seen()
         try:
@@ -88,7 +88,7 @@ class Poller:
     async def wait(self) -> None:
         """Wait after an empty poll: for a notification, for a commit of another process, or until the next poll is due."""
         if self._found_jobs:
-            # Poll once more, after marking the commits so far as seen: from then on the watcher misses none.
+            # Poll once more after marking the commits so far as seen: the watcher reports every later commit.
             self._found_jobs = False
             return
         reserved = self._selector.seconds_until_unreserved()

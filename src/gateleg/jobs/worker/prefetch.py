@@ -1,9 +1,9 @@
 """Prefetching: a worker whose jobs are very short claims several at once and runs them one after another.
 
-Each claim and each completion is a commit that other processes wait for. For very short jobs that is most of the cost, and many workers
-would mostly wait for each other. Once a worker's jobs have been short, it claims the next few together, and commits their completions
-together with the next claim. It never runs more jobs at once than its concurrency: prefetched jobs wait for a few milliseconds at most. If
-the job before them takes longer after all, the worker releases them for other workers.
+Each claim and each completion is a commit that other processes wait for. For very short jobs the commits are most of the cost, and many
+workers would mostly wait for each other. Once a worker's jobs have been short, it claims the next few together, and commits their
+completions together with the next claim. It never runs more jobs at once than its concurrency. Prefetched jobs wait for a few milliseconds
+at most: if the job before them takes longer after all, the worker releases them for other workers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
 
-#: The maximum number of jobs that a worker has claimed, running and prefetched.
+#: The maximum number of jobs that a worker has claimed: running and prefetched ones.
 MAX_CLAIMED = 8
-#: A job is short if its handler takes less than this, and prefetching starts after so many short jobs in a row.
+#: A job is short if its handler takes less than this time. Prefetching starts after this many short jobs in a row.
 _SHORT_SECONDS = 0.001
 _SHORT_JOBS_REQUIRED = 16
 #: How long a prefetched job waits for a slot before it is released.
@@ -24,7 +24,7 @@ MAX_WAIT_SECONDS = 0.02
 
 
 class PrefetchedJobs:
-    """The jobs that a worker has claimed but not started, and how many of them it may claim."""
+    """The jobs that a worker has claimed but not started, and the number of jobs that it may prefetch."""
 
     def __init__(self, concurrency: int) -> None:
         self._limit = max(0, MAX_CLAIMED - concurrency)
@@ -34,7 +34,7 @@ class PrefetchedJobs:
         self.delays_commits = False
 
     def record_duration(self, seconds: float) -> None:
-        """Take into account how long a handler took."""
+        """Record how long a handler took."""
         self._short_jobs = self._short_jobs + 1 if seconds < _SHORT_SECONDS else 0
 
     @property
@@ -48,11 +48,11 @@ class PrefetchedJobs:
         self.delays_commits = True
 
     def __contains__(self, job: Job) -> bool:
-        """Whether the job still waits for a slot."""
+        """Whether the job is still waiting for a slot."""
         return any(waiting is job for waiting in self._waiting)
 
     def take(self) -> Job | None:
-        """Remove and return the next job; None without one."""
+        """Remove and return the next job, or None."""
         return self._waiting.popleft() if self._waiting else None
 
     def clear(self) -> list[Job]:

@@ -1,6 +1,6 @@
 """Handlers in their own processes, which are killed with all their subprocesses when they must end.
 
-The process imports the handler by its name, or calls the factory that the host has called, with its own store and other resources. Its
+A process imports the handler by its name, or creates it with the same factory as the host, with its own store and other resources. Its
 printed and logged output goes to the job's log.
 """
 
@@ -39,7 +39,7 @@ _OUTPUT_GRACE_SECONDS = 1.0
 
 
 def module_of(target: Any) -> str:
-    """The module to import a function or class from, also if it is the one that was started with `python -m`."""
+    """The module from which to import a function or class, also if the module was started with `python -m`."""
     module: str = target.__module__
     if module != "__main__":
         return module
@@ -50,7 +50,7 @@ def module_of(target: Any) -> str:
 
 
 def source_of(handler: Handler) -> dict[str, Any]:
-    """Where the process imports the handler from; `BadHandler` if it cannot be imported."""
+    """How a process finds the handler: import addresses or a factory. Raises `BadHandler` if it cannot be imported."""
     if handler.factory is not None:
         return {"factory": handler.factory.address, "arguments": handler.factory.arguments}
     if "<" in handler.handle.__qualname__ or "." in handler.handle.__qualname__:
@@ -66,13 +66,13 @@ def source_of(handler: Handler) -> dict[str, Any]:
 
 
 def modules_of(handlers: Iterable[Handler]) -> set[str]:
-    """The modules that the processes of handlers import; `BadHandler` if one of the handlers cannot be imported."""
+    """The modules that the processes of handlers import. Raises `BadHandler` if a handler cannot be imported."""
     sources = [source_of(handler) for handler in handlers if handler.runs == "process"]
     return {source["factory"].split(":")[0] if "factory" in source else source["handle"][0] for source in sources}
 
 
 class ProcessRun(Run):
-    """Runs a handler in its own process, from start to end of the attempt."""
+    """Runs the handler of one attempt in its own process."""
 
     _child: ChildProcess | None = None
     _kill_timer: asyncio.TimerHandle | None = None
@@ -81,7 +81,7 @@ class ProcessRun(Run):
         """Run the handler and return its validated result."""
         self._check_stopping()
         message = self._start_message()
-        self._child = await self._means.children.take()
+        self._child = await self._resources.children.take()
         printing = asyncio.ensure_future(self._print(self._child.printed))
         try:
             self._child.set_scratch(self.scratch)
@@ -92,8 +92,8 @@ class ProcessRun(Run):
         finally:
             if self._kill_timer is not None:
                 self._kill_timer.cancel()
-            # Also ends subprocesses that the handler has left behind.
-            await self._means.children.end(self._child)
+            # This also ends subprocesses that the handler has left behind.
+            await self._resources.children.end(self._child)
             await asyncio.wait({printing}, timeout=_OUTPUT_GRACE_SECONDS)
             if printing.cancel():
                 await asyncio.wait({printing})
@@ -160,7 +160,7 @@ class ProcessRun(Run):
         lines.end()
 
     def stop(self, reason: StopReason) -> None:
-        """Ask the handler to end, and kill its process if it has not after `KILL_AFTER_SECONDS`."""
+        """Ask the handler to end, and kill its process if it has not ended after `KILL_AFTER_SECONDS`."""
         super().stop(reason)
         self._send({"stop": reason})
         if self._child is not None and self._kill_timer is None:
@@ -182,5 +182,5 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readline()
     except ValueError:
-        problem = f"The handler has returned or logged more than {MAX_LINE_BYTES:,} bytes at once."
+        problem = f"The handler returned or logged more than {MAX_LINE_BYTES:,} bytes at once."
         raise ChildFailed(("too-much-at-once",), f"{problem} Put large values into the object store and return their keys.") from None

@@ -1,4 +1,4 @@
-"""Jobs that may crash their workers: they run alone, in their own process if their handler can be imported there."""
+"""Jobs that may have crashed their workers run alone, in their own process if their handler can be imported there."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _is_importable(target: Any) -> bool:
 
 
 class Quarantine:
-    """The jobs of a worker, and which of them must run alone: one at a time, with no other job beside it."""
+    """The jobs of a worker, and which of them must run alone, with no other job at the same time."""
 
     def __init__(self) -> None:
         self._jobs: set[UUID] = set()
@@ -47,13 +47,13 @@ class Quarantine:
         self._job_removed = asyncio.Event()
 
     def add(self, job: Job) -> None:
-        """A claimed job starts."""
+        """Record that a claimed job starts."""
         self._jobs.add(job.job_id)
         if must_run_alone(job):
             self._alone.append(job.job_id)
 
     def remove(self, job: Job) -> None:
-        """A job has ended, and nothing of it is left in the worker."""
+        """Record that a job has ended completely."""
         self._jobs.discard(job.job_id)
         if job.job_id in self._alone:
             self._alone.remove(job.job_id)
@@ -61,7 +61,7 @@ class Quarantine:
 
     @property
     def active(self) -> bool:
-        """Whether the worker has a job that must run alone, so that it may not start another."""
+        """Whether the worker has a job that must run alone, so that it must not start another."""
         return bool(self._alone)
 
     async def wait_until_alone(self, job: Job) -> None:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 #: The maximum length of a progress message.
 _MAX_MESSAGE_CHARS = 500
-#: The maximum size of an event, and how many unwritten events are kept before further ones are dropped.
+#: The maximum size of an event, and the maximum number of unwritten events, beyond which further ones are dropped.
 MAX_EVENT_BYTES = 64 * 1024
 _MAX_UNWRITTEN_EVENTS = 10_000
-#: How many unwritten lines are kept before captured output is dropped: a handler that prints without end must not fill the memory.
+#: The maximum number of unwritten lines, beyond which captured output is dropped: a handler that prints endlessly must not fill the memory.
 MAX_CAPTURED_LINES = 5000
 
 
 def checked_event(event: Any) -> tuple[Any, int]:
-    """The event as a JSON value, and its size in bytes. `BadEvent` if it is not JSON or too large."""
+    """The event as a JSON value, and its size in bytes. Raises `BadEvent` if it is not JSON or too large."""
     value = event.model_dump(mode="json") if isinstance(event, BaseModel) else event
     try:
         size = len(orjson.dumps(value))
@@ -69,7 +69,7 @@ class AttemptRecorder:
         self._on_change()
 
     def capture(self, message: str, level: str = "INFO") -> None:
-        """Add what the handler has printed, or logged with `logging`. It is dropped, and counted, while too many lines are unwritten."""
+        """Add printed or logged output of the handler. It is dropped, and counted, while too many lines are unwritten."""
         with self._lock:
             if self._closed:
                 return
@@ -83,14 +83,14 @@ class AttemptRecorder:
 
     @property
     def printed(self) -> PrintedLines:
-        """Where the handler's standard output is split into lines."""
+        """Splits the handler's standard output into lines."""
         with self._lock:
             if self._printed is None:
                 self._printed = PrintedLines(self.capture)
             return self._printed
 
     def end_lines(self) -> None:
-        """The handler has ended: log what it printed without a newline at the end."""
+        """Log the last printed lines, which do not end with a newline. Called when the handler has ended."""
         if self._printed is not None:
             self._printed.end()
         with self._lock:
@@ -98,7 +98,7 @@ class AttemptRecorder:
 
     def _log_dropped_lines(self) -> None:
         if self._dropped_lines:
-            message = f"{self._dropped_lines:,} lines were dropped here: they were printed faster than the log is written."
+            message = f"{self._dropped_lines:,} lines were dropped here, because they were printed faster than the log is written."
             self._lines += entries_of(message, "WARNING", self._now())
             self._dropped_lines = 0
 
@@ -115,7 +115,7 @@ class AttemptRecorder:
         self._on_change()
 
     def emit(self, event: Any) -> None:
-        """Add an event for followers of the job. `BadEvent` if it is not JSON or too large."""
+        """Add an event for followers of the job. Raises `BadEvent` if it is not JSON or too large."""
         value, size = checked_event(event)
         with self._lock:
             if self._closed:
@@ -138,17 +138,17 @@ class AttemptRecorder:
             self.metrics[name] = value
 
     def close(self) -> None:
-        """The attempt has ended: ignore further output of a thread that did not stop."""
+        """Ignore further output, such as that of a thread that did not stop when the attempt ended."""
         with self._lock:
             self._closed = True
 
     def detach(self) -> None:
-        """Call `on_change` no more."""
+        """Stop calling `on_change`."""
         self._on_change = _ignore
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no unwritten output."""
+        """Whether all output has been written."""
         with self._lock:
             return not self._lines and not self._progress_unwritten and not self._events
 
@@ -186,19 +186,19 @@ class AttemptRecorder:
             return self._progress if self._progress_unwritten else None
 
     def mark_written(self, lines: int, progress: Progress | None, events: int = 0) -> None:
-        """Remove output that has been written."""
+        """Remove written output."""
         with self._lock:
             del self._lines[:lines]
             del self._events[:events]
             if self._dropped_events:
-                message = f"{self._dropped_events:,} events were dropped here: they were emitted faster than they are written."
+                message = f"{self._dropped_events:,} events were dropped here, because they were emitted faster than they are written."
                 self._lines += entries_of(message, "WARNING", self._now())
                 self._dropped_events = 0
             if self._progress is progress:
                 self._progress_unwritten = False
 
     def replace(self, message: str) -> None:
-        """Replace all unwritten output by an error message."""
+        """Replace all unwritten output with an error message."""
         with self._lock:
             self._lines = entries_of(message, "ERROR", self._now())
             self._events = []

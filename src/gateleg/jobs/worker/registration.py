@@ -1,4 +1,4 @@
-"""The registration of a worker: it reports that it is alive, writes its counters, and learns which other workers share its queues."""
+"""The registration of a worker: it reports that it is alive, writes its counters, and finds the other workers of its queues."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gateleg.jobs")
 #: Seconds between two reports of a worker, on average.
 _REPORT_SECONDS = 10.0
-#: A worker without a report for this long has missed two: it no longer counts when candidates are divided among workers.
+#: A worker that has not reported for this long has missed two reports: candidates are no longer reserved for it.
 _LOST_AFTER_SECONDS = 30.0
-#: The clock difference that is logged, and the seconds until it is logged again.
+#: The clock difference from which on it is logged, and the seconds until it is logged again.
 _SKEW_SECONDS = 5.0
 _SKEW_LOG_SECONDS = 600.0
-#: The minimum and maximum seconds between two searches for new workers, while claims are lost to workers that are not known yet.
+#: The minimum and maximum seconds between two searches for new workers, while claims are lost to unknown workers.
 _MIN_DISCOVERY_SECONDS, _MAX_DISCOVERY_SECONDS = 0.1, 1.0
 
 
 class WorkerRegistration:
     """Keeps the record of a worker current.
 
-    `current_state` returns the attributes that change. `alone` says that claims need not know the other workers.
+    `current_state` returns the attributes that change. With `alone`, the other workers are not read, because claims do not need them.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class WorkerRegistration:
         self._logged_skew: tuple[float, float] | None = None
 
     async def run(self) -> None:
-        """Report periodically. Lost claims are a sign of new workers: then look for them without waiting for the next report."""
+        """Report periodically. Lost claims are a sign of new workers, so they trigger a search before the next report."""
         loop = asyncio.get_running_loop()
         pause, lost_claims = _MIN_DISCOVERY_SECONDS, self._selector.lost_claims
         while True:
@@ -75,7 +75,7 @@ class WorkerRegistration:
             await self.report()
 
     async def report(self) -> None:
-        """Write the worker's record and counters, and learn which other workers there are."""
+        """Write the worker's record and counters, and read the records of the other workers."""
         try:
             changes = {"memory_bytes": _memory_bytes(), "clock_ahead": await self._compare_clocks(), **self._current_state()}
             await self._queue.report_worker(self._record.model_copy(update=changes))
@@ -93,7 +93,7 @@ class WorkerRegistration:
             _log.warning("could not write the last report of this worker: %s", error)
 
     async def _compare_clocks(self) -> float:
-        """How many seconds this worker's clock is ahead of the others'. Logs a large difference, and a clock that was set."""
+        """The seconds by which this worker's clock is ahead of the others'. Logs a large difference, and that the clock was set."""
         context, worker_id = self._queue.context, self._record.worker_id
         reports = {other.worker_id: other.seen_at for other in await self._queue.every_worker() if other.worker_id != worker_id}
         tick = context.setup.ticks()
@@ -121,7 +121,7 @@ class WorkerRegistration:
         return abs(ahead - logged) >= _SKEW_SECONDS or tick - logged_at >= _SKEW_LOG_SECONDS
 
     async def _discover_workers(self) -> bool:
-        """Tell the selector which other workers claim from the same queues; whether they have changed."""
+        """Tell the selector which other workers claim from the same queues. Returns whether they have changed."""
         if self._alone:
             return False
         try:
@@ -135,7 +135,7 @@ class WorkerRegistration:
 
 
 def _memory_bytes() -> int:
-    """The resident memory of this process; 0 where the system does not tell."""
+    """The resident memory of this process in bytes; 0 if the system does not report it."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

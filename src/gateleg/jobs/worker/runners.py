@@ -32,21 +32,21 @@ StopReason = Literal["cancelled", "timed-out", "draining", "lease-lost"]
 
 @dataclass(frozen=True)
 class AttemptResources:
-    """What all attempts of a worker share."""
+    """The scratch folders and processes that all attempts of a worker share."""
 
     folders: ScratchFolders
     children: ChildPool
 
 
 class Run:
-    """A handler that runs. `result` returns what it returned or raises what it raised; `stop` asks it to end."""
+    """Runs the handler of one attempt. `result` returns its result or raises its exception; `stop` asks it to end."""
 
     def __init__(self, handler: Handler, job: Job, recorder: AttemptRecorder, queue: AsyncQueue, resources: AttemptResources) -> None:
         self.handler = handler
         self.job = job
         self.recorder = recorder
         self._queue = queue
-        self._means = resources
+        self._resources = resources
         self._scratch: Path | None = None
         self.stopping: StopReason | None = None
 
@@ -54,13 +54,13 @@ class Run:
     def scratch(self) -> Path:
         """The temporary folder of the attempt, created on first use."""
         if self._scratch is None:
-            self._scratch = self._means.folders.make(self.job)
+            self._scratch = self._resources.folders.make(self.job)
         return self._scratch
 
     async def clean_up(self) -> None:
         """Remove the temporary folder of the attempt, if it has one."""
         if self._scratch is not None:
-            await asyncio.to_thread(self._means.folders.remove, self._scratch)
+            await asyncio.to_thread(self._resources.folders.remove, self._scratch)
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine from a plain function and return its result."""
@@ -76,12 +76,12 @@ class Run:
         self.stopping = self.stopping or reason
 
     def _check_stopping(self) -> None:
-        """Do not start a handler that was already asked to stop."""
+        """Raise `CancelledError` if the handler was asked to stop before it started."""
         if self.stopping is not None:
             raise asyncio.CancelledError
 
     def kill(self) -> None:
-        """End the handler by force, where that is possible."""
+        """End the handler by force, if possible."""
 
     @property
     def alive(self) -> bool:

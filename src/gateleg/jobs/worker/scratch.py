@@ -1,9 +1,9 @@
-"""Scratch folders: temporary folders of attempts, removed when the attempt ends.
+"""Scratch folders: temporary folders of attempts, which are removed when the attempt ends.
 
     <root>/<worker>.lock            locked by the worker while it lives
     <root>/<worker>/<job>.<claim>/  the folder of an attempt
 
-The operating system releases the lock when the worker ends, however it ends. So other workers know which folders are abandoned.
+The operating system releases the lock when the worker ends, however it ends. This tells other workers which folders are abandoned.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
 
-#: The age at which folders are removed on a file system without locks, where it is unknown whether their worker lives.
+#: The age at which folders are removed on a file system without locks, where other workers cannot tell whether their worker lives.
 MAX_AGE_SECONDS = 7 * 86_400.0
 
 
 def default_root() -> Path:
-    """The default root of scratch folders: in the system's temporary folder, one for each user."""
+    """The default root of scratch folders, in the system's temporary folder: one for each user."""
     return Path(tempfile.gettempdir()) / f"gateleg-scratch-{os.getuid()}"
 
 
@@ -58,13 +58,13 @@ class ScratchFolders:
         return folder
 
     def remove(self, folder: Path) -> None:
-        """Remove the folder of an attempt. What cannot be removed now is removed by a later sweep."""
+        """Remove the folder of an attempt. If that fails, a later sweep removes the rest."""
         shutil.rmtree(folder, ignore_errors=True)
         with self._lock:
             self._used.discard(folder)
 
     def sweep(self) -> int:
-        """Remove the folders of ended attempts and lost workers; returns how many."""
+        """Remove the folders of ended attempts and lost workers, and return how many."""
         removed = 0
         for folder in self._worker_folders():
             if folder == self._folder:
@@ -77,7 +77,7 @@ class ScratchFolders:
         return removed
 
     def _worker_folders(self) -> list[Path]:
-        """The folders of all workers, also of those that were killed between creating the lock and the folder."""
+        """The folders of all workers, including workers that were killed between creating the lock and the folder."""
         return sorted({entry.with_suffix("") if entry.suffix == ".lock" else entry for entry in _entries(self.root)})
 
     def _sweep_other(self, folder: Path) -> int:
@@ -122,13 +122,13 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _locked(path: Path, *, wait: bool) -> int:
-    """Open and lock a file; returns its descriptor, which child processes do not inherit. Closing it releases the lock."""
+    """Open and lock a file, and return its descriptor, which child processes do not inherit. Closing it releases the lock."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BaseException as error:
         if wait and isinstance(error, OSError):
-            # A file system without locks: folders are removed by age only.
+            # The file system has no locks: folders are removed by age only.
             return file
         os.close(file)
         raise

@@ -1,8 +1,8 @@
-"""The parent process of a handler's process: it kills the handler and all its descendants, and runs no other code.
+"""The supervisor: the parent process of a handler's process, which kills the handler and all its descendants, and runs no other code.
 
 A handler that computes in C or hangs cannot end itself, and a worker that was killed by SIGKILL cannot end anything. So a small process
-stands between the two. It waits until the handler ends or the worker's end of a pipe (the lifeline) is closed, kills what remains,
-removes the scratch folder whose path it read from the lifeline, and exits with the handler's status.
+stands between the two. It waits until the handler ends or the worker's end of a pipe (the lifeline) is closed, kills all remaining
+processes, removes the scratch folder whose path it read from the lifeline, and exits with the handler's status.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-#: How long to wait for killed processes to end; one that hangs in the kernel is left to the system.
+#: How long to wait for killed processes to end. A process that hangs in the kernel is left to the system.
 _REAP_TIMEOUT_SECONDS = 2.0
 
 
 def supervised(lifeline: int, run: Callable[[], None], *, only: int) -> None:
-    """Call `run` in a child process, and exit when that has ended or the lifeline is closed. Does not return.
+    """Call `run` in a child process, and exit when the child has ended or the lifeline is closed. Does not return.
 
     `only` is a file descriptor that only the child keeps open. Call this while the process has a single thread. On Linux, orphaned
-    descendants become children of this process, so that it also finds those that have left the handler's process group; elsewhere it
-    kills the group.
+    descendants become children of this process, so it also finds processes that have left the handler's process group. On other systems
+    it kills only the group.
     """
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     woken = _wake_on(signal.SIGCHLD, signal.SIGTERM)
@@ -65,13 +65,13 @@ def _become_handler(parent: int, lifeline: int) -> None:
 
 
 def _prctl(option: int, value: int) -> None:
-    """Call prctl, which only Linux has."""
+    """Call prctl (Linux only)."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _wake_on(*signals: int) -> int:
-    """A file descriptor from which the numbers of received signals can be read."""
+    """Return a file descriptor from which the numbers of received signals can be read."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -81,9 +81,9 @@ def _wake_on(*signals: int) -> int:
 
 
 def _wait(handler: int, lifeline: int, woken: int, folder: bytearray) -> int:
-    """Wait until the handler or the worker ends, or SIGTERM arrives; returns the handler's wait status.
+    """Wait until the handler or the worker ends, or SIGTERM arrives, and return the handler's wait status.
 
-    The data that the lifeline carries before it is closed is the path of the scratch folder.
+    Before the worker closes the lifeline, it sends the path of the scratch folder through it.
     """
     while True:
         ready, _, _ = select.select([lifeline, woken], [], [])
@@ -100,7 +100,7 @@ def _wait(handler: int, lifeline: int, woken: int, folder: bytearray) -> int:
 
 
 def _reap(handler: int) -> int | None:
-    """Reap the children that have ended; returns the wait status of the handler if it is among them."""
+    """Reap the children that have ended. Returns the wait status of the handler if it is among them."""
     found = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -112,10 +112,10 @@ def _reap(handler: int) -> int | None:
 
 
 def _kill_all(handler: int) -> None:
-    """Kill the handler's process group and all descendants. They are stopped first, so that none starts another in the meantime.
+    """Kill the handler's process group and all descendants. They are stopped first, so that none can fork in the meantime.
 
-    A process whose parent has ended becomes a child of this one. So all are gone only when this process has no children left: a scan of
-    /proc may miss a process that is just changing its parent.
+    A process whose parent has ended becomes a child of this one, so all are gone when this process has no children left. A scan of /proc
+    alone is not enough: it may miss a process that is just changing its parent.
     """
     with contextlib.suppress(OSError):
         os.killpg(handler, signal.SIGKILL)
@@ -148,9 +148,9 @@ def _signal(pids: set[int], number: int) -> None:
 
 
 def descendants(pid: int) -> set[int]:
-    """The living descendants of a process, as far as /proc shows them.
+    """The living descendants of a process, according to /proc.
 
-    A process with several threads that is ending may already be a zombie and still be the parent of its children.
+    An ending process with several threads may already be a zombie and still be the parent of its children.
     """
     children: dict[int, list[int]] = {}
     ended: set[int] = set()
@@ -175,7 +175,7 @@ def _state_of(pid: str) -> tuple[str, int]:
     """The state and the parent of a process; an empty state if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            # The name is in parentheses and may contain anything.
+            # The process name is in parentheses and may contain any character.
             state, parent = file.read().rpartition(b")")[2].split()[:2]
     except (OSError, ValueError):
         return "", 0

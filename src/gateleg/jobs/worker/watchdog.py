@@ -1,4 +1,4 @@
-"""Detect a handler that blocks its worker's event loop, from a thread: nothing in the blocked loop could."""
+"""A watchdog thread that detects a handler that blocks its worker's event loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _log = logging.getLogger("gateleg.jobs")
-#: A loop that is blocked for this long is logged, and how often it is checked during that time.
+#: How long the loop must be blocked before it is logged, and how many times it is checked within that time.
 BLOCKED_AFTER_SECONDS = 1.0
 _CHECKS = 4
 
@@ -36,7 +36,7 @@ def watching_loop(blocked_after: float = BLOCKED_AFTER_SECONDS) -> Iterator[None
 
 
 class Watchdog:
-    """A timer in the event loop that records when it ran, and a thread that checks how long ago that was."""
+    """A timer in the event loop records when it ran; a thread checks how long ago that was."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, blocked_after: float) -> None:
         self._loop = loop
@@ -48,12 +48,12 @@ class Watchdog:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Start. Called in the event loop's thread."""
+        """Start the watchdog. Called in the event loop's thread."""
         self._beat()
         self._thread.start()
 
     def end(self) -> None:
-        """End. Called in the event loop's thread."""
+        """End the watchdog. Called in the event loop's thread."""
         self._ended.set()
         if self._timer is not None:
             self._timer.cancel()
@@ -69,8 +69,8 @@ class Watchdog:
             now, using, last_beat = time.monotonic(), time.process_time(), self._last_beat
             gap, checked_at = now - checked_at, now
             worked, used = using - used, using
-            # If this thread did not run either, the process was suspended, unless it used the processor: then code that holds
-            # the GIL blocked both threads.
+            # If this thread did not run either, the process was suspended; but if the process used the CPU meanwhile, code that
+            # holds the GIL blocked both threads.
             if gap > self._blocked_after and worked < gap / 2:
                 continue
             if now - last_beat > self._blocked_after + self._interval and last_beat != logged:
@@ -78,25 +78,25 @@ class Watchdog:
                 _log_blocked(now - last_beat, sys._current_frames().get(watched))
 
 
-#: How many frames are shown at each end of a stack.
+#: How many frames of a stack are shown at each end.
 _MAX_FRAMES = 4
 
 
 def _log_blocked(seconds: float, frame: FrameType | None) -> None:
-    """Log which handler blocks the loop, and where; also to the log of its job."""
+    """Log which handler blocks the loop, and where, also in the log of its job."""
     run, stack = blocker(frame)
     if run is None:
         _log.warning("the worker's event loop has been blocked for %.1f s, but not by a handler, at\n%s", seconds, stack)
         return
     job = run.job
     problem = f'has blocked the worker\'s event loop for {seconds:.1f} s: other jobs and heartbeats wait. Use await, or runs="thread".'
-    # First to the log of the job, which may end at any moment.
+    # Write to the job's log first, because the job may end at any moment.
     run.recorder.log(f"The handler {problem} It is at\n{stack}", "WARNING")
     _log.warning("%s %s %s It is at\n%s", job.job_type, job.job_id, problem, stack, extra=fields_of(job))
 
 
 def blocker(frame: FrameType | None) -> tuple[InlineRun | None, str]:
-    """The run whose handler this stack is in, if any, and the formatted stack of the handler; otherwise the whole stack."""
+    """The run whose handler is on this stack, with the handler's part of the stack; or None with the whole stack."""
     innermost, depth = frame, 0
     while frame is not None:
         if frame.f_code is InlineRun.result.__code__:
@@ -107,7 +107,7 @@ def blocker(frame: FrameType | None) -> tuple[InlineRun | None, str]:
 
 
 def _stack(frame: FrameType | None, depth: int) -> str:
-    """The innermost `depth` frames, formatted like a traceback: without the import machinery, and without the middle of a long stack."""
+    """The innermost `depth` frames, formatted like a traceback, without the import machinery and the middle of a long stack."""
     if frame is None:
         return ""
     frames = [entry for entry in traceback.extract_stack(frame)[-depth:] if not entry.filename.startswith("<frozen ")]

@@ -1,6 +1,6 @@
 """`Worker`: claims jobs and runs them concurrently until it is stopped.
 
-The life of a job here: `polling` claims it, `attempt` runs its handler and writes the outcome. `draining` is the shutdown.
+`polling` claims jobs, `attempt` runs a handler and writes the outcome, `draining` is the shutdown.
 """
 
 from __future__ import annotations
@@ -52,37 +52,37 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
-#: The minimum and maximum seconds between two polls of empty queues: of an engine in this process, where a poll is nearly free, and of a
-#: remote store, where it is billed.
+#: The minimum and maximum seconds between two polls of empty queues: of an engine in this process, where polls are nearly free, and of a
+#: remote store, which bills them.
 _EMBEDDED_POLL_SECONDS = (0.02, 0.2)
 _REMOTE_POLL_SECONDS = (0.05, 2.0)
-#: How much longer output is collected for each running job: writing it takes about a millisecond.
+#: How much longer output is collected for each running job, because each write takes about a millisecond.
 _FLUSH_SECONDS_PER_JOB = 0.0015
 #: Seconds between two removals of abandoned scratch folders.
 _SCRATCH_SWEEP_SECONDS = 600.0
-#: Seconds between two checks whether a handler's thread that does not stop has ended.
+#: Seconds between two checks whether a thread that did not stop when asked has ended.
 _THREAD_CHECK_SECONDS = 0.5
 
 
 class Worker:
-    """Runs the jobs of some queues.
+    """Claims and runs jobs: `await Worker(queue, queues={"math": 1}, concurrency=4).run()`.
 
-    `queues` are the names and weights of its queues: one of weight 3 is polled first three times as often as one of weight 1. The default
-    is the queues of all handlers. `concurrency` is how many jobs it runs at once, `limits` the maximum for particular queues, in place of
-    what their handlers declare; other queues go on when one has reached its limit.
+    `queues` maps the names of its queues to weights: a queue of weight 3 is polled first three times as often as one of weight 1. The
+    default is the queues of all handlers. `concurrency` is how many jobs it runs at once. `limits` is the maximum for particular queues,
+    and overrides the limits that their handlers declare; a queue at its limit does not hold up the others.
 
     `idle` is the minimum and maximum number of seconds between two polls of empty queues: by default up to 0.2 with an embedded store, and
-    up to 2 elsewhere. A submission in the same process, or from another process to the same embedded store, ends the wait.
+    up to 2 otherwise. A submission in the same process, or from another process to the same embedded store, ends the wait.
 
     After `stop`, running jobs have `drain_seconds` to finish before they are released for other workers.
 
-    With `maintenance`, the worker takes part in electing, for each queue, one worker that also promotes delayed jobs, recovers the jobs of
-    lost workers, runs schedules, and archives finished jobs, with long logs in `objects`.
+    With `maintenance`, the workers of each queue elect one of them to promote delayed jobs, recover the jobs of lost workers, run
+    schedules, and archive finished jobs, with long logs in the object store `objects`.
 
-    With `capture`, output that handlers print and log is added to the logs of their jobs. Each attempt may use a temporary folder in
-    `scratch`; the default is inside the system's temporary folder.
+    With `capture`, the printed and logged output of handlers is added to the logs of their jobs. `scratch` is the folder for the temporary
+    folders of attempts; the default is in the system's temporary folder.
 
-    While it runs, Python collects garbage less often, unless the program has tuned that itself.
+    While a worker runs, Python collects garbage less often, unless the program has tuned this itself.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Worker:
         self.app_version = app_version
         self.limits = {**queue.context.jobs.limits, **(limits or {})}
         self.running: dict[UUID, Execution] = {}
-        #: what its attempts share
+        #: the scratch folders and processes that its attempts share
         self.resources = AttemptResources(ScratchFolders(scratch or default_root(), self.worker_id), ChildPool())
         #: whether the store is an engine in this process
         self._embedded = isinstance(self.queue.store, GroupCommitStore)
@@ -142,12 +142,15 @@ class Worker:
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """Claim no more jobs, and end when the running ones have ended. Call this in the event loop's thread."""
+        """Stop claiming jobs. `run` returns when the running jobs have ended or were released. Call this in the event loop's thread."""
         self._stop.set()
         self._poller.wakeup.set()
 
     async def run(self) -> None:
-        """Work until `stop` is called and the running jobs have ended or were released."""
+        """Claim and run jobs until `stop` is called and the running jobs have ended or were released.
+
+        Raises `NoHandlers` if the queue has no handlers.
+        """
         if not self.queue.context.jobs:
             raise NoHandlers("The worker has no handlers.")
         self.resources.children.prepare(modules_of(self.queue.context.jobs) | {type(self.queue.store.transport).__module__})
@@ -156,7 +159,7 @@ class Worker:
         registration = WorkerRegistration(
             self.queue, self._selector, self._counters, self._record(), self._current_state, alone=self._embedded
         )
-        # The first claim needs to know the other workers.
+        # Read the records of the other workers before the first claim, which needs them.
         await registration.report()
         background = [asyncio.ensure_future(registration.run()), asyncio.ensure_future(self._sweep_scratch())]
         if self._maintenance is not None:
@@ -186,13 +189,13 @@ class Worker:
             jobs = await self._poller.poll()
             if jobs:
                 self._start_or_prefetch(jobs)
-                # Handlers that never wait finish here, and free their slots at once.
+                # Handlers that never await finish here, and free their slots at once.
                 await asyncio.sleep(0)
             else:
                 await self._poller.wait()
 
     def _start_or_prefetch(self, jobs: list[Job]) -> None:
-        """Start as many claimed jobs as there are free slots. The others start as slots become free, or are released."""
+        """Start as many claimed jobs as the worker has free slots. The others start when slots become free, or are released."""
         for job in jobs:
             if self._capacity.free > 0:
                 self._start(job)
@@ -220,7 +223,7 @@ class Worker:
         slot_freed = False
 
         def free_slot_early() -> None:
-            """Free the slot before the outcome is written, so that the next claim shares its commit; unless many writes are pending."""
+            """Free the slot before the outcome is written, so that the next claim shares its commit, unless many writes are pending."""
             nonlocal slot_freed
             if execution is not None and not execution.run.alive and len(self._tasks) <= 2 * self.concurrency + MAX_CLAIMED:
                 slot_freed = True
@@ -252,17 +255,17 @@ class Worker:
             self._poller.wakeup.set()
 
     def execution(self, job: Job, handler: Handler) -> Execution:
-        """The attempt of a claimed job. Subclasses may override this to observe it."""
+        """Create the attempt of a claimed job. Subclasses may override this to observe attempts."""
         return Execution(self.queue, job, handler, self.resources, flush_seconds=self._flush_seconds)
 
     def _flush_seconds(self) -> float:
-        """How long output is collected before it is written: longer with many running jobs, so that writing leaves time for the rest."""
+        """How long output is collected before it is written: longer with many running jobs, to leave time for other work."""
         if not self._embedded:
             return REMOTE_FLUSH_SECONDS
         return max(EMBEDDED_FLUSH_SECONDS, _FLUSH_SECONDS_PER_JOB * len(self.running))
 
     async def _free_slot_when_ended(self, job: Job, execution: Execution | None) -> None:
-        """Free the slot once nothing of the job runs: a thread that does not stop keeps its slot."""
+        """Free the slot once the job has ended completely: a thread that does not stop keeps its slot."""
         while execution is not None and execution.run.alive and not self.stopping:
             await asyncio.sleep(_THREAD_CHECK_SECONDS)
         self._free_slot(job)
@@ -296,7 +299,7 @@ class Worker:
         return await self.queue.settle(UUID(config["job_id"]))
 
     async def _sweep_scratch(self) -> None:
-        """Remove the folders of lost workers: once at the start, then from time to time."""
+        """Remove the scratch folders of lost workers, at the start and then periodically."""
         while True:
             await asyncio.to_thread(self.resources.folders.sweep)
             await asyncio.sleep(_SCRATCH_SWEEP_SECONDS)
@@ -323,4 +326,4 @@ class Worker:
 
 
 async def _do_nothing(job: JobContext, config: dict[str, Any]) -> None:
-    """The handler of a gate, which is claimable once all of its dependencies have completed."""
+    """The handler of a gate job, which is claimable once all of its dependencies have completed."""

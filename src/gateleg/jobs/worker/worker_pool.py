@@ -16,9 +16,10 @@ __all__ = ["WorkerPool"]
 
 
 class WorkerPool:
-    """Workers that start and stop together. `queues` and `concurrency` are those of a `Worker`; `options` are passed to each worker.
+    """Workers that start and stop together: `await WorkerPool(queue, concurrency=4).run()`.
 
-    Each queue whose handlers declare `own_concurrency` gets its own worker, so that its jobs do not use the slots of other queues.
+    `queues` and `concurrency` are as for `Worker`; `options` are passed to each worker. Each queue whose handlers declare `own_concurrency`
+    gets its own worker, so that its jobs do not use the slots of other queues.
     """
 
     def __init__(self, queue: AsyncQueue, *, queues: Mapping[str, int] | None = None, concurrency: int = 4, **options: Any) -> None:
@@ -30,12 +31,15 @@ class WorkerPool:
         self.workers += [Worker(queue, queues={name: 1}, concurrency=slots, **options) for name, slots in separate.items()]
 
     def stop(self) -> None:
-        """Claim no more jobs, and end when the running ones have ended."""
+        """Stop claiming jobs. `run` returns when the running jobs have ended or were released. Call this in the event loop's thread."""
         for worker in self.workers:
             worker.stop()
 
     async def run(self) -> None:
-        """Work until `stop` is called and the running jobs have ended or were released. When one worker fails, the others stop."""
+        """Claim and run jobs until `stop` is called and the running jobs have ended or were released.
+
+        If one worker fails, the others stop too, and the error is raised.
+        """
         async with asyncio.TaskGroup() as group:
             for worker in self.workers:
                 group.create_task(self._run(worker))

@@ -7,13 +7,14 @@ either succeeds (a NULL for an optional attribute, a component that only the key
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from gateleg.model.attributes.constraints import reading_validator
 from gateleg.model.attributes.traits import empty_is_absent
-from gateleg.model.codec.fast_decoder import VARIABLE, direct_source, remainder_source
+from gateleg.model.codec.fast_decoder import KEPT, VARIABLE, direct_source, remainder_source
 from gateleg.model.codec.nested import UNKNOWN
 from gateleg.model.codec.read_forms import checked_sources, remember
 from gateleg.model.codec.shapes import BINARY, INSTANT, TEXT, UUID_TEXT, Scope, SetShape
@@ -24,7 +25,7 @@ from gateleg.model.keys.components import render_source
 from gateleg.model.keys.plans import empty_key, shard_of, sharded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from gateleg.model.attributes.attribute import Attribute
     from gateleg.model.codec.wire import Item, Value
@@ -198,27 +199,42 @@ def _decoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
         lines += [f"  w = get({spec.table.tag!r})", f"  if w is not None and w.get('S') != {spec.tag!r}: wrong(item)"]
     if spec.schema > 1:
         lines += [f"  if get({spec.table.schema!r}) != {{'N': {str(spec.schema)!r}}}: item = aged(item); get = item.get"]
-    direct = direct_source(spec, scope)
+    kept = _kept_attributes(spec)
+    direct = direct_source(spec, scope, kept.values())
     if direct is not None:
         # The check reads the texts of the key, or finds something odd.
         texts = frozenset(entry.attribute for entry in spec.key.fields if entry.text is not None)
-        read = [*direct, *_form_check(spec, scope, VARIABLE, "remember(item, m); keep(item, m)"), remainder_source(spec, texts)]
+        read = [*direct, *_form_check(spec, scope, VARIABLE, "remember(item, m); keep(item, m)", kept), remainder_source(spec, texts)]
     else:
         read = [*_validated_source(spec, scope), "d = m.__dict__", *_form_check(spec, scope, _VALUE, "remember(item, m)")]
     return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
 
 
-def _form_check(spec: EntityLayout[Any], scope: Scope, value: str, remember: str) -> list[str]:
+def _kept_attributes(spec: EntityLayout[Any]) -> dict[str, str]:
+    """The attributes whose wire values the check of forms needs, by wire name: UUIDs in the key, and times that conditions compare."""
+    uuids = {a.wire: a.name for a in spec.attributes.values() if a.name in spec.key.names and _is_uuid(a)}
+    times = {source.wire: source.name for source in checked_sources(spec) if source.shape is INSTANT}
+    return {wire: name for wire, name in (uuids | times).items() if name in spec.attributes}
+
+
+def _form_check(
+    spec: EntityLayout[Any], scope: Scope, value: str, remember: str, kept: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
     """Lines that let the instance `m` remember, by the statement given, a form that the model would not write: see `stored_keys`.
 
     They run for every item that is read. So texts are compared, not wire values, and the text of a UUID is taken from the item: what was
-    read as a UUID and has 36 characters is, in lower case, what the model writes.
+    read as a UUID and has 36 characters is, in lower case, what the model writes. `kept` has the attributes, by wire name, whose wire
+    values are in variables.
     """
+
+    def stored(wire: str) -> str:
+        return KEPT.format(kept[wire]) if wire in kept else f"get({wire!r})"
+
     uuids = [attribute for attribute in spec.attributes.values() if attribute.name in spec.key.names and _is_uuid(attribute)]
-    tests = [f'len({_UUID.format(a.name)} := item[{a.wire!r}]["S"].lower()) != 36' for a in uuids]
+    tests = [f'len({_UUID.format(a.name)} := {stored(a.wire)}["S"].lower()) != 36' for a in uuids]
     for entry in spec.key.fields:
         if entry.source is not None and entry.source.shape is INSTANT:
-            tests.append(_odd_time(entry.attribute))
+            tests.append(_odd_time(stored(entry.attribute)))
         elif entry.text is not None:
             tests.append(f'item[{entry.attribute!r}]["S"] != {_text_source(spec, entry, entry.text, scope, value)}')
         elif may_differ(entry.source):
@@ -226,7 +242,7 @@ def _form_check(spec: EntityLayout[Any], scope: Scope, value: str, remember: str
     for source in checked_sources(spec):
         v = _access(spec, source.name, value)
         odd = f"{v} is not None and get({source.wire!r}) != {source.shape.pack(v, scope)}"
-        tests.append(_odd_time(source.wire) if source.shape is INSTANT else f"({odd})")
+        tests.append(_odd_time(stored(source.wire)) if source.shape is INSTANT else f"({odd})")
     return [f"if {' or '.join(tests)}: {remember}"] if tests else []
 
 
@@ -241,9 +257,9 @@ def _validated_source(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     return [*lines, "m = validate(d)", "if not known(item): keep(item, m)"]
 
 
-def _odd_time(wire: str) -> str:
+def _odd_time(stored: str) -> str:
     """Source for whether a time is stored in another form than the model's, which has Z after six places of seconds."""
-    return f'((w := get({wire!r})) is not None and (len(t := w["S"]) != 27 or t[10] != "T" or t[26] != "Z"))'
+    return f'((w := {stored}) is not None and (len(t := w["S"]) != 27 or t[10] != "T" or t[26] != "Z"))'
 
 
 class Reader(Generic[E]):

@@ -41,7 +41,7 @@ from gateleg.model.codec.wire import to_utc
 from gateleg.plain import is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from pydantic import BaseModel
 
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 #: The variable that the value of a field is read into.
 VARIABLE = "v_{}"
+#: The variable with the wire value of a field that later lines need.
+KEPT = "w_{}"
 _SLOW = "return slowly(item)"
 #: The same inside of a record, which leaves it to the entity.
 _ODD = "raise Odd"
@@ -90,8 +92,11 @@ class _Slot:
     needed: bool
 
 
-def direct_source(spec: EntityLayout[Any], scope: Scope) -> list[str] | None:
-    """Lines that read `item` into the instance `m`, or None when the entity is better left to pydantic."""
+def direct_source(spec: EntityLayout[Any], scope: Scope, kept: Collection[str] = ()) -> list[str] | None:
+    """Lines that read `item` into the instance `m`, or None when the entity is better left to pydantic.
+
+    The wire values of `kept` attributes remain in variables (`KEPT`) for the lines that follow; None for an absent attribute.
+    """
     if _PLAIN:
         return None
     schema, definitions = unwrap_schema(without_bounds(spec.entity.__pydantic_core_schema__))
@@ -99,12 +104,12 @@ def direct_source(spec: EntityLayout[Any], scope: Scope) -> list[str] | None:
         return None
     slots = {a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional) for a in spec.attributes.values()}
     scope.names |= {**_SETTERS, "new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "Odd": Odd}
-    lines = _fields_source(schema, slots, definitions, scope, _SLOW)
+    lines = _fields_source(schema, slots, definitions, scope, _SLOW, kept)
     return None if lines is None else [*lines, *_instance(slots, "entity")]
 
 
 def _fields_source(
-    model: Schema, slots: Mapping[str, _Slot], definitions: Mapping[str, Schema], scope: Scope, slow: str
+    model: Schema, slots: Mapping[str, _Slot], definitions: Mapping[str, Schema], scope: Scope, slow: str, kept: Collection[str] = ()
 ) -> list[str] | None:
     """Lines that read each field into a variable, and leave in `fields` the names of those that are there; None if that gains little."""
     fields = {name: _field(entry["schema"], definitions, scope) for name, entry in model["schema"]["fields"].items()}
@@ -122,7 +127,7 @@ def _fields_source(
         if slow == _ODD:
             # To a record a NULL is an absent attribute, which is left to the long way.
             read = [f'if "NULL" in w: {slow}', *read]
-        lines += _statement(slot, entry, v, read, slow)
+        lines += _statement(slot, entry, v, read, slow, KEPT.format(name) if name in kept else "w")
     return None if validated * 2 > len(fields) else lines
 
 
@@ -268,11 +273,12 @@ def _is_instant(schema: Schema) -> bool:
     return schema["schema"]["type"] == "datetime" and inner == {"microseconds_precision": "truncate", "tz_constraint": "aware"}
 
 
-def _statement(slot: _Slot, entry: _Field, v: str, read: list[str], slow: str) -> list[str]:
+def _statement(slot: _Slot, entry: _Field, v: str, read: list[str], slow: str, w: str) -> list[str]:
+    found = "w" if w == "w" else f"{w} = w"
     if slot.needed:
-        return [f"w = item[{slot.wire!r}]", *read]
+        return [f"{found} = item[{slot.wire!r}]", *read]
     absent = slow if entry.default is None else f"{v} = {entry.default}; fields.remove({slot.name!r})"
-    return [f"w = get({slot.wire!r})", f"if w is None: {absent}", "else:", *(f"  {line}" for line in read)]
+    return [f"{found} = get({slot.wire!r})", f"if w is None: {absent}", "else:", *(f"  {line}" for line in read)]
 
 
 def _instance(fields: Iterable[str], kind: str) -> list[str]:

@@ -118,9 +118,11 @@ def open_engine(path: str, durability: Durability = "full") -> Engine:
     from gateleg.store.errors import CannotOpen
 
     file = database_file(path)
-    if file != MEMORY:
-        Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
     try:
+        if file != MEMORY:
+            Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
         return Engine(file, durability=durability)
+    except OSError as error:
+        raise CannotOpen(f"The folder of {file} cannot be created or used: {error.strerror}.") from error
     except EngineError as error:
         raise CannotOpen(f"{error.message}.") from error

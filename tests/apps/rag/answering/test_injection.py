@@ -8,8 +8,8 @@ import pytest
 import xlsxwriter
 
 from gateleg.apps.rag.answering.candidates import candidates_of
-from gateleg.apps.rag.answering.injection import speaks_to_a_model
-from gateleg.apps.rag.answering.prompting import answer_messages
+from gateleg.apps.rag.answering.injection import is_injection
+from gateleg.apps.rag.answering.prompts import answer_messages
 from gateleg.apps.rag.parsing.parser import parse_here
 from tests.apps.rag.answering.test_candidates import hit
 
@@ -56,5 +56,5 @@ def test_no_field_of_a_file_speaks_to_a_model(tmp_path: Path, name: str) -> None
     prompt = str(answer_messages("What colour is the valve V-9?", [passage])[-1])
     assert "brown" in prompt
     for text in (*quoted, prompt):
-        assert not speaks_to_a_model(text)
+        assert not is_injection(text)
         assert "PWNED" not in text

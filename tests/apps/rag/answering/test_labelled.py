@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.ai import AsyncModels
 from gateleg.apps.rag.access import Caller
-from gateleg.apps.rag.answering.answering import AnswerTools, AskRequest, answer
+from gateleg.apps.rag.answering.answer_stream import AnswerTools, AskRequest, answer
 from gateleg.apps.rag.answering.answers import Answer
 from gateleg.apps.rag.answering.followups import PreviousTurn
 from gateleg.apps.rag.chunking import chunk, parse_strategy

@@ -22,7 +22,7 @@ from gateleg.apps.rag.answering.vocabulary import are_opposites, relatives
     ],
 )
 def test_the_kind_of_answer_that_is_wanted(question: str, wanted: str | None) -> None:
-    assert parse_question(question).wanted == wanted
+    assert parse_question(question).answer_type == wanted
 
 
 def test_what_a_question_is_about() -> None:

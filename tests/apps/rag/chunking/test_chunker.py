@@ -176,7 +176,7 @@ def test_a_new_subject_begins_a_chunk() -> None:
 
 def test_one_chunk_has_a_bound() -> None:
     assert chunk(" all of it ", Strategy(ChunkingType.NONE)) == [Span(1, 10)]
-    with pytest.raises(BadChunking, match="NONE makes one chunk"):
+    with pytest.raises(BadChunking, match="with NONE, it must fit into one chunk"):
         chunk("é" * 150_001, Strategy(ChunkingType.NONE))
 
 

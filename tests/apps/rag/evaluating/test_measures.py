@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from gateleg.apps.rag.evaluating.making import make_questions
 from gateleg.apps.rag.evaluating.measures import Measures, compare, mean, measure
+from gateleg.apps.rag.evaluating.question_generator import generate_questions
 from tests.apps.rag.filled import MANUAL
 
 
@@ -41,9 +41,9 @@ def test_means_and_comparisons() -> None:
 
 def test_questions_are_made_of_telling_words_of_the_documents() -> None:
     passages = [(name, text) for name, texts in MANUAL.items() for text in texts]
-    made = make_questions(passages, 4, seed=3)
-    assert made == make_questions(passages, 4, seed=3)
-    assert made != make_questions(passages, 4, seed=4)
+    made = generate_questions(passages, 4, seed=3)
+    assert made == generate_questions(passages, 4, seed=3)
+    assert made != generate_questions(passages, 4, seed=4)
     assert len(made) == 4
     # Documents take turns: there are three.
     assert {document for _, documents in made[:3] for document in documents} == set(MANUAL)

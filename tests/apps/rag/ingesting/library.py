@@ -14,7 +14,7 @@ from gateleg.apps.rag.collections import OpenedCollection, create_collection
 from gateleg.apps.rag.drafts import NewCollection, NewRepository
 from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting.job_types import IngestResult
-from gateleg.apps.rag.ingesting.submitting import NewDocument, SubmittedDocument, ingest_document
+from gateleg.apps.rag.ingesting.submission import NewDocument, SubmittedDocument, ingest_document
 from gateleg.apps.rag.repositories import create_repository
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.apps.rag.tables import Chunk, Document

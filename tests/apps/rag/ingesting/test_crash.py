@@ -10,7 +10,7 @@ import pytest
 
 from gateleg.apps.rag.ingesting.generations import text_key
 from gateleg.apps.rag.ingesting.reembedding import start_reembedding
-from gateleg.apps.rag.ingesting.submitting import NewDocument
+from gateleg.apps.rag.ingesting.submission import NewDocument
 from gateleg.apps.rag.object_keys import document_prefix
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search

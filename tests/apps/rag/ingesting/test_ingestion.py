@@ -20,7 +20,7 @@ from gateleg.apps.rag.ingesting.generations import text_key
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
 from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_document, start_reingestion
-from gateleg.apps.rag.ingesting.submitting import NewDocument, SubmittedDocument, ingest_batch
+from gateleg.apps.rag.ingesting.submission import NewDocument, SubmittedDocument, ingest_batch
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Fingerprint
 from gateleg.jobs import Job, Worker, follow_async
@@ -155,7 +155,7 @@ async def test_a_document_that_cannot_be_read_says_why(library: Library) -> None
     await library.resources.objects.put(key, samples.pdf([["x"]], encrypted=True))
     document, job = await library.ingest(NewDocument(key=key))
     assert (document.status, document.generation) == (DocumentStatus.FAILED, None)
-    assert document.error_message == "The PDF can only be opened with a password."
+    assert document.error_message == "The PDF is protected by a password."
     assert (job.status.value, len(job.attempts)) == ("FAILED", 1)
     assert await count_chunks(library) == 0
     await library.resources.objects.put(key, samples.pdf([["Open now."]]))
@@ -288,7 +288,7 @@ async def test_a_cancelled_ingestion_says_so(library: Library) -> None:
     submitted = await library.submit(NewDocument(text="text", name="a.txt"))
     await library.host.queue.cancel(submitted.job.job_id)
     document: Document = await library.document(submitted.document.document_id)
-    from gateleg.apps.rag.ingesting.settling import reconcile_with_job
+    from gateleg.apps.rag.ingesting.job_failures import reconcile_with_job
 
     found = await reconcile_with_job(library.resources.store, library.host.queue, document)
     assert (found.status, found.error_message) == (DocumentStatus.FAILED, "The ingestion was cancelled.")

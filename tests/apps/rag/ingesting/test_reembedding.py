@@ -13,7 +13,7 @@ from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting import reembedding
 from gateleg.apps.rag.ingesting.job_types import ReembedResult
 from gateleg.apps.rag.ingesting.reembedding import start_reembedding
-from gateleg.apps.rag.ingesting.submitting import NewDocument, SubmittedDocument
+from gateleg.apps.rag.ingesting.submission import NewDocument, SubmittedDocument
 from gateleg.apps.rag.purging import PurgeResources, count_left, purge_collection
 from gateleg.apps.rag.searching import search as searching
 from gateleg.apps.rag.searching.requests import SearchRequest
@@ -206,5 +206,5 @@ async def test_nothing_of_an_embedded_collection_is_left(library: Library, other
 
 
 async def test_a_model_that_the_host_cannot_use_is_refused(library: Library) -> None:
-    with pytest.raises(BadField, match="cannot be used here"):
+    with pytest.raises(BadField, match="is not available on this host"):
         await start_reembedding(library.resources, ADMIN, "books", library.collection_id, "local:unknown")

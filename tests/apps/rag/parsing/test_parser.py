@@ -56,7 +56,7 @@ def test_every_chunk_of_a_pdf_has_a_page_and_its_boxes(tmp_path: Path) -> None:
 def test_pdfs_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     with pytest.raises(EncryptedDocument, match="password"):
         parsed(tmp_path, samples.pdf([["secret"]], encrypted=True))
-    with pytest.raises(UnreadableDocument, match="broken"):
+    with pytest.raises(UnreadableDocument, match="damaged"):
         parsed(tmp_path, b"%PDF-1.7 and nothing else")
     with pytest.raises(EmptyDocument):
         parsed(tmp_path, samples.pdf([[]]))
@@ -125,12 +125,12 @@ def test_columns_are_named_below_a_title_and_in_each_table_of_a_sheet() -> None:
 @pytest.mark.parametrize("content", [samples.docx_file(), samples.pptx_file(), samples.xlsx_file()], ids=["docx", "pptx", "xlsx"])
 def test_a_damaged_office_file_says_so(content: bytes, tmp_path: Path) -> None:
     half = content[: len(content) // 2] + content[-400:]
-    with pytest.raises(UnreadableDocument, match=r"broken|damaged"):
+    with pytest.raises(UnreadableDocument, match="damaged"):
         parsed(tmp_path, half)
 
 
 def test_an_office_file_that_unpacks_to_very_much_is_not_unpacked(tmp_path: Path) -> None:
-    with pytest.raises(DocumentTooLarge, match="Unpacked"):
+    with pytest.raises(DocumentTooLarge, match="unpacks to"):
         parsed(tmp_path, samples.bomb(210_000_000))
 
 
@@ -169,7 +169,7 @@ def test_a_message_is_read_with_its_attachments(tmp_path: Path) -> None:
     assert "High water is at noon." in found.text
     assert "Country: France; Days: 25" in found.text
     assert "The harbour is closed." in found.text
-    assert found.warnings == ("blob.bin was left out: Files of the type application/octet-stream are not read.",)
+    assert found.warnings == ("blob.bin was skipped: Files of the type application/octet-stream are not supported.",)
     assert heading_paths(found.headings, [found.text.index("thirty days")]) == ["The tides > Attachment: handbook.docx > Leave"]
 
 
@@ -212,9 +212,9 @@ def test_a_table_is_known_by_its_name_where_its_content_does_not_show_it(tmp_pat
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
-        (b'{"a": 1}\n{"a": 2}\nno json\n', "rows.jsonl", "line 3 is not"),
+        (b'{"a": 1}\n{"a": 2}\nno json\n', "rows.jsonl", "Line 3 is not"),
         (b"[" * 100_000 + b"]" * 100_000, "deep.json", "nested too deeply"),
-        (b"PK\x03\x04 and nothing else", "contract.docx", "named like a Word document"),
+        (b"PK\x03\x04 and nothing else", "contract.docx", "the extension of a Word document"),
     ],
 )
 def test_files_that_cannot_be_read_say_where_or_why(tmp_path: Path, content: bytes, name: str, said: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.apps.rag.tables import IngestionType
 from tests.apps.rag.ingesting.library import open_library
-from tests.apps.rag.pipelines.test_running import documents, inbox, look, with_pipeline
+from tests.apps.rag.pipelines.test_run import documents, inbox, look, with_pipeline
 from tests.objects.s3.servers import CREDENTIALS, free_port, program, served
 
 pytestmark = pytest.mark.peer

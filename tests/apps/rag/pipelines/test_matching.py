@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gateleg.apps.rag.errors import BadField
-from gateleg.apps.rag.pipelines.matching import SourceObject, check_pipeline, cron_of, is_due, matches
+from gateleg.apps.rag.pipelines.matching import SourceObject, check_pipeline, cron_of, matches, needs_ingestion
 from gateleg.apps.rag.tables import Document, Pipeline
 
 
@@ -28,9 +28,9 @@ def test_patterns_choose_keys_below_the_prefix(key: str, include: list[str], exc
 def test_an_object_is_due_when_it_is_another() -> None:
     seen = SourceObject("a", 1, "tag", datetime(2026, 1, 1, tzinfo=UTC))
     document = Document(repository_id="r", collection_id="c", source_etag="tag")
-    assert is_due(seen, None)
-    assert not is_due(seen, document)
-    assert is_due(seen, document.model_copy(update={"source_etag": "old"}))
+    assert needs_ingestion(seen, None)
+    assert not needs_ingestion(seen, document)
+    assert needs_ingestion(seen, document.model_copy(update={"source_etag": "old"}))
 
 
 def test_a_schedule_runs_at_midnight_unless_it_says_otherwise() -> None:

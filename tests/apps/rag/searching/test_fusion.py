@@ -6,7 +6,7 @@ import pytest
 from gateleg.apps.rag.index.entries import ChunkKey
 from gateleg.apps.rag.searching.diversity import diversify
 from gateleg.apps.rag.searching.fusion import Candidate, rank
-from gateleg.apps.rag.searching.highlighting import best_snippet, matched_spans
+from gateleg.apps.rag.searching.highlights import best_snippet, matched_spans
 from gateleg.apps.rag.searching.requests import SearchRequest
 
 

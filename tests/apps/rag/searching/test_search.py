@@ -12,7 +12,7 @@ from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.drafts import NewCollection
 from gateleg.apps.rag.errors import IndexRebuilding
-from gateleg.apps.rag.index.rebuilding import ready_index
+from gateleg.apps.rag.index.rebuild import ready_index
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.results import SearchResult
 from gateleg.apps.rag.searching.search import SearchTools, search

@@ -66,7 +66,7 @@ def test_derived_keys_follow_a_change() -> None:
         (edited(shelf={"S": "nowhere"}), "shelf"),
         (edited(shelf_title={"S": "mine"}), "derived from other attributes"),
         (edited(status={"S": "lost"}), "cannot go from shelved to lost"),
-        (json.dumps({"title": {"S": "x"}}), "no key attribute"),
+        (json.dumps({"title": {"S": "x"}}), "the key attribute"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, says: str) -> None:

@@ -1,1 +1,1 @@
-"""Renders clips and assembles them with the song: transitions, mastering, encoding, and the flash check."""
+"""Render clips and join them with the song: transitions, mastering, encoding, and the flash check."""

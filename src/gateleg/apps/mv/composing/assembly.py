@@ -1,4 +1,4 @@
-"""Assembles a video: joins clips without re-encoding them, with the mastered song."""
+"""Assemble a video: join clips, without re-encoding them, with the mastered song."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def compose(
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
 ) -> float:
-    """Join clips and a song into an MP4 that can play while it loads (fast start); returns its length in seconds.
+    """Join clips and a song into an MP4 that can play while it loads (fast start), and return its length in seconds.
 
-    The clips must have been encoded for the canvas (`render_clip`, `conform_clip`), because their packets are copied. A song is cut to the
-    length of the clips and mastered to -14 LUFS; a soundtrack from `make_soundtrack` is copied as well. The file appears
-    under its name once it is complete.
+    The clips must have been encoded for the canvas (`render_clip`, `conform_clip`), because their packets are copied. A song (`Path`) is
+    cut to the length of the clips and mastered to -14 LUFS. A soundtrack from `make_soundtrack` (`bytes`) is copied. The file appears under
+    its name once it is complete. Raises `UnreadableClip`, `UnreadableSong` or `Cancelled`.
     """
     unfinished = out.with_name(out.name + ".part")
     try:
@@ -129,7 +129,7 @@ class _Sound:
         self._next = next(self._packets, None)
 
     def copy(self, target: Any, until: Fraction | None) -> None:
-        """Copy the packets before a time in seconds, or all that are left."""
+        """Copy the packets before a time in seconds, or all remaining ones."""
         while (packet := self._next) is not None and (until is None or packet.pts * packet.time_base < until):
             packet.stream = self._stream
             target.mux(packet)

@@ -1,4 +1,4 @@
-"""Renders clips: the frames of one scene, with its transition, texts and grading."""
+"""Render clips: the frames of one scene, with its transition, texts and grading."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClipOrder:
-    """The specification of a clip. Equal orders give equal frames."""
+    """Everything needed to render a clip. Equal orders give equal frames."""
 
     scene: Scene
     canvas: Canvas
@@ -44,9 +44,9 @@ class ClipOrder:
     title: str = ""
     artist: str = ""
     lyrics: tuple[Line, ...] = ()
-    #: frames in the whole video, for the fade at its end
+    #: the number of frames of the whole video, for the fade at its end
     total: int = 0
-    #: 0 to 1: the share of the previous frame that is blended into each frame, to soften flashes
+    #: how much of the previous frame is blended into each frame to soften flashes, 0 to 1
     calm: float = 0.0
     #: font files for characters that the built-in fonts lack
     fonts: tuple[Path, ...] = ()
@@ -87,7 +87,7 @@ def render_clip(
 def render_safe_clip(
     order: ClipOrder, song: Song, path: Path, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled
 ) -> Clip:
-    """Render a single clip; if it flashes, render it again with more blending until it does not."""
+    """Render a clip, and again with more blending until it has no unsafe flashes."""
     clip = render_clip(order, song, path, progress, cancelled)
     for calm in CALMER:
         if check_flashes(clip.thumbnails, order.canvas.fps).safe:

@@ -1,4 +1,4 @@
-"""Conforms uploaded, generated or trimmed clips to the size, frame rate and encoder settings of a video."""
+"""Conform uploaded, generated or trimmed clips to the size, frame rate and encoder settings of a video."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class ClipFacts:
     fps: float
     seconds: float
     codec: str
-    #: the codec's extradata; clips with the same one can be joined without re-encoding
+    #: the codec's extradata; clips with equal extradata can be joined without re-encoding
     header: bytes = b""
 
 
 def probe_clip(path: Path) -> ClipFacts:
-    """Probe a video file, and decode its first frame as a check."""
+    """Probe a video file, and decode its first frame as a check. Raises `UnreadableClip`."""
     try:
         with open_media(path) as container:
             if not container.streams.video:
@@ -53,7 +53,7 @@ def probe_clip(path: Path) -> ClipFacts:
 
 
 def header_of(canvas: Canvas, folder: Path) -> bytes:
-    """The extradata of clips that this encoder writes for a canvas; found by writing one."""
+    """The extradata that this encoder writes for a canvas, determined by writing a clip."""
     path = folder / "header.mp4"
     with ClipWriter(path, canvas) as writer:
         writer.write(np.zeros((canvas.height, canvas.width, 4), dtype=np.uint8))
@@ -70,10 +70,10 @@ def conform_clip(
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
 ) -> int:
-    """Write `frames` frames of a clip, from `start` to `end` seconds, for a canvas; cropped to the middle if the aspect ratio differs.
+    """Write `frames` frames of a clip, from `start` to `end` seconds, for a canvas. Returns the number of frames written.
 
-    A part that is too short is slowed down to at most half speed, then its last frame is held. The source is not changed, so that a trim
-    can be undone by another call. Returns the number of frames written.
+    Another aspect ratio is cropped to the middle. A part that is too short is slowed down, at most to half speed; then its last frame is
+    held. The source is not changed, so a trim can be undone by another call. Raises `UnreadableClip` or `Cancelled`.
     """
     facts = probe_clip(source)
     stop = min(end if end is not None else facts.seconds, facts.seconds) or facts.seconds
@@ -105,7 +105,7 @@ def _write(
     progress: Progress,
     cancelled: Cancelling,
 ) -> None:
-    """Write for each output frame the source frame at its time."""
+    """Write each output frame from the source frame at its time."""
     shown: Any = None
     for frame in decode_pictures(container):
         time = frame.time or 0.0

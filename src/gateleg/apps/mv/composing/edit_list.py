@@ -26,7 +26,7 @@ def timecode(frame: int, fps: int) -> str:
 
 
 def write_edl(title: str, cuts: Sequence[Cut], fps: int) -> str:
-    """The video as a CMX 3600 edit decision list, starting at 01:00:00:00 as editors expect."""
+    """The video as a CMX 3600 edit decision list, starting at 01:00:00:00 as is usual."""
     hour = 3600 * fps
     lines = [f"TITLE: {' '.join(title.split())[:70] or 'UNTITLED'}", "FCM: NON-DROP FRAME", ""]
     for number, cut in enumerate(cuts, 1):

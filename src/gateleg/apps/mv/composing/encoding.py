@@ -1,4 +1,4 @@
-"""H.264 encoding, with the same settings for every clip of a video, so that clips are joined without re-encoding."""
+"""H.264 encoding. All clips of a video have the same settings, so that they can be joined without re-encoding."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def add_video(container: Any, canvas: Canvas) -> Any:
     context.max_b_frames = 0
     context.color_primaries = context.color_trc = context.colorspace = 1
     context.color_range = 1
-    # One thread per clip: clips are encoded in parallel, and the bytes are the same on every machine.
+    # Use one thread per clip: clips are encoded in parallel, and the bytes are the same on every machine.
     stream.options = {"preset": canvas.effort, "crf": str(canvas.crf), "threads": "1"} | _instructions()
     return stream
 
@@ -64,8 +64,8 @@ def _instructions() -> dict[str, str]:
     """Keep libx264 from using AVX-512.
 
     With AVX-512, its macroblock tree reads uninitialised memory, so that equal frames sometimes became different bytes (seen with
-    frames of 32x18 and 64x36, never with AVX2). If the flags of the processor cannot be
-    read, nothing is changed, because libx264 would use requested instructions even if they do not exist.
+    frames of 32x18 and 64x36, never with AVX2). If the processor's flags cannot be read, nothing is changed, because libx264 uses
+    requested instructions even if they do not exist.
     """
     try:
         flags = Path("/proc/cpuinfo").read_text("utf-8", "replace").split()
@@ -89,7 +89,7 @@ class ClipWriter:
 
     def write_frame(self, frame: av.VideoFrame) -> None:
         """Add a frame of any format, scaled to the canvas."""
-        # One thread: starting several for each frame takes longer, and their number would depend on the machine.
+        # Use one thread: starting several for each frame takes longer, and their number would depend on the machine.
         shaped = frame.reformat(self.canvas.width, self.canvas.height, "yuv420p", dst_colorspace="ITU709", threads=1)
         shaped.pts, shaped.time_base = self.count, Fraction(1, self.canvas.fps)
         self.count += 1

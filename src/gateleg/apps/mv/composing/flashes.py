@@ -1,4 +1,4 @@
-"""Checks for flashes that can cause seizures: at most three general or red flashes in any second (WCAG 2.3.1)."""
+"""Check for flashes that can cause seizures: at most three general or red flashes in any second (WCAG 2.3.1)."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class FlashReport:
 
 
 def thumbnail(frame: av.VideoFrame) -> Bytes:
-    """The mean colours of a grid over a frame."""
+    """The mean colours of the cells of a grid over a frame."""
     small = frame.reformat(COLUMNS * 5, ROWS * 5, "rgb24", src_colorspace="ITU709", interpolation="BILINEAR", threads=1).to_ndarray()
     return np.asarray(small.reshape(ROWS, 5, COLUMNS, 5, 3).mean(axis=(1, 3)), dtype=np.uint8)
 
 
 def check_flashes(thumbnails: Bytes, fps: int) -> FlashReport:
-    """Count flashes in a sequence of thumbnails (frames, rows, columns, red green blue)."""
+    """Count flashes in a sequence of thumbnails: an array of frames, rows, columns, and red, green and blue."""
     if len(thumbnails) < 2:
         return FlashReport(0, 0, ())
     colours = thumbnails.astype(np.float32) / 255

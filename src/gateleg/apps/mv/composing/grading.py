@@ -1,4 +1,4 @@
-"""Grades frames, from pixels to the encoder's format: tones, glow, vignette and grain of a director preset.
+"""Grade frames, from pixels to the encoder's format: tones, glow, vignette and grain of a director preset.
 
 All steps work on the YUV planes of the encoder's format, which have half as many values as RGB.
 """
@@ -118,7 +118,7 @@ def video_frame(pixels: Bytes, reformatter: VideoReformatter | None = None) -> a
     """Convert BGRA pixels to the encoder's format."""
     height, width = pixels.shape[:2]
     frame = av.VideoFrame.from_numpy_buffer(pixels, format="bgra")
-    # One thread: starting several for each frame takes longer, and their number would depend on the machine.
+    # Use one thread: starting several for each frame takes longer, and their number would depend on the machine.
     return (reformatter or VideoReformatter()).reformat(frame, width, height, "yuv420p", dst_colorspace=_COLOURS, threads=1)
 
 
@@ -171,7 +171,7 @@ def _grain(width: int, height: int, strength: float) -> Floats | None:
     """Film grain, larger than the frame so that it can be shifted; deterministic."""
     if strength <= 0:
         return None
-    # Grains are larger than pixels, as in film: finer ones only cost bits.
+    # Grains are larger than pixels, as in film: finer grain would only cost bits.
     coarse = max(height / 400, 1.0)
     noise = np.random.default_rng(7).normal(0.0, min(strength * 0.55, 0.3), (256, 256)).clip(-0.5, 0.5).astype(np.float32)
     rows, columns = ((np.arange(length + _SLACK) / coarse).astype(int) % 256 for length in (height, width))

@@ -1,4 +1,4 @@
-"""Masters the song for the video: to the loudness of streaming services, without clipping."""
+"""Master the song to the loudness of streaming services, without clipping."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEAR, _ROUNDS = 0.12, 8
 
 
 class Mastering:
-    """Masters a song to -14 LUFS. Measurements that do not change between attempts are made once."""
+    """Masters a song to -14 LUFS. It measures once what stays the same between attempts."""
 
     def __init__(self, sound: Sound) -> None:
         self.sound = sound

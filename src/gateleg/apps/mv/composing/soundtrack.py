@@ -24,15 +24,15 @@ _RATE = 48_000
 _FRAME = 1024
 #: the highest true peak of a finished video, in dB
 _PEAK = -1.05
-#: how often a song is mastered again, lower, because AAC raised its peaks; one or two attempts suffice
+#: how many times a song is mastered again, lower, because AAC raised its peaks; one or two attempts usually suffice
 _ATTEMPTS = 5
 
 
 def make_soundtrack(song: Path, seconds: Fraction, cancelled: Cancelling) -> bytes:
-    """An MP4 file with only the song: as long as the video, at -14 LUFS, with its true peak under -1 dB.
+    """Return an MP4 file with only the song: as long as the video, at -14 LUFS, with its true peak under -1 dB.
 
-    Encoding raises peaks, so they are measured after encoding, and if they are too high the song is mastered again, lower. The
-    packets of the accepted attempt are copied into the video.
+    Encoding raises peaks, so they are measured after encoding. If they are too high, the song is mastered again, lower. The packets of the
+    accepted attempt are copied into the video.
     """
     song_as_heard = _cut(read_sound(song, _RATE, 2, cancelled=cancelled), int(seconds * _RATE))
     mastering = Mastering(song_as_heard)

@@ -1,4 +1,4 @@
-"""Stills: storyboards before anything is rendered, posters and contact sheets afterwards."""
+"""Stills: storyboards before rendering, posters and contact sheets after it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def draw_storyboard(
     orders: Sequence[ClipOrder], song: Song, folder: Path, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled
 ) -> tuple[Path, ...]:
-    """Draw a picture of each scene as JPEG files in a folder, in a fraction of the time of rendering."""
+    """Draw one picture of each scene, as JPEG files in a folder, in a fraction of the time of rendering."""
     paths = []
     for number, order in enumerate(orders):
         check_cancelled(cancelled)
@@ -35,7 +35,7 @@ def draw_storyboard(
 
 
 def draw_sheet(pictures: Sequence[Path], out: Path, columns: int = 4, width: int = 480) -> None:
-    """Arrange pictures on a contact sheet: one PNG or JPEG file."""
+    """Arrange pictures on a contact sheet, written as PNG or JPEG."""
     opened = [Image.open(path).convert("RGB") for path in pictures]
     height = round(width * opened[0].height / opened[0].width)
     sheet = Image.new("RGB", (columns * width, -(-len(opened) // columns) * height))
@@ -45,7 +45,7 @@ def draw_sheet(pictures: Sequence[Path], out: Path, columns: int = 4, width: int
 
 
 def save_poster(video: Path, out: Path) -> float:
-    """Save the best keyframe of a video as JPEG, and return its time. The best one has detail and colour, and is neither dark nor blank."""
+    """Save the keyframe of a video with the most detail and colour as JPEG, and return its time in seconds."""
     best, best_time, best_picture = -1.0, 0.0, None
     try:
         with open_media(video) as container:

@@ -1,4 +1,4 @@
-"""Transitions between scenes. Both scenes are drawn, so nothing is encoded twice."""
+"""Transitions between scenes. Both scenes are drawn into the incoming clip, so nothing is encoded twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders clips in parallel, in worker processes that can be killed."""
+"""Render clips in parallel, in worker processes that can be killed."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def render_clips(
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
 ) -> tuple[Clip, ...]:
-    """Render clips in worker processes, by default one per core; with `workers=0` in this process.
+    """Render clips in worker processes, by default one per core, or with `workers=0` in this process.
 
-    On cancellation or failure of a clip, the processes are killed and the error is raised; files of finished clips are kept.
+    If a clip fails or the work is cancelled, the processes are killed and the error is raised. Files of finished clips are kept.
     """
     if workers == 0:
         return _render_here(orders, song, paths, progress, cancelled)
     count = min(workers or os.cpu_count() or 1, len(orders))
-    # Longest first, so that no process has a long clip left at the end.
+    # Render the longest clips first, so that no process starts a long clip at the end.
     waiting = sorted(range(len(orders)), key=lambda number: orders[number].scene.frames)
     queue = _RenderQueue(orders, paths, waiting, [0] * len(orders))
     team = [_start(song) for _ in range(count)]

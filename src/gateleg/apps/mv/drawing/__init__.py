@@ -1,1 +1,1 @@
-"""How words become pictures: elements, colours, camera, finish and lettering."""
+"""Draw scenes from texts: elements, colours, camera, grading and lettering."""

@@ -1,4 +1,4 @@
-"""The catalogue of scene elements. Each has a description in words, which is matched with the text of a scene."""
+"""The catalogue of scene elements. The description of each element is matched with the text of a scene."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gateleg.apps.mv.drawing.stage import Layer, Stage
 
 #: A scene has one sky and one ground, or one field instead of both; the other kinds are optional.
 Kind = Literal["sky", "far", "ground", "thing", "weather", "front", "field", "figure"]
-#: where an element can be: outdoors, under water, in space, in a room or on a stage; empty is anywhere
+#: where an element can be: outdoors, under water, in space, in a room or on a stage; an element without places can be anywhere
 Place = Literal["outdoors", "water", "space", "room", "stage"]
 
 Build = Callable[[Stage], Sequence[Layer]]
@@ -22,11 +22,11 @@ class Element:
 
     name: str
     kind: Kind
-    #: its description, in the words that people use for it
+    #: its description, in common words
     words: str
     places: tuple[Place, ...]
     build: Build
-    #: other nouns that it represents, because no element is closer
+    #: other nouns that it represents, because no other element is closer
     also: str = ""
 
 

@@ -1,7 +1,7 @@
-"""The colour grade of a director preset as numbers: toning, saturation, temperature, contrast and fade.
+"""The colour grade of a director preset as a transform: toning, saturation, temperature, contrast and fade.
 
-Together they are an affine transform of RGB in which luma depends on luma only. On YUV planes this takes only a few numbers: luma needs
-no chroma, and chroma has a quarter of the pixels.
+Together they are an affine transform of RGB in which luma depends only on luma. On YUV planes this is cheap: luma needs no chroma, and
+chroma planes have a quarter of the pixels.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def transform_of(grade: Grade, exposure: float) -> ColourTransform:
     warm: Doubles = np.array([0.5, 0.08, -0.5]) * grade.warmth * 0.3
     dark, light = np.array(grade.shadows) - 0.5, np.array(grade.lights) - 0.5
     tone = grade.toning * 0.6
-    # How much each of red, green and blue depends on luma, besides itself.
+    # How much red, green and blue each depend on luma.
     follow = ((1 - grade.saturation) + warm + tone * (light - dark)) * exposure
     shift = 0.25 * warm + tone * dark
     scale = grade.contrast * (1 - grade.fade)

@@ -1,8 +1,8 @@
 """Kinetic typography: titles and lyrics, word by word, in fonts that are installed with the application.
 
-Text is shaped by HarfBuzz (kerning, ligatures, marks, right-to-left scripts). System fonts are never used, because
-the same text would look different on another machine. Scripts that the built-in fonts lack use the font
-files of the settings; `check_texts` refuses all others before anything is drawn.
+HarfBuzz shapes the text (kerning, ligatures, marks, right-to-left scripts). System fonts are never used, because the same text would look
+different on another machine. For scripts that the built-in fonts lack, the font files of the settings are used; `check_texts` refuses all
+other scripts before anything is drawn.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def missing_glyphs(text: str, name: Typeface | Path) -> str:
 
 
 def _is_invisible(sign: str) -> bool:
-    """Whether a character only controls how others are drawn: joiners, direction marks, variation selectors."""
+    """Whether a character is invisible: joiners, direction marks, variation selectors."""
     return unicodedata.category(sign) in {"Cc", "Cf"} or "\ufe00" <= sign <= "\ufe0f"
 
 
@@ -78,7 +78,7 @@ def check_texts(text: str, fonts: Sequence[Path] = ()) -> None:
 
 
 def _typeface_for(text: str, name: Typeface, fonts: Sequence[Path]) -> Typeface | Path | None:
-    """The typeface of the preset, or if it lacks a character, the first other one that has all of them."""
+    """The typeface of the preset or, if it lacks a character, the first other typeface that has all of them."""
     for candidate in (name, *(other for other in _FILES if other != name), *fonts):
         if not missing_glyphs(text, candidate):
             return candidate
@@ -143,7 +143,7 @@ class TextPainter:
         return self.set[key]
 
     def _fonts(self, text: str, size: float) -> dict[str, Any]:
-        """The font of each word: the same for all words if one font has all characters."""
+        """The font of each word; the same font for all words if it has all characters."""
         whole = _typeface_for(text, self.typeface, self.fonts)
         faces = {word: whole or _typeface_for(word, self.typeface, self.fonts) or self.typeface for word in text.split()}
         return {

@@ -107,7 +107,7 @@ _BRIGHT = frozenset(["noon", "midday", "daylight", "bright", "sunny", "morning"]
 def palette_for(text: str, nearest: Palette, second: Palette, share: float, seed: int, worn: frozenset[str] = frozenset()) -> Palette:
     """The palette of a text: a mix of the two nearest palettes, adjusted by its colour words and time of day.
 
-    Colour words in `worn` describe the figure ("a red fox in the snow"), not the place.
+    Colour words in `worn` describe the figure ("a red fox in the snow"), so they do not affect the place.
     """
     mixed = _blend(nearest, second, share)
     words = re.findall(r"[a-z]+", text.lower())
@@ -161,7 +161,7 @@ def _daily(palette: Palette) -> Palette:
 
 
 def _snowy(palette: Palette) -> Palette:
-    """The palette under snow: a white ground, as far as there is light, and cooler air."""
+    """The palette under snow: a ground as white as the light allows, and cooler air."""
     winter = PALETTES["winter day"]
     shares = {"zenith": 0.3, "middle": 0.3, "horizon": 0.3, "far": 0.45, "ground": 0.4 if palette.dark else 0.8, "light": 0.3}
     return _each(palette, {name: mix(getattr(palette, name), getattr(winter, name), share) for name, share in shares.items()})

@@ -1,4 +1,4 @@
-"""Places a picture of a character or product in a scene: cut out of its background if possible, with matching light and shadow."""
+"""Place a picture of a character or product in a scene, cut out of its background if possible, with matching light and shadow."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _NEAR = 34
 
 @lru_cache(maxsize=4)
 def read_picture(path: Path) -> tuple[Any, bool]:
-    """A picture as a Skia image, and whether it is cut out of its background.
+    """Read a picture as a Skia image, and return whether it is cut out of its background. Raises `UnreadablePicture`.
 
     A picture with transparency is used as it is. If the border has nearly one colour, the connected area of that colour is removed.
-    Any other picture stays whole and is shown as a card.
+    Any other picture is kept whole and shown as a card.
     """
     try:
         with Image.open(path) as opened:
@@ -59,7 +59,7 @@ def read_picture(path: Path) -> tuple[Any, bool]:
 
 
 def _background(colours: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_] | None:
-    """The area of the border's colour that is connected to it; None if there is no clear background."""
+    """The area in the border's colour that is connected to the border; None if there is no clear background."""
     border = np.concatenate((colours[0], colours[-1], colours[:, 0], colours[:, -1]))
     usual = np.median(border, axis=0)
     if float((np.abs(border - usual).max(axis=1) < _NEAR).mean()) < 0.85:

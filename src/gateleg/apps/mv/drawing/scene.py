@@ -1,4 +1,4 @@
-"""Draws a scene frame by frame: its elements on a stage, seen by a camera."""
+"""Draw a scene frame by frame: its elements on a stage, seen by a camera."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Scene:
     preset: Preset
     #: a picture of the character or product, if it appears
     picture: Path | None = None
-    #: how many variations of this scene came before; the camera is closer each time
+    #: the number of earlier variations of this scene; the camera is closer each time
     repeat: int = 0
 
 
@@ -68,7 +68,7 @@ def moment_at(song: Song, scene: Scene, frame: int, fps: int) -> Moment:
 
 def _pulse(times: tuple[float, ...], time: float) -> tuple[float, float]:
     """The decay since the last beat, from 1 to 0, and the number of beats passed, with the fraction of the current one."""
-    # A frame lasts a while: a beat in the middle of a frame belongs to it.
+    # A beat in the middle of a frame belongs to that frame.
     before = bisect_right(times, time + 0.021) - 1
     if before < 0:
         gap = times[0] if times else 1.0
@@ -80,7 +80,7 @@ def _pulse(times: tuple[float, ...], time: float) -> tuple[float, float]:
 
 
 def camera_at(scene: Scene, moment: Moment) -> Camera:
-    """The camera at a moment: along its eased move, with a kick on each bar, and handheld shake if the preset has it."""
+    """The camera at a moment: its eased move, a kick on each bar, and handheld shake if the preset has it."""
     reach = scene.preset.motion * (0.35 + 0.65 * scene.motion)
     share = moment.share
     ease = share * share * (3 - 2 * share)

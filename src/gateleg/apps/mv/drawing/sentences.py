@@ -1,7 +1,8 @@
-"""Finds the nouns and verbs of a sentence.
+"""Find the nouns and verbs of a sentence.
 
-Many words are both ("trains", "watches", "lights"); their neighbours decide. After a singular noun, a word that ends in s is a verb, and
-so is a word before an article. Only closed word classes are listed here: articles, pronouns, prepositions, auxiliaries and adverbs.
+Many words can be either ("trains", "watches", "lights"), so their neighbours decide. After a singular noun, a word that ends in s is a
+verb, and so is a word before an article. Only closed classes of words are listed here: articles, pronouns, prepositions, auxiliaries and
+adverbs.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class ParsedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Nouns in the singular that the drawings know: people and animals, and everything else."""
+    """The singular nouns in the descriptions of elements: people and animals, and everything else."""
 
     figures: frozenset[str] = frozenset()
     things: frozenset[str] = frozenset()
@@ -156,12 +157,12 @@ def _has_plural_subject(words: list[str], at: int, verbs: set[int]) -> bool:
 
 
 def _means_homewards(words: list[str], at: int, vocabulary: Vocabulary) -> bool:
-    """Whether "home" is an adverb: after somebody who goes there ("walks her dog home")."""
+    """Whether "home" is an adverb: after a person or animal that goes there ("walks her dog home")."""
     return words[at] == "home" and at > 0 and stem(words[at - 1]) in vocabulary.figures
 
 
 def _find_transitive_verb(words: list[str]) -> set[int]:
-    """The verb where none was found: after a singular noun and before another noun ("the carnival leaves town")."""
+    """The verb of a sentence in which none was found: after a singular noun and before another noun ("the carnival leaves town")."""
     for at in range(2, len(words) - 1):
         article, noun, word, after = words[at - 2 : at + 2]
         if (
@@ -188,7 +189,7 @@ def _follows_subject_pronoun(words: list[str], at: int) -> bool:
 
 
 def _phrase_start(words: list[str], at: int, verbs: set[int]) -> int:
-    """Where the noun phrase begins that ends before a word."""
+    """The start of the noun phrase that ends before a word."""
     start = at
     while start and start - 1 not in verbs and words[start - 1] not in _CLOSED_CLASS and words[start - 1][0].isalpha():
         start -= 1
@@ -196,7 +197,7 @@ def _phrase_start(words: list[str], at: int, verbs: set[int]) -> int:
 
 
 def participle(verb: str, *, base: bool = False) -> str:
-    """The present participle of a verb that ends in s or ed, or (with `base`) of its base form. Others, such as "lost", are unchanged."""
+    """The present participle of a verb that ends in s or ed, or with `base` of a base form. Other words, such as "lost", stay unchanged."""
     if verb.endswith(("ies", "ied")):
         stem = verb[:-3] + "y"
     elif verb.endswith(("sses", "shes", "ches", "xes", "zes")):

@@ -65,10 +65,10 @@ def shade(
     top: float | None = None,
     bottom: float | None = None,
 ) -> Draw:
-    """Draw a shader over the whole frame. `source` has `half4 main(float2 uv)`; `part` is the downscaling factor.
+    """Return a function that draws a shader over the whole frame. `source` defines `half4 main(float2 uv)`.
 
-    `margin` is how far it extends beyond the frame, needed for layers that move with the camera. Nothing is computed above
-    `top` and below `bottom`.
+    `part` is the downscaling factor. `margin` is how far the shader extends beyond the frame, for layers that move with the camera. Nothing
+    is computed above `top` and below `bottom`.
     """
     effect = _compiled(source)
     aspect = stage.aspect

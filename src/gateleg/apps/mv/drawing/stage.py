@@ -30,12 +30,12 @@ NEAREST = skia.SamplingOptions()
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The position in the scene and the state of the music at a frame."""
+    """The time in the scene and the state of the music at a frame."""
 
     #: seconds since the start of the scene, and the fraction of the scene that has passed
     time: float
     share: float
-    #: beats since the start of the song; whole at each beat
+    #: beats since the start of the song; a whole number at each beat
     beats: float
     #: 1 at a beat, falling to 0 before the next; the same for bars
     beat: float
@@ -62,7 +62,7 @@ Draw = Callable[[Any, Moment], None]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A layer at a depth: 0 is infinitely far and never moves, 1 is at the subject, more is nearer."""
+    """A layer at a depth: 0 is infinitely far and never moves, 1 is at the subject, above 1 is nearer."""
 
     depth: float
     draw: Draw
@@ -70,7 +70,7 @@ class Layer:
 
 @dataclass(slots=True)
 class Stage:
-    """The scene as elements see it."""
+    """The properties of a scene that its elements use for drawing."""
 
     width: int
     height: int
@@ -83,7 +83,7 @@ class Stage:
     light: tuple[float, float]
     #: the subject: x, the y of its feet, and its height
     spot: tuple[float, float, float] = (0.0, 0.9, 0.5)
-    #: selects an appearance of the subject
+    #: selects the appearance of the subject
     cast: int = 0
 
     @property
@@ -141,22 +141,22 @@ def paint(colour: Colour, alpha: float = 1.0, **options: Any) -> Any:
     return made
 
 
-def four(colour: Colour, alpha: float = 1.0) -> int:
+def argb(colour: Colour, alpha: float = 1.0) -> int:
     """A colour as the integer that Skia's gradients take."""
     red, green, blue = (round(min(max(channel, 0.0), 1.0) * 255) for channel in colour)
     return int(skia.Color(red, green, blue, round(min(max(alpha, 0.0), 1.0) * 255)))
 
 
-def upright(top: float, bottom: float, *stops: tuple[Colour, float] | Colour) -> Any:
+def vertical_gradient(top: float, bottom: float, *stops: tuple[Colour, float] | Colour) -> Any:
     """A vertical gradient; a stop is a colour, or a colour and its alpha."""
-    colours = [four(*stop) if isinstance(stop[0], tuple) else four(stop) for stop in stops]
+    colours = [argb(*stop) if isinstance(stop[0], tuple) else argb(stop) for stop in stops]
     shader = skia.GradientShader.MakeLinear([skia.Point(0, top), skia.Point(0, bottom)], colours)
     return skia.Paint(AntiAlias=True, Shader=shader, Dither=True)
 
 
 def halo(x: float, y: float, radius: float, colour: Colour, alpha: float, mode: Any = skia.BlendMode.kPlus) -> Any:
     """A radial gradient that fades with distance from a point."""
-    stops = [four(colour, alpha), four(colour, alpha * 0.45), four(colour, alpha * 0.12), four(colour, 0.0)]
+    stops = [argb(colour, alpha), argb(colour, alpha * 0.45), argb(colour, alpha * 0.12), argb(colour, 0.0)]
     shader = skia.GradientShader.MakeRadial(skia.Point(x, y), max(radius, 1e-4), stops, [0.0, 0.25, 0.6, 1.0])
     return skia.Paint(AntiAlias=True, Shader=shader, BlendMode=mode, Dither=True)
 
@@ -184,8 +184,8 @@ def ridge(
     return list(zip(xs.tolist(), ys.tolist(), strict=True))
 
 
-def below(line: list[tuple[float, float]], bottom: float) -> Any:
-    """The area below a line, down to a height."""
+def area_below(line: list[tuple[float, float]], bottom: float) -> Any:
+    """The area from a line down to a height."""
     path = skia.Path()
     path.moveTo(line[0][0], bottom)
     for x, y in line:

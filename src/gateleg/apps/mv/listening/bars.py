@@ -13,7 +13,7 @@ from gateleg.apps.mv.listening.spectrum import FRAMES, Spectrum
 if TYPE_CHECKING:
     from gateleg.apps.mv.listening.sound import Doubles, Floats
 
-#: how much more evidence a meter of three needs than one of four
+#: how much more evidence a meter of three needs than a meter of four
 _RARE = 1.35
 
 
@@ -46,7 +46,7 @@ def _accents(spectrum: Spectrum, beats: Doubles) -> Doubles:
 
 
 def between(rows: Floats, frames: npt.NDArray[np.int_]) -> Floats:
-    """The mean row from each frame to the next one in a list, scaled to length 1."""
+    """The mean row between each two neighbouring frames of a list, scaled to length 1."""
     edges = np.append(frames, min(len(rows), frames[-1] + max(int(np.diff(frames).mean()) if len(frames) > 1 else 43, 1)))
     means = np.array([rows[start : max(end, start + 1)].mean(axis=0) for start, end in itertools.pairwise(edges)])
     return np.asarray(means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-6), dtype=np.float32)

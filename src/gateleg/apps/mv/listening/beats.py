@@ -1,4 +1,4 @@
-"""Beat tracking."""
+"""Beat tracking by dynamic programming."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.listening.sound import Doubles
     from gateleg.apps.mv.listening.tempo import Tempo
 
-#: the weight of an even distance between beats, against falling on onsets
+#: the weight of evenly spaced beats against beats that fall on onsets
 _STEADY = 90.0
 #: A rise shows in the spectrum before its attack is heard, because half of the window lies ahead.
 _LATENCY = 0.003
-#: below this share of the song's usual drum level, a beat has no drum
+#: the share of the song's usual drum level below which a beat has no drum
 _DRUMLESS = 0.35
 
 
 def track_beats(spectrum: Spectrum, tempo: Tempo) -> Doubles:
     """The times of the beats: the best sequence over the whole song that falls on onsets and keeps the tempo.
 
-    Drums decide which of two candidates is the beat; a passage without any (an intro of cymbals) continues the grid of the nearest passage
-    that has them.
+    Drums decide which of two candidates is the beat. A passage without drums (an intro of cymbals) continues the grid of the nearest
+    passage with drums.
     """
     pulse = spectrum.onsets + 1.2 * spectrum.low
     smooth = np.convolve(pulse, np.hanning(7) / np.hanning(7).sum(), mode="same")
@@ -68,7 +68,7 @@ def _drummed(spectrum: Spectrum, frames: npt.NDArray[np.int_]) -> npt.NDArray[np
 
 
 def _continued(drummed: npt.NDArray[np.bool_], frames: npt.NDArray[np.int_], length: int) -> Doubles:
-    """The beats, with those before the first drum and after the last one replaced by a steady grid, where that is more than a bar."""
+    """The beats, with a steady grid before the first drum and after the last one, if that is more than a bar."""
     heard = np.flatnonzero(drummed)
     if len(heard) < 8:
         return frames.astype(float)
@@ -98,7 +98,7 @@ def _extended(grid: list[float], step: float, limit: float) -> list[float]:
 
 
 def _refined(curve: Doubles, frame: float) -> float:
-    """The peak of the parabola through the largest value within two frames, if there is one."""
+    """The frame refined to the peak of the parabola through the largest value within two frames, if that has a peak."""
     at = round(frame)
     start = max(at - 2, 1)
     near = curve[start : at + 3]

@@ -1,4 +1,4 @@
-"""Key detection, from how strongly each pitch class sounds."""
+"""Key detection from the strength of each pitch class (chroma)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loudness in LUFS by EBU R128 (ITU-R BS.1770), as streaming services measure it, and the true peak in dB."""
+"""Loudness in LUFS by EBU R128 (ITU-R BS.1770), which streaming services use, and the true peak in dB."""
 
 from __future__ import annotations
 

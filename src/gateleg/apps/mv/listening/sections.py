@@ -1,4 +1,4 @@
-"""Section detection, by the similarity of bars to each other."""
+"""Section detection by the self-similarity of bars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Part = Literal["intro", "verse", "chorus", "break", "outro"]
 
 #: the shortest section, in bars or steps
 _SHORTEST = 4
-#: sections that are at least this similar are the same part
+#: the similarity from which on two sections are the same part
 _SAME = 0.72
 #: how far a boundary must stand out from the bars around it
 _PROMINENT = 0.07
@@ -39,7 +39,7 @@ class Section:
 
 
 def find_sections(spectrum: Spectrum, lines: Doubles, duration: float) -> tuple[Section, ...]:
-    """The sections of a song, whose boundaries are among `lines` (its bar lines, or steps of a few seconds if it has no clear beat)."""
+    """The sections of a song. Their boundaries are among `lines`: bar lines, or steps of a few seconds if the song has no clear beat."""
     edges = np.concatenate(([0.0], lines[(lines > 0.5) & (lines < duration - 0.5)], [duration]))
     features, levels = _features(spectrum, edges)
     cuts = _boundaries(features)
@@ -125,7 +125,7 @@ def _near(one: Doubles, other: Doubles) -> float:
 
 
 def _parts(letters: list[str], energies: Doubles) -> list[Part]:
-    """Names by energy and position: the loudest repeated letter is the chorus; quiet beginnings and ends are intro and outro."""
+    """Name the sections by energy and position: the loudest repeated letter is the chorus, a quiet start or end is intro or outro."""
     mean = {
         letter: float(np.mean([energy for other, energy in zip(letters, energies, strict=True) if other == letter])) for letter in letters
     }

@@ -26,7 +26,7 @@ __all__ = ["CURVE_RATE", "Loudness", "Section", "Song", "analyse_sound", "listen
 
 #: values of a curve per second
 CURVE_RATE = 50
-#: below this clarity a song has no beat to cut to: speech and noise stay under 0.1, a live drum kit is above 0.15
+#: the clarity below which a song has no usable beat: speech and noise stay under 0.1, a live drum kit is above 0.15
 _PULSE = 0.12
 #: seconds between the lines of the grid that replaces bars and beats if there is no clear beat
 _STEP = 0.5
@@ -74,7 +74,7 @@ class Song:
 
 
 def listen(path: Path, longest: float = MAX_SECONDS, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled) -> Song:
-    """Decode and analyse a song."""
+    """Decode and analyse a song of at most `longest` seconds. Raises `UnreadableSong`, `SongTooLong` or `Cancelled`."""
     progress(0.0, "decoding the song")
     sound = read_sound(path, 44_100, 2, longest, cancelled)
     return analyse_sound(sound, progress, cancelled)

@@ -1,4 +1,4 @@
-"""Decodes the samples of a song from any audio or video file that ffmpeg reads."""
+"""Decode a song from any audio or video file that ffmpeg reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sound:
 
     @property
     def duration(self) -> float:
-        """In seconds."""
+        """The length in seconds."""
         return float(self.samples.shape[1]) / self.rate
 
     def mono(self) -> Floats:
@@ -47,8 +47,8 @@ def read_sound(
 ) -> Sound:
     """Decode the first audio track of a file, resampled to a rate and to one or two channels.
 
-    A truncated file yields the part that can be decoded. More than `longest` seconds are refused
-    while decoding, regardless of the file's header.
+    A truncated file yields the part that can be decoded. Raises `SongTooLong` as soon as more than `longest` seconds are decoded, whatever
+    the file's header says, `UnreadableSong` if nothing can be decoded, and `Cancelled`.
     """
     parts: list[Floats] = []
     count = 0
@@ -74,7 +74,7 @@ def read_sound(
 
 
 def _frames(container: Any) -> Any:
-    """The frames of the first audio track; damaged packets are skipped."""
+    """The frames of the first audio track, without damaged packets."""
     for packet in container.demux(container.streams.audio[0]):
         try:
             yield from packet.decode()

@@ -22,7 +22,7 @@ FRAMES = RATE / HOP
 
 _EDGES = np.geomspace(30.0, 10_500.0, 33)
 _SILENT = 1e-4
-#: bands below the first edge hold kick drums and bass, those above the second cymbals
+#: in Hz: bands below the first edge hold kick drums and bass, bands above the second one cymbals
 _LOW, _HIGH = 160.0, 4_500.0
 
 
@@ -39,7 +39,7 @@ class Spectrum:
     low: Doubles
     mid: Doubles
     high: Doubles
-    #: drums: onset strength of the low bands on a linear scale, on which leakage of cymbals is small
+    #: drums: onset strength of the low bands on a linear scale, in which cymbals leak little
     drums: Doubles
     #: root mean square
     level: Doubles

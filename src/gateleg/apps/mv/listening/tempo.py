@@ -1,4 +1,4 @@
-"""Tempo estimation: the period between beats at each moment, followed through changes of tempo."""
+"""Tempo estimation: the period between beats at each frame, which may change over the song."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.listening.sound import Doubles
 
 _SLOWEST, _FASTEST = 48.0, 210.0
-#: the tempo that people prefer to tap, and the spread of that preference in octaves
+#: the preferred tempo of listeners in beats per minute, and the spread of the preference in octaves
 _PREFERRED, _SPREAD = 116.0, 0.75
 _WINDOW, _STEP = int(8 * FRAMES), int(0.5 * FRAMES)
 #: the cost of a change of tempo between two steps, per squared relative change
@@ -103,6 +103,6 @@ def find_tempo(onsets: Doubles) -> Tempo:
 
 
 def _height(similar: Doubles, period: float) -> float:
-    """The rise of an autocorrelation at a period and its multiples, averaged over the lower half of them."""
+    """The height of an autocorrelation's peaks at a period and its multiples: the mean of the lower half of them."""
     near = [float(similar[int(lag * 0.97) : int(lag * 1.03) + 2].max(initial=0.0)) for lag in (period, 2 * period, 4 * period)]
     return float(np.sort(near)[:2].mean())

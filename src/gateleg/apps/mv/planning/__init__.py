@@ -1,1 +1,1 @@
-"""Divides a song into scenes: director presets and the placement of cuts."""
+"""Divide a song into scenes: director presets and the placement of cuts."""

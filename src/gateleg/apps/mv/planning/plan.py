@@ -1,4 +1,4 @@
-"""Places the cuts of a video on sections and bar lines, to the frame."""
+"""Place the cuts of a video on section starts and bar lines, to the frame."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Slot:
     #: sections that sound alike share a letter; `repeat` counts the earlier sections with it
     letter: str
     repeat: int
-    #: the slot that this one varies: the same position in the first section with the same letter; its own index if it is the first
+    #: the index of the slot that this one varies: at the same position in the first section with this letter; its own index if it is first
     twin: int
     role: Role
     energy: float
-    #: how much objects and camera move, from 0 to 1, and the brightness, from -1 to 1
+    #: how much elements and camera move, from 0 to 1, and the brightness, from -1 to 1
     motion: float
     brightness: float
     #: the transition into the scene, and its length in frames
@@ -97,7 +97,7 @@ def _cuts(song: Song, preset: Preset, fps: int, frames: int, stretch: float) -> 
 
 
 def _spaced(lines: Sequence[float], section: Section, wanted: float) -> list[float]:
-    """Bar lines at which to cut a section so that its scenes have about the wanted length, and none is much shorter."""
+    """The bar lines at which to cut a section, so that its scenes have about the wanted length and none is much shorter."""
     count = max(round((section.end - section.start) / wanted), 1)
     step = (section.end - section.start) / count
     chosen: list[float] = []

@@ -46,13 +46,13 @@ class Preset:
     title: str
     #: one sentence that describes it in lists
     description: str
-    #: relative length of scenes: below 1 cuts more often
+    #: relative length of scenes: values below 1 cut more often
     pace: float
-    #: how far the camera travels; 0 is a tripod
+    #: how far the camera moves; 0 is a tripod
     motion: float
     #: how much the camera shakes with the drums
     handheld: float
-    #: framing of the subject: 1 is centred, 0 on thirds
+    #: framing of the subject: 1 is centred, 0 is on thirds
     symmetry: float
     shots: tuple[Shot, ...]
     moves: tuple[Move, ...]
@@ -147,7 +147,7 @@ _ALL = (
 
 PRESETS = {preset.name: preset for preset in _ALL}
 
-#: Other names of presets, used by projects from other systems.
+#: Other names of presets, in projects imported from other systems.
 _ALIASES = {
     "wes-anderson": "pastel-symmetry",
     "david-lynch": "velvet-dream",

@@ -1,4 +1,4 @@
-"""Request bodies: new projects and scenes, and changes of them. Field names are in camel case; unknown fields are refused."""
+"""Request bodies: new projects and scenes, and changes to them. Field names are in camel case. Unknown fields are refused."""
 
 from typing import Annotated, Self
 
@@ -21,7 +21,7 @@ _FORMAT = ["aspect_ratio", "resolution", "fps"]
 
 
 class NewProject(InputModel[Project], include=["mode", *_DECIDED, *_FORMAT]):
-    """A new project. `prompt` says what the video is about."""
+    """A new project. `prompt` describes what the video is about."""
 
     model_config = CAMEL
     prompt: str = Field(min_length=1, max_length=2_000)
@@ -34,7 +34,7 @@ class NewProject(InputModel[Project], include=["mode", *_DECIDED, *_FORMAT]):
 
 
 class ProjectChanges(PatchModel[Project], include=["concept_prompt", *_DECIDED, *_FORMAT]):
-    """Changes of a project; null removes an optional value."""
+    """Changes to a project; null removes an optional value."""
 
     model_config = CAMEL
 
@@ -47,13 +47,13 @@ class ProjectChanges(PatchModel[Project], include=["concept_prompt", *_DECIDED, 
 class SceneChanges(
     PatchModel[Scene], include=["prompt", "negative_prompt", "duration", "needs_lip_sync", "provider", "seed", "plan", "locked"]
 ):
-    """Changes of a scene; null removes an optional value."""
+    """Changes to a scene; null removes an optional value."""
 
     model_config = CAMEL
 
 
 class NewReferences(BaseModel):
-    """What to depict, and how many pictures to make."""
+    """A description of the pictures, and how many to make."""
 
     model_config = CAMEL
     character_description: str = Field(min_length=1, max_length=2_000)
@@ -81,7 +81,7 @@ class NewOrder(BaseModel):
 
 
 class Cut(BaseModel):
-    """Where to split a scene, in seconds."""
+    """The position at which to split a scene, in seconds from its start."""
 
     model_config = CAMEL
     at: float = Field(gt=0)

@@ -51,7 +51,7 @@ async def films_part(view: View, resources: Resources[MVSettings], project: Proj
                     tag("span", f"{film.duration:.1f} s", "meta num")
                     ago(film.created_at)
                     if film.number == project.final_version:
-                        tag("span", "plays", "plain-chip")
+                        tag("span", "current", "plain-chip")
                 with tag("div", classes="line gap-1"):
                     await _download("Film", film.video_s3_key, links, f"video_{film.number}.mp4")
                     for name, key in film.companions.items():

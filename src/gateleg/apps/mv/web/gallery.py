@@ -79,7 +79,7 @@ async def gallery_page(resources: Resources[MVSettings], cursor: str = "", statu
 
 
 async def _page(store: AsyncStore, view: View, wanted: ProjectStatus | None, cursor: str | None) -> Page[Project]:
-    """Members see their own projects; viewers see all projects in a status, or the newest of all owners."""
+    """A page of projects: members see their own; viewers see all projects in a status, or the newest of all owners."""
     if wanted is not None:
         return await service.projects_in(store, wanted, _LIMIT, cursor)
     if not view.may(Role.VIEWER):

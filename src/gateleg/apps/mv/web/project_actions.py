@@ -33,7 +33,7 @@ class ProjectActions:
         self.view, self.resources, self.project = view, resources, project
 
     async def changeable(self) -> Project:
-        """The current project, if the user may change it."""
+        """Read the project again. Raises an error if the user may not change it."""
         project = await service.find_project(self.resources.store, self.project.project_id)
         rules.check_visible(self.view.principal, project, "such project")
         assert project is not None
@@ -53,7 +53,7 @@ class ProjectActions:
 
 
 def actions_part(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes) -> None:
-    """The buttons of a project, the most likely next step first."""
+    """The buttons of a project, with the most likely next step first."""
     project, actions = loaded.project, ProjectActions(view, resources, loaded.project)
     busy = project.status in rules.BUSY
     missing = [scene for scene in loaded.scenes if scene.status is not SceneStatus.COMPLETED]

@@ -41,12 +41,12 @@ _POLL_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Progress:
-    """The live part of the page: progress of the work, and the state that the page shows."""
+    """The live part of the page: the progress of the work, and the state that was drawn."""
 
     status: str
     fraction: float
     message: str
-    #: the state that the page shows; if it changes, the page is reloaded
+    #: the state that was drawn; when it changes, the page is reloaded
     drawn: tuple[object, ...]
 
 
@@ -131,7 +131,7 @@ def _drawn(loaded: ProjectWithScenes) -> tuple[object, ...]:
 
 
 def _progress(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes) -> None:
-    """The progress of active work. The page is reloaded when its contents change."""
+    """The progress of active jobs. The page is reloaded when its contents change."""
     project, shown = loaded.project, _Shown(_drawn(loaded))
     box = tag("div", classes="card mv-progress", role="status")
     with box:
@@ -202,7 +202,7 @@ async def _timeline(resources: Resources[MVSettings], loaded: ProjectWithScenes,
 
 
 async def _picture(scene: Scene, links: Links) -> None:
-    """The still image of a scene. A clip without one shows its beginning, and plays while the pointer is over it."""
+    """The still image of a scene, or else its clip, which plays while the pointer is over it."""
     with tag("span", classes="mv-picture"):
         if scene.still_s3_key is not None:
             tag("img", src=await links.url(scene.still_s3_key), alt="", loading="lazy")
@@ -217,7 +217,7 @@ async def _picture(scene: Scene, links: Links) -> None:
 
 
 async def read_song(resources: Resources[MVSettings], project: Project) -> Mapping[str, Any] | None:
-    """The analysis of a project's track; None if there is none, or it cannot be read."""
+    """The analysis of a project's track; None if it does not exist or cannot be read."""
     if project.analysis_s3_key is None:
         return None
     try:
@@ -233,7 +233,7 @@ def _about(loaded: ProjectWithScenes) -> None:
         ("Character or product", project.character_description or project.product_description),
         ("Made by", "the studio, which draws on this machine" if project.provider == "studio" else project.provider),
         ("Seed", str(project.seed)),
-        ("Frames a second", str(project.fps)),
+        ("Frames per second", str(project.fps)),
     ]
     with section("About"), card(label="About"), tag("dl", classes="facts"):
         for name, value in facts:

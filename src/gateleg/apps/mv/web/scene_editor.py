@@ -77,7 +77,7 @@ async def _takes(editor: _Editor, scene: Scene, takes: list[Take], links: Links)
                 tag("span", f"{take.duration:.1f} s, {take.provider}", "meta")
                 ago(take.created_at)
                 if take.take == scene.take:
-                    tag("span", "plays", "plain-chip")
+                    tag("span", "current", "plain-chip")
                 else:
                     button("Use", partial(editor.use, take.take), look="small")
 
@@ -91,12 +91,12 @@ class _Editor:
         self.here = place_of(scene.project_id, scene.sequence)
 
     async def use(self, take: int) -> None:
-        """Use an earlier take."""
+        """Make an earlier take the current one."""
         objects = self.actions.resources.objects
-        await self.actions.do(lambda: scenes.use_take(self.store, objects, self.project_id, self.sequence, take), "It plays", self.here)
+        await self.actions.do(lambda: scenes.use_take(self.store, objects, self.project_id, self.sequence, take), "Selected", self.here)
 
     def text_part(self) -> None:
-        """Text, length and lock."""
+        """The fields for text, length and lock."""
         scene = self.scene
         prompt = Field("What the scene shows", scene.prompt, kind="area", rows=5, required=True)
         without = Field("What to leave out", scene.negative_prompt or "", kind="text")
@@ -122,7 +122,7 @@ class _Editor:
 
         async def rewrite() -> None:
             work = job_submission.rewrite_prompt
-            await self.actions.do(lambda: work(self.actions.resources, self.project_id, self.sequence), "Written anew", self.here)
+            await self.actions.do(lambda: work(self.actions.resources, self.project_id, self.sequence), "Prompt rewritten", self.here)
 
         with tag("div", classes="line gap-1"):
             button("Save", save, icon="check", look="small first")
@@ -130,7 +130,7 @@ class _Editor:
             button("Rewrite", rewrite, icon="edit", look="small")
 
     def place_part(self) -> None:
-        """Moving and deleting."""
+        """The buttons to move and delete the scene."""
         order = list(self.loaded.project.scene_order)
         at = order.index(self.sequence)
 
@@ -152,7 +152,7 @@ class _Editor:
             button("Delete", delete, icon="delete", look="small danger")
 
     def cut_part(self, takes: list[Take]) -> None:
-        """Trimming and splitting."""
+        """The fields to trim and split the scene."""
         scene, trim = self.scene, self.scene.trim_points
         take = next((one for one in takes if one.take == scene.take), None)
         tag("h3", "Trim and split")

@@ -29,7 +29,7 @@ class TemplateView(View):
 
 
 class NewTemplate(BaseModel):
-    """The name of a template, and parts of the project's texts that become placeholders: `{"city": "Austin"}`."""
+    """The name of a template, and the words in the project's texts that become placeholders: `{"city": "Austin"}`."""
 
     model_config = CAMEL
     name: str = Field(min_length=1, max_length=100)

@@ -1,4 +1,4 @@
-"""Templates in the console: the list of the user's templates, a project from a template, a template from a project."""
+"""Templates in the console: list them, create a project from a template, save a project as a template."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _card(view: View, resources: Resources[MVSettings], template: Template) -> N
 
 
 async def _owned(store: AsyncStore, view: View, template_id: UUID) -> Template:
-    """The current template, if the user may see it: the page may be outdated."""
+    """Read the template again, because the page may be outdated. Raises `Unknown` if the user may not see it."""
     found = await store.find(Template, template_id=template_id, consistent=True)
     rules.check_visible(view.principal, found, "such template")
     assert found is not None

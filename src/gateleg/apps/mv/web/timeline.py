@@ -1,4 +1,4 @@
-"""The timeline of a project: loudness, beats, bars and sections of its song, and its scenes. Pure functions."""
+"""The timeline of a project: loudness, beats, bars and sections of its song, and its scenes. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     from gateleg.apps.mv.tables import Scene
 
-#: The number of points of the curve, and the height of the drawing in its own units.
+#: The number of points of the loudness curve, and the height of the SVG in its own units.
 _POINTS, _HEIGHT = 500, 100
-#: Beats are not drawn if there are more than this: they would run together.
+#: More beats than this are not drawn, because they would run together.
 _MOST_BEATS = 400
 
 

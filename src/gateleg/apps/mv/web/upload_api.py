@@ -1,4 +1,4 @@
-"""`/api/mv`: uploads of project files, clips and reference pictures. A file is the body of the request, or the only file of a form."""
+"""`/api/mv`: uploads of project files, clips and reference pictures. The request body is the file, or a form with one file."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -35,7 +35,7 @@ def _most(call: Call, asset: str) -> int:
     return min(wanted, call.host.settings.upload_limit)
 
 
-async def _looked_into(call: Call, path: Path, kind: Kind) -> Facts:
+async def _probe_upload(call: Call, path: Path, kind: Kind) -> Facts:
     """Probe an uploaded file in a separate process."""
     own = resources_of(call).settings
     longest = own.longest_song if kind == "audio" else own.longest_clip
@@ -58,7 +58,7 @@ async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Reques
     async with upload_slot(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, asset), types=uploads.TYPES[asset]))
         if asset in _KINDS:
-            await _looked_into(call, file.path, _KINDS[asset])
+            await _probe_upload(call, file.path, _KINDS[asset])
         await uploads.store_asset(call.host.store, call.host.objects, project, asset, file)
     await call.note("mv.upload", str(project_id), asset=asset, size=file.size)
     return await project_view(call, project_id)
@@ -72,7 +72,7 @@ async def upload_clip(call: Using, project_id: UUID, sequence: Sequence, request
     await get_scene(call.host.store, project_id, sequence)
     async with upload_slot(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "clip"), types=uploads.VIDEOS))
-        facts = await _looked_into(call, file.path, "video")
+        facts = await _probe_upload(call, file.path, "video")
         await uploads.store_clip(call.host.store, call.host.objects, project_id, sequence, file, facts.seconds)
     await call.note("mv.upload", str(project_id), asset=f"scene {sequence}", size=file.size)
     return await scene_view(call, project_id, sequence)
@@ -84,14 +84,14 @@ async def upload_reference(call: Using, request: Request, description: Annotated
     """Upload a reference picture of a character or product for your projects."""
     async with upload_slot(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES))
-        await _looked_into(call, file.path, "picture")
+        await _probe_upload(call, file.path, "picture")
         made = await uploads.store_reference(call.host.store, call.host.objects, call.principal.owner, file, description)
     return await view_reference(links_of(call), made)
 
 
 @router.post("/references/generate", status_code=202)
 async def generate_references(call: Using, wanted: NewReferences, once: Once = None) -> StartedJob:
-    """Make one to four reference pictures from a description. When the job is completed, they are among the caller's references."""
+    """Make one to four reference pictures from a description. Once the job has completed, they are listed with the caller's references."""
     text, count = wanted.character_description, wanted.num_images
     job = await job_submission.make_references(
         resources_of(call), call.principal, text, count, wanted.seed, provider=wanted.provider, once=once
@@ -116,7 +116,7 @@ async def _reference(call: Call, reference_id: UUID) -> Reference:
 
 @router.get("/references/{reference_id}")
 async def get_reference(call: Using, reference_id: UUID) -> ReferenceView:
-    """A reference picture."""
+    """Get a reference picture."""
     return await view_reference(links_of(call), await _reference(call, reference_id))
 
 

@@ -15,5 +15,5 @@ TEMPLATES = f"{HOME}/templates"
 
 
 def place_of(project_id: UUID | str, scene: int | None = None) -> str:
-    """The page of a project, with one of its scenes opened."""
+    """The URL of a project's page, optionally with one of its scenes opened."""
     return address(f"{HOME}/{project_id}", {"scene": "" if scene is None else str(scene)})

@@ -1,4 +1,4 @@
-"""Response bodies of projects, scenes, takes and films. Object keys are replaced by URLs that expire."""
+"""Response bodies of projects, scenes, takes and films. Expiring URLs replace object keys."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ class Links:
     """Creates expiring URLs of objects."""
 
     objects: AsyncObjects
-    #: seconds
+    #: how long the URLs are valid, in seconds
     valid: int
 
     async def url(self, key: str) -> str:
@@ -26,7 +26,7 @@ class Links:
         return await self.objects.presign(key, expires=self.valid)
 
     async def maybe(self, key: str | None) -> str | None:
-        """The URL of an object, if there is one."""
+        """The URL of an object, or None without a key."""
         return None if key is None else await self.url(key)
 
 
@@ -161,7 +161,7 @@ class StatusCountView(View):
 
     @classmethod
     def of(cls, row: StatusCount) -> "StatusCountView":
-        """The row."""
+        """Create the view of a row."""
         return cls(status=row.status, count=row.count, more=row.more, oldest=row.oldest)
 
 
@@ -176,7 +176,7 @@ def summary_of(project: Project) -> ProjectSummary:
 
 
 async def view_project(links: Links, loaded: ProjectWithScenes) -> ProjectView:
-    """A project with URLs."""
+    """A project with the URLs of its files."""
     project = loaded.project
     return ProjectView.model_validate(
         {
@@ -193,7 +193,7 @@ async def view_project(links: Links, loaded: ProjectWithScenes) -> ProjectView:
 
 
 async def view_scene(links: Links, scene: Scene, place: int) -> SceneView:
-    """A scene with URLs."""
+    """A scene with the URLs of its files. `place` is its position in the film."""
     trim = scene.trim_points
     return SceneView.model_validate(
         {
@@ -211,13 +211,13 @@ async def view_scene(links: Links, scene: Scene, place: int) -> SceneView:
 
 
 async def view_take(links: Links, take: Take, scene: Scene) -> TakeView:
-    """A take with its URL."""
+    """A take with the URL of its clip."""
     url = await links.url(take.clip_s3_key)
     return TakeView.model_validate({**_same(TakeView, take), "clip_url": url, "playing": take.take == scene.take})
 
 
 async def view_final(links: Links, final: FinalVersion, project: Project) -> FinalView:
-    """A final film with its URLs."""
+    """A film with the URLs of its files."""
     return FinalView.model_validate(
         {
             **_same(FinalView, final),
@@ -229,6 +229,6 @@ async def view_final(links: Links, final: FinalVersion, project: Project) -> Fin
 
 
 async def view_reference(links: Links, reference: Reference) -> ReferenceView:
-    """A reference with its URL."""
+    """A reference picture with its URL."""
     url = await links.url(reference.image_s3_key)
     return ReferenceView.model_validate({**_same(ReferenceView, reference), "image_url": url})

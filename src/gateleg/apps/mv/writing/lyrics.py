@@ -1,4 +1,4 @@
-"""Lyrics: parsed from LRC, SRT or plain text, with the times at which each line is shown."""
+"""Lyrics: lines with their times, parsed from LRC, SRT or plain text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class Line:
 
 
 def read_lyrics(text: str, song: Song) -> tuple[Line, ...]:
-    """Parse LRC or SRT. Plain text is distributed over the sections that may be sung, each line starting on a beat."""
+    """Parse LRC, SRT or plain text. Lines of plain text are distributed over the sections that may be sung, each starting on a beat.
+
+    Raises `UnreadableLyrics` if there are no lines, or more than 200,000 characters.
+    """
     if len(text) > 200_000:
         raise UnreadableLyrics("The lyrics have more than 200,000 characters.")
     if _SRT.search(text):

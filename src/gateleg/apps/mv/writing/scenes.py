@@ -1,4 +1,4 @@
-"""Writes scene texts from a concept without a model: story arc, shot sizes, camera moves and light, deterministic for a seed."""
+"""Write scene texts from a concept without a model: story arc, shot sizes, camera moves and light, deterministic for a seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SceneText:
     """The text of a scene."""
 
-    #: the whole prompt, for people to edit and for video models
+    #: the whole prompt, which people edit and video models receive
     prompt: str
     negative: str
     shot: Shot
@@ -74,9 +74,9 @@ _LIGHT: dict[Role, tuple[str, ...]] = {
 
 
 def write_scenes(concept: str, plan: Plan, preset: Preset, subject: str | None = None, seed: int = 0) -> tuple[SceneText, ...]:
-    """Write a text for each scene of a plan. `subject` describes the character or product, and is named in every scene that shows it.
+    """Write a text for each scene of a plan. `subject` describes the character or product; every scene that shows it names it.
 
-    A scene that varies an earlier one (a repeated chorus) keeps its event and shot, and is brighter and closer.
+    A scene that varies an earlier one (a repeated chorus) keeps the event and shot of that scene, and is brighter and closer.
     """
     texts: list[SceneText] = []
     for slot in plan.slots:
@@ -134,7 +134,7 @@ _CAMERA = re.compile(
 
 
 def read_camera(text: str) -> tuple[Shot | None, Move | None, str]:
-    """The shot size and the camera move that a text names, and the text without them."""
+    """The shot size and the camera move that a text names, if any, and the text without them."""
     lower = text.lower().replace("closeup", "close-up").replace("close up", "close-up").replace("bird's eye", "overhead shot")
     shot = next((shot for shot in SHOTS if _SHOT_WORDS[shot].lower() in lower), None)
     move = next((move for move in MOVES if _MOVE_WORDS[move] in lower), None)
@@ -151,13 +151,13 @@ def _pattern(phrase: str) -> str:
     return re.escape(phrase).replace(re.escape("{it}"), ".+")
 
 
-#: The studio's own phrases, which name nothing to draw.
+#: Phrases that the studio adds, which name nothing to draw.
 _PHRASES = re.compile(
     "|".join(_pattern(phrase) for table in (_EVENTS, _LIGHT) for phrases in table.values() for phrase in phrases), re.IGNORECASE
 )
 
 
 def scene_words(text: str) -> str:
-    """The part of a scene's text that names what to draw: without the camera and without the studio's own phrases."""
+    """The part of a scene's text that names things to draw, without the camera and the studio's own phrases."""
     sentences = re.split(r"[.;]\s*", read_camera(text)[2])
     return ". ".join(sentence for sentence in sentences if sentence and not _PHRASES.fullmatch(sentence))

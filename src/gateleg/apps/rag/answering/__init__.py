@@ -1,1 +1,1 @@
-"""Answers from collections, each sentence with the passages that support it."""
+"""Answer questions from collections. Each sentence of an answer cites the passages that support it."""

@@ -1,4 +1,4 @@
-"""Parts of a passage that are read in one way: a heading, a paragraph, fenced code, what is quoted of others. Pure."""
+"""Split a passage into blocks: headings, paragraphs, block quotes and fenced code. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 MARKDOWN_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)\s*#*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*(\w*)")
 _QUOTED = re.compile(r"[ \t]*>")
-#: The line above a table's rows, as parsers write it: `Column | Column`.
+#: The header line of a table, as parsers write it: `Column | Column`.
 _TITLES = re.compile(r"(?:[^|\n]* \| )+[^|\n]*")
-#: `Column: value; Column: value`; a value may have semicolons of its own.
+#: A table row, as parsers write it: `Column: value; Column: value`. A value may contain semicolons.
 _ROW = re.compile(r"[^:;|\n]{1,60}: [^\n]+?; [^:;|\n]{1,60}: [^\n]+")
 
 BlockKind = Literal["heading", "text", "quote", "code"]
@@ -23,16 +23,16 @@ LineKind = Literal["titles", "row", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A range of a text, and how it is read."""
+    """A range of a text, and its kind."""
 
     start: int
     end: int
     kind: BlockKind
 
 
-def begins_in_code(text: str, at_start: bool) -> bool:
-    """Whether a part of a document begins within fenced code: a fence that names a language never ends code. `at_start` says that it is
-    the beginning of its document."""
+def starts_in_code(text: str, at_start: bool) -> bool:
+    """Whether a part of a document begins within fenced code, judged by its fences: one that names a language never closes a block.
+    `at_start` is true for the beginning of the document."""
     fences = [found for line in text.splitlines() if (found := _FENCE.match(line)) is not None]
     if at_start or not fences:
         return False
@@ -44,8 +44,8 @@ def begins_in_code(text: str, at_start: bool) -> bool:
 
 
 def blocks_of(text: str, *, in_code: bool = False) -> Iterator[Block]:
-    """The blocks of a text, in order: they end at empty lines, and where the way of reading changes. `in_code` says that it begins within
-    fenced code."""
+    """The blocks of a text, in order. A block ends at an empty line and where the kind changes. `in_code` is true if the text begins
+    within fenced code."""
     place = first = 0
     kind: BlockKind = "code" if in_code else "text"
     fence: str | None = "```" if in_code else None
@@ -62,7 +62,7 @@ def blocks_of(text: str, *, in_code: bool = False) -> Iterator[Block]:
 
 
 def _kind_of(line: str, fence: str | None) -> tuple[BlockKind | None, str | None]:
-    """How a line is read, None for an empty one, and the fence that is open behind it."""
+    """The kind of a line (None if it is empty), and the fence that is open after it."""
     mark = _FENCE.match(line)
     if fence is not None:
         return "code", None if mark is not None and mark[1].startswith(fence) else fence
@@ -85,7 +85,7 @@ class Line:
 
 
 def lines_of(text: str, block: Block) -> Iterator[Line]:
-    """The lines of a block: rows of tables, which name their columns, the titles above them, and others."""
+    """The lines of a block, as table headers, table rows or other text."""
     titles: list[str] = []
     place = block.start
     lines = text[block.start : block.end].splitlines(keepends=True)
@@ -104,10 +104,10 @@ def lines_of(text: str, block: Block) -> Iterator[Line]:
 
 
 def is_row(line: str) -> bool:
-    """Whether a line alone can be seen to be a row of a table."""
+    """Whether a line is recognizable as a table row without its header."""
     return _ROW.fullmatch(line) is not None
 
 
 def _names(line: str, titles: list[str]) -> bool:
-    """Whether a line is a row below some titles: it has one of them before a value."""
+    """Whether a line is a row of a table with these column titles: it has one of them before a value."""
     return any(line.startswith(f"{title}: ") or f"; {title}: " in line for title in titles if title)

@@ -1,4 +1,4 @@
-"""What of a passage may answer: sentences, rows of tables, and other lines, each with the headings that it stands below. Pure."""
+"""The candidates for an answer in a passage: sentences, table rows, lines and code, each with the headings above it. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from itertools import groupby, pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from gateleg.apps.rag.answering.blocks import MARKDOWN_HEADING, Block, begins_in_code, blocks_of, is_row, lines_of
-from gateleg.apps.rag.answering.injection import speaks_to_a_model
+from gateleg.apps.rag.answering.blocks import MARKDOWN_HEADING, Block, blocks_of, is_row, lines_of, starts_in_code
+from gateleg.apps.rag.answering.code_blocks import LONGEST as _LONGEST_CODE
+from gateleg.apps.rag.answering.code_blocks import code_snippets
+from gateleg.apps.rag.answering.injection import is_injection
 from gateleg.apps.rag.answering.plain_text import to_plain_text, without_code
-from gateleg.apps.rag.answering.shown_code import LONGEST as _LONGEST_CODE
-from gateleg.apps.rag.answering.shown_code import shown_code
 from gateleg.apps.rag.chunking.sentences import sentences
 
 if TYPE_CHECKING:
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.searching.results import SearchHit
 
 _SHORTEST, _LONGEST, _FEWEST_WORDS = 20, 600, 4
-#: The part of a sentence that is letters, digits and spaces, and the length from which it needs no full stop.
+#: The minimum share of letters, digits and spaces in a sentence, and the length from which it needs no full stop.
 _LETTERS, _SPEAKS_FOR_ITSELF = 0.8, 80
 _NOT_PROSE = ("#", "|", "```", "from ", "import ", "def ", "class ", "{", "<", "$ ", "@", ">>> ")
-#: What source code has and sentences have once at most, where they quote some.
+#: Signs of source code. A sentence that quotes code has at most one.
 _CODE_LIKE = re.compile(r"->|=>|==|\)\s*:|\{\*\*|[\w)\]]\s=\s|\w\(\w*=|\breturn [\w{\[(]+(?= |$)")
-#: The mark of an item of a list, or of a quotation.
+#: The marker of a list item or a block quote.
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+](?=\s)|•|\d{1,3}[.)](?=\s))?\s*")
 _ENDS = (".", "!", "?", "…", "。", "！", "？")
-#: What may close a sentence behind its end.
+#: Characters that may follow the end of a sentence.
 _CLOSING = "*_`\"'”’»)]"
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 #: `name: value`.
 _PAIR = re.compile(r"[\w .\[\]()/%-]{1,60}: \S[^\n]*")
-#: The bold words that a paragraph or an item begins with, as its heading: `**Opening hours.** The house is ...`.
+#: A run-in heading, in bold: `**Opening hours.** The house is ...`.
 _RUN_IN = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(\*\*|__)(?P<title>[^*\n]{2,80}?)(?:[.!]\1|\1\.)\s+(?=[^\W\d_a-z]|[`*\d])")
-#: What a letter begins with: a line of its own, or the words before its first comma.
+#: The salutation of a letter: a separate line, or the words before the first comma.
 _SALUTATION = re.compile(
     r"\s*(?:(?:dear|hello|hi|hey|hallo)(?:[ \t]+[\w.'’-]+){1,4}[,!]\s+|"
     r"(?:dear|hello|hi|hey|good (?:morning|afternoon|evening|day)|greetings|to whom it may concern|hallo|liebe[rs]?|sehr geehrte[rs]?|"
@@ -46,7 +46,7 @@ _SALUTATION = re.compile(
 )
 _MAIL_HEADER = re.compile(r"\s*From: [^\n]+\n(?:(?:To|Cc|Date|Subject): [^\n]+\n?)+")
 _LONGEST_HEADING, _LONGEST_TOP_LINE, _LONGEST_AROUND, _LONGEST_WHOLE = 80, 40, 2_000, 200
-#: The path of an element of a list, in data.
+#: The path of a list element in data: `sensors[2].`.
 _ELEMENT = re.compile(r"[^\s:]*\[\d+\]\.")
 
 Kind = Literal["sentence", "row", "header", "line", "code", "command", "announced"]
@@ -54,55 +54,55 @@ Kind = Literal["sentence", "row", "header", "line", "code", "command", "announce
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence, row or line of a hit, the header of a message, or a sentence with the code that it announces."""
+    """A sentence, row, line or piece of code of a hit, the header of a message, or a sentence with the code that it introduces."""
 
     #: the number of the hit, from 1
     number: int
     text: str
-    #: of the document's extracted text
+    #: position in the document's extracted text
     start: int
     end: int
     page: int | None = None
     kind: Kind = "sentence"
-    #: the document's name, and the headings above
+    #: the document's name and the headings above
     context: str = ""
-    #: the sentences before it in its paragraph, two at most
+    #: up to two preceding sentences of its paragraph
     before: str = ""
     document_id: str = ""
-    #: the characters [start, end) as they are written
+    #: the exact characters [start, end)
     quote: str = ""
-    #: for code: the passage that it stands in
-    around: str = ""
-    #: how good its hit is beside the best one, 0 to 1
-    standing: float = 1.0
-    #: the document's name, and the headings of its section
+    #: for code: the passage around it
+    passage: str = ""
+    #: the score of its hit divided by that of the best hit, 0 to 1
+    relative_score: float = 1.0
+    #: the document's name and the headings of its section
     path: str = ""
 
     @property
     def heading(self) -> str:
-        """The heading right above it, if there is one."""
+        """The innermost heading above it; empty if there is none."""
         return self.context.rpartition(" > ")[2] if " > " in self.context else ""
 
     @property
-    def spoken(self) -> str:
-        """What is compared with a question by meaning: code says little without its headings."""
-        return f"{self.headings}: {self.text}" if self.around and self.headings else self.text
+    def text_to_embed(self) -> str:
+        """The text to embed: code alone has little meaning, so its headings are added."""
+        return f"{self.headings}: {self.text}" if self.passage and self.headings else self.text
 
     @property
     def headings(self) -> str:
-        """The headings above it, without the name of its document."""
+        """The headings above it, without the document's name."""
         return self.context.partition(" > ")[2]
 
 
 def candidates_of(hits: Sequence[SearchHit]) -> list[Candidate]:
-    """What may answer, of all hits, in order. Instructions to a model are left out."""
+    """The candidates of all hits, in order, without instructions to a model."""
     best = max((hit.score for hit in hits), default=0.0)
     passages = (_Passage(number, hit, hit.score / best if best > 0 else 1.0) for number, hit in enumerate(hits, 1))
-    return [one for passage in passages for one in passage.candidates() if not speaks_to_a_model(one.text)]
+    return [one for passage in passages for one in passage.candidates() if not is_injection(one.text)]
 
 
 def context_of(hit: SearchHit) -> str:
-    """The name of a hit's document, and the headings above it."""
+    """The name of a hit's document and the headings above the hit."""
     return " > ".join(filter(None, (_plain_name(hit), hit.heading)))
 
 
@@ -111,21 +111,21 @@ def _plain_name(hit: SearchHit) -> str:
 
 
 class _Passage:
-    """A hit, walked through block by block."""
+    """A hit, read block by block."""
 
-    def __init__(self, number: int, hit: SearchHit, standing: float = 1.0) -> None:
+    def __init__(self, number: int, hit: SearchHit, relative_score: float = 1.0) -> None:
         self.number = number
         self.hit = hit
-        self.standing = standing
+        self.relative_score = relative_score
         self.name = _plain_name(hit)
         self.path = hit.heading.split(" > ") if hit.heading else []
-        #: what stands above the sentences of the current block alone
+        #: run-in headings and questions that apply only to the current block
         self.above: tuple[str, ...] = ()
-        #: the code right below the current block
+        #: the code directly below the current block
         self.code: Block | None = None
 
     def candidates(self) -> Iterator[Candidate]:
-        within = begins_in_code(self.hit.text, self.hit.start == 0)
+        within = starts_in_code(self.hit.text, self.hit.start == 0)
         for block, following in pairwise([*blocks_of(self.hit.text, in_code=within), None]):
             if block is None:
                 continue
@@ -136,13 +136,13 @@ class _Passage:
                 yield from self._of_block(self._below_top_line(block))
 
     def _of_code(self, block: Block) -> Iterator[Candidate]:
-        """The commands and paragraphs of some code, each with what its passage says."""
+        """The commands and paragraphs of a code block."""
         self.above = ()
-        for one in shown_code(self.hit.text, block):
-            yield self._candidate(one.start, one.end, one.text, one.kind, around=self.hit.text[:_LONGEST_AROUND])
+        for one in code_snippets(self.hit.text, block):
+            yield self._candidate(one.start, one.end, one.text, one.kind, passage=self.hit.text[:_LONGEST_AROUND])
 
     def _enter_heading(self, block: str) -> bool:
-        """Whether a block is a heading; the headings above what follows are then others."""
+        """Whether a block is a heading; if so, update the headings for the blocks that follow."""
         line = block.strip()
         if "\n" in line:
             return False
@@ -159,7 +159,7 @@ class _Passage:
         return False
 
     def _below_top_line(self, block: Block) -> Block:
-        """A block without its first line, where that is a heading that no empty line parts from its paragraph."""
+        """Remove the first line of a block if it is a heading without an empty line below it."""
         text = self.hit.text[block.start : block.end]
         top, _, rest = text.partition("\n")
         plain = to_plain_text(top[_marker(top) :])
@@ -172,7 +172,7 @@ class _Passage:
         return Block(block.start + len(top) + 1, block.end, block.kind)
 
     def _of_block(self, block: Block) -> Iterator[Candidate]:
-        """The rows of a block, and the sentences of what lies between them."""
+        """The rows of a block, and the sentences between them."""
         text = self.hit.text
         if _is_record(text[block.start : block.end]):
             yield from self._of_record(block)
@@ -188,7 +188,7 @@ class _Passage:
         yield from self._of_prose(first, block.end)
 
     def _of_record(self, block: Block) -> Iterator[Candidate]:
-        """An entry of some data; each element of its lists alone, with what is said of the whole before it."""
+        """A record of data as a candidate, and each element of its lists, with the record's first fields before it."""
         text = self.hit.text
         kind: Kind = "header" if _MAIL_HEADER.fullmatch(text, block.start, block.end) else "row"
         place = block.start
@@ -217,7 +217,7 @@ class _Passage:
             if self._is_cut(first, last, bare):
                 pass
             elif bare.rstrip(_CLOSING).endswith("?"):
-                # A question does not answer; what stands behind it may.
+                # A question is not an answer, but the text after it may be.
                 self.above = (*self.above[:1], bare)
             elif bare.endswith(":") and last == end:
                 yield from self._with_code(first, bare, " ".join(before[-2:]))
@@ -230,7 +230,7 @@ class _Passage:
             before.append(bare)
 
     def _with_code(self, start: int, bare: str, before: str) -> Iterator[Candidate]:
-        """A sentence that announces code, together with it; without, it says nothing."""
+        """A sentence together with the code that it introduces, which is incomplete without it."""
         if self.code is None or self.code.end - self.code.start > _LONGEST_CODE or len(bare.split()) < _FEWEST_WORDS:
             return
         lines = self.hit.text[self.code.start : self.code.end].strip().splitlines()[1:]
@@ -240,7 +240,7 @@ class _Passage:
             yield self._candidate(start, self.code.end, "\n".join([bare, *shown]), "announced", before)
 
     def _is_cut(self, start: int, end: int, bare: str) -> bool:
-        """Whether a chunk begins or ends within a sentence: it is whole in the chunk beside it."""
+        """Whether the chunk boundary cuts off a sentence, which is then complete in the neighbouring chunk."""
         text = self.hit.text
         if start == 0 and self.hit.start > 0 and bare[:1].islower():
             return True
@@ -257,9 +257,9 @@ class _Passage:
                 yield self._candidate(place, place + len(line), bare, "line", others[:200])
             place += len(line)
 
-    def _candidate(self, start: int, end: int, text: str, kind: Kind, before: str = "", around: str = "") -> Candidate:
+    def _candidate(self, start: int, end: int, text: str, kind: Kind, before: str = "", passage: str = "") -> Candidate:
         raw = self.hit.text[start:end]
-        begin = _marker(raw) if kind not in ("row", "header") and not around else len(raw) - len(raw.lstrip())
+        begin = _marker(raw) if kind not in ("row", "header") and not passage else len(raw) - len(raw.lstrip())
         quote = raw[begin:].rstrip()
         place = self.hit.start + start + begin
         return Candidate(
@@ -273,32 +273,32 @@ class _Passage:
             before,
             self.hit.document_id,
             quote,
-            around,
-            self.standing,
+            passage,
+            self.relative_score,
             " > ".join([self.name, *self.path]),
         )
 
 
 def _is_heading(line: str) -> bool:
-    """Whether a line may be a heading: short, with a capital letter, and without a mark at its end."""
+    """Whether a line may be a heading: short, capitalized, and without punctuation at its end."""
     return len(line) <= _LONGEST_HEADING and line[:1].isupper() and ":" not in line and not line.endswith((*_ENDS, ";", ","))
 
 
 def _is_record(block: str) -> bool:
-    """Whether a block is an entry of some data: several lines, each of which names its value."""
+    """Whether a block is a record of data: several lines of the form `name: value`."""
     lines = block.strip().splitlines()
     named = all(_PAIR.fullmatch(line.strip()) and not is_row(line.strip()) and not _ITEM.match(line) for line in lines)
     return named and 2 <= len(lines) <= 40 and len(block) <= _LONGEST
 
 
 def _element(line: str) -> str:
-    """The path of the element of a list that a line of data belongs to: `sensors[2].` of `sensors[2].kind: thermometer`."""
+    """The path of the list element that a line of data belongs to: `sensors[2].` of `sensors[2].kind: thermometer`."""
     found = _ELEMENT.match(line.strip())
     return found[0] if found else ""
 
 
 def _is_list_of_lines(text: str) -> bool:
-    """Whether a text is several lines that say something each, and not a sentence that was broken at the margin."""
+    """Whether a text consists of separate lines, and not of a sentence that wraps."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if len(lines) < 2 or lines[-1].rstrip(_CLOSING).endswith(_ENDS):
         return False
@@ -311,15 +311,15 @@ def _marker(text: str) -> int:
 
 
 def _is_wrapped(text: str) -> bool:
-    """Whether a text is one sentence that was broken at the margin."""
+    """Whether a text is one sentence that wraps over several lines."""
     lines = text.strip().splitlines()
     return len(lines) > 1 and lines[-1].rstrip(_CLOSING).endswith(_ENDS) and any(line.lstrip()[:1].islower() for line in lines[1:])
 
 
-def is_prose(text: str, spoken: str | None = None) -> bool:
-    """Whether a text reads as a sentence: not a heading, a row of a table, a line of code or a fragment. `spoken` is it without the code
-    that it quotes."""
-    if spoken is not None and len(text) <= _LONGEST and is_prose(spoken):
+def is_prose(text: str, without_spans: str | None = None) -> bool:
+    """Whether a text is a sentence, and not a heading, a table row, a line of code or a fragment. `without_spans` is the text without code
+    spans."""
+    if without_spans is not None and len(text) <= _LONGEST and is_prose(without_spans):
         return True
     if not _SHORTEST <= len(text) <= _LONGEST or len(text.split()) < _FEWEST_WORDS or text.startswith(_NOT_PROSE):
         return False

@@ -1,6 +1,7 @@
-"""Questions that need those before them. Pure.
+"""Rewrite follow-up questions so that they stand alone. Pure.
 
-A pronoun stands for what the last question was about. One that only names something else ("And in Porto?") asks the last one about that.
+A pronoun refers to the subject of the previous question. A question that only names another thing ("And in Porto?") repeats the previous
+question for that thing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.answering.answers import Answer
 
-#: Words that stand for something that was named before, and beginnings that go on from there.
+#: Words that refer to earlier questions, and phrases that continue them.
 _PRONOUN = re.compile(r"\b(?:it|they|them|this|that|these|those|he|she|him)\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"\b(?:its|their|his|her)\b", re.IGNORECASE)
 _REFERS = re.compile(
@@ -26,57 +27,57 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"^\s*(?:and|but|or|so|then|what about|how about|why|und|aber|was ist mit|et|mais|y|pero)\b", re.IGNORECASE)
-#: "And in Porto?", "What about the P-200?", "And E99?": something else, without a verb.
+#: "And in Porto?", "What about the P-200?", "And E99?": another thing, without a verb.
 _OTHER = re.compile(r"^\s*(?:and|but|or|so|then)?\s*(?:what about|how about)?\s*(?P<rest>[^?]*?)\s*\??\s*$", re.IGNORECASE)
 _PREPOSITION = re.compile(r"^(of|for|in|on|at|by|with|from|to|about|under|during)\b", re.IGNORECASE)
 _VERB = re.compile(
     r"\b(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)\b",
     re.IGNORECASE,
 )
-#: Where the words behind a preposition end.
+#: The end of a prepositional phrase.
 _NEXT_PART = r"(?=\s+(?:of|for|in|on|at|by|with|from|to|when|if)\b|\s*\?|$)"
-#: A question with fewer words of its own is taken to go on from the one before.
+#: A question with fewer significant words is a follow-up question.
 _FEWEST = 2
-#: Earlier questions of a conversation that a follow-up may refer to.
-LOOKED_BACK = 3
+#: Number of earlier questions that the model gets for rewriting a follow-up.
+MAX_PREVIOUS_TURNS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousTurn:
-    """A turn of a conversation: its question, the question as it was completed, and the places that its answer consisted of."""
+    """A turn of a conversation: its question, as asked and as rewritten, and the sentences that answered it."""
 
     question: str
     searched: str = ""
-    #: document and start of each sentence
+    #: document and start position of each sentence of the answer
     said: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def of(cls, answer: Answer) -> PreviousTurn:
-        """The turn that an answer ends."""
+        """The turn that ends with an answer."""
         hits = answer.hits
         said = tuple((hits[one.citations[0] - 1].document_id, one.start) for one in answer.sentences if one.start is not None)
         return cls(answer.question, answer.searched, said)
 
     @property
-    def whole(self) -> str:
-        """The question as it can be understood alone."""
+    def standalone(self) -> str:
+        """The question in its rewritten form."""
         return self.searched or self.question
 
 
-def needs_earlier(question: str) -> bool:
-    """Whether a question can hardly be understood without those before it."""
+def is_followup(question: str) -> bool:
+    """Whether a question depends on earlier questions."""
     own = query_words(question)
     return len(own) < _FEWEST or bool(_GOES_ON.search(question)) or (len(own) < 6 and bool(_REFERS.search(question)))
 
 
-def complete(question: str, earlier: Sequence[PreviousTurn]) -> str:
-    """A question that can be understood without those before it."""
-    if not earlier or not needs_earlier(question):
+def resolve_followup(question: str, earlier: Sequence[PreviousTurn]) -> str:
+    """Rewrite a follow-up question so that it stands alone; return other questions unchanged."""
+    if not earlier or not is_followup(question):
         return question
-    before = earlier[-1].whole
+    before = earlier[-1].standalone
     other = _OTHER.match(question)
     if other is not None and other["rest"] and not _VERB.search(other["rest"]):
-        replaced = _replaced(before, other["rest"])
+        replaced = _substitute(before, other["rest"])
         if replaced is not None:
             return replaced
     subject = _subject(before)
@@ -87,15 +88,15 @@ def complete(question: str, earlier: Sequence[PreviousTurn]) -> str:
 
 
 def _subject(question: str) -> str | None:
-    """What a question is about: the phrase with a name or a code, or the last one."""
+    """The subject of a question: the last phrase with a name or a code, or the last phrase."""
     parsed = parse_question(question)
     named = [phrase for phrase in parsed.phrases if any(fact in phrase for fact in parsed.facts)]
     found = named or list(parsed.phrases)
     return found[-1] if found else None
 
 
-def _replaced(before: str, rest: str) -> str | None:
-    """The question before, asked about something else: behind the same preposition, or in the place of its subject."""
+def _substitute(before: str, rest: str) -> str | None:
+    """Repeat the question `before` with another prepositional phrase or another subject; None if it has nothing to replace."""
     preposition = _PREPOSITION.match(rest)
     if preposition is not None:
         parts = list(re.finditer(rf"\b{preposition[1]}\b[^?]*?{_NEXT_PART}", before, re.IGNORECASE))

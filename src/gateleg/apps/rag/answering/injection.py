@@ -1,8 +1,8 @@
-"""Sentences of documents that speak to a model instead of to a reader. Pure.
+"""Detect prompt injection: sentences of documents that address a model instead of a reader. Pure.
 
-A document is data: whatever it says, it grants no rights (they were decided before), it calls no tools (none are offered), and what
-an answer states is checked against passages. Sentences that are recognised here are, on top of that, neither shown to a model nor
-used as evidence. They stay in the document and in search results, where readers see them for what they are.
+This is an additional defence. A document cannot grant rights, because they are decided before, or call tools, because the model has none;
+and answers are checked against passages. Detected sentences are withheld from the model and never used as evidence. Readers still see them
+in the document and in search results.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from gateleg.apps.rag.chunking.sentences import sentences
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: A row of a table: `Column: value; Column: value`.
+#: A table row: `Column: value; Column: value`.
 _ROW = re.compile(r"[^:;|\n]{1,60}: [^\n;]+; [^:;|\n]{1,60}: ")
-#: What is put in the place of such a sentence.
+#: The replacement of a withheld sentence.
 WITHHELD = "[…]"
 
 _INSTRUCTIONS = r"(?:instructions?|prompts?|rules?|guidelines?|directives?|context|messages?|anweisung(?:en)?|instructions?|instrucciones)"
@@ -39,18 +39,18 @@ _PATTERNS = (
 _SPEAKS_TO_A_MODEL = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.IGNORECASE | re.DOTALL)
 
 
-def speaks_to_a_model(sentence: str) -> bool:
-    """Whether a sentence looks like an instruction to a model, with its markup or without it."""
+def is_injection(sentence: str) -> bool:
+    """Whether a sentence looks like an instruction to a model, with or without its markup."""
     return _SPEAKS_TO_A_MODEL.search(sentence) is not None or _SPEAKS_TO_A_MODEL.search(to_plain_text(sentence)) is not None
 
 
-def withhold(text: str) -> str:
-    """A text without the sentences, and the rows of tables, that speak to a model."""
+def remove_injections(text: str) -> str:
+    """Replace the sentences and table rows of a text that address a model."""
     return "".join(_withheld(line) if _ROW.match(line) else _without_sentences(line) for line in _pieces(text)).strip()
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The rows of a text, and what lies between them: a sentence may go over several lines, a row does not."""
+    """Split a text into table rows, which are one line each, and the text between them."""
     between: list[str] = []
     for line in text.splitlines(keepends=True):
         if _ROW.match(line):
@@ -63,9 +63,9 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _withheld(row: str) -> str:
-    return f"{WITHHELD}\n" if speaks_to_a_model(row) else row
+    return f"{WITHHELD}\n" if is_injection(row) else row
 
 
 def _without_sentences(text: str) -> str:
     parts = (text[start:end] for start, end in sentences(text))
-    return "".join(f"{WITHHELD} " if speaks_to_a_model(part) else part for part in parts)
+    return "".join(f"{WITHHELD} " if is_injection(part) else part for part in parts)

@@ -1,6 +1,6 @@
-"""Text without its markup, as somebody would read it aloud. Pure.
+"""Remove the markup from a text, so that it can be read aloud. Pure.
 
-Documents are kept as they are written, so that a span of characters means the same everywhere; only what an answer says is made plain.
+Documents keep their markup, so that character positions stay valid; only the text of answers is converted.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 _CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _KEPT = re.compile(r"\x00(\d+)\x00")
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
-#: Each form of markup, and what remains of it, in this order.
+#: Patterns of markup with their replacements, applied in this order.
 _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL | re.MULTILINE), kept)
     for pattern, kept in (
         (r"<!--.*?-->", " "),
         (r"^[ \t]*(?:>[ \t]?)+", ""),
-        # The marks of a docstring or a comment of source code, around or before the text.
+        # Delimiters of docstrings and comments.
         (r"^\s*(?:[rRuU]?(?:\"{3}|'{3})|/\*\*?|//+|\*/)\s*|\s*(?:\"{3}|'{3}|\*/)\s*$", ""),
         (r"^[ \t]*#{1,6}[ \t]+", ""),
         (r"<br\s*/?>", " "),
@@ -26,7 +26,7 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"!?\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)", r"\1"),
         (r"(?<=\w)\[\^[^\[\]\s]{1,20}\]", ""),
         (r"\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
-        # Links that begin or end outside of the text.
+        # Links that begin or end outside the text.
         (r"\]\(\S*\)?", ""),
         (r"\*\*\*(?=\S)(.+?)(?<=\S)\*\*\*", r"\1"),
         (r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"\1"),
@@ -34,7 +34,7 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?<!\w)__(?=\S)([^_]*\s[^_]*)(?<=\S)__(?!\w)", r"\1"),
         (r"(?<!\w)_(?=[^\s_])([^_]*[^\s_])_(?!\w)", r"\1"),
         (r"~~(?=\S)(.+?)(?<=\S)~~", r"\1"),
-        # Emphasis that begins or ends outside of the text.
+        # Emphasis that begins or ends outside the text.
         (r"(?<!\S)\*{1,3}(?=[^\W\d_])", ""),
         (r"(?<=[^\s*])\*{2,3}(?=[\s.,;:!?)]|$)", ""),
         (r"\\([*_`\[\]#|>~])", r"\1"),
@@ -43,7 +43,7 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 
 def to_plain_text(text: str) -> str:
-    """A text without Markdown and inline HTML, in one line. What code spans hold stays as it is, without its marks."""
+    """Remove Markdown and inline HTML, and join the text into one line. The content of code spans is kept."""
     spans: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
@@ -58,12 +58,12 @@ def to_plain_text(text: str) -> str:
 
 
 def without_code(text: str) -> str:
-    """A text with a word in place of each code span."""
+    """Replace each code span by the word "code"."""
     return _CODE.sub("code", text)
 
 
 def _without_lonely_bracket(text: str) -> str:
-    """A text without the bracket that a link cut off by its end leaves behind."""
+    """Remove the opening bracket of a link that is cut off at the end of the text."""
     if text.count("[") == text.count("]") + 1:
         before, _, after = text.rpartition("[")
         return text if "]" in after else before + after

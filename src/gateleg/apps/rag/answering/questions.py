@@ -1,5 +1,5 @@
-"""What a question asks about: its subjects, its other words, and the kind of answer that it wants. English; other questions are compared
-by their words alone. Pure."""
+"""Parse a question into its subjects, its significant words and the expected answer type. Questions in other languages than English have
+only words. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gateleg.apps.rag.index.analysis import analyse, fold
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-#: What an answer must have: a number, a time, a colour, ...
-Wanted = Literal[
+#: The expected answer type: a number, a time, a colour, ...
+AnswerType = Literal[
     "name", "number", "phone", "mail", "count", "time", "day", "duration", "frequency", "colour", "place", "reason", "steps", "definition"
 ]
 
@@ -32,7 +32,7 @@ _QUANTITIES = (
     "rent|discount"
 )
 _EXTREMES = "maximum|minimum|maximal|minimal|highest|lowest|largest|smallest|greatest|total|average"
-_WANTED: tuple[tuple[Wanted, str], ...] = (
+_ANSWER_TYPES: tuple[tuple[AnswerType, str], ...] = (
     ("count", r"\bhow many\b"),
     ("frequency", r"\bhow (?:often|frequently|regularly)\b"),
     ("duration", r"\bhow long\b|\b(?:duration|period) of\b"),
@@ -51,8 +51,8 @@ _WANTED: tuple[tuple[Wanted, str], ...] = (
     ("reason", r"\bwhy\b"),
     ("steps", r"\bwhat (?:should|must|can|do|shall) (?:i|we|you|one) do\b|\bhow (?:do|can|should|could) (?:i|we|you|one)\b|\bwhat to do\b"),
 )
-#: Words that a value of its kind answers: a weekday need not be called a day.
-_SAID_BY_KIND: dict[Wanted | None, tuple[str, ...]] = {
+#: Question words that a value of the type covers: an answer with a weekday need not contain the word "day".
+_COVERED_BY_TYPE: dict[AnswerType | None, tuple[str, ...]] = {
     "time": ("day", "date", "time", "year", "month", "week"),
     "day": ("day", "weekday", "date"),
     "duration": ("period", "duration", "time", "valid"),
@@ -60,18 +60,18 @@ _SAID_BY_KIND: dict[Wanted | None, tuple[str, ...]] = {
     "mail": ("address",),
     "colour": ("colour", "color"),
 }
-#: "How high is the rent?": what is high is an amount, of which no text says that it is high; a tower is not.
+#: "How high is the rent?": an amount. Texts do not call it "high", so the adjective is not required.
 _AMOUNT = re.compile(
     rf"\bhow (high|large|big|low) (?:is|are|was|were) (?:the|my|our|your|their) (?:\w+ ){{0,2}}(?:{_QUANTITIES}|deposit|fine|tax|rate|"
     r"interest|premium|amount|number|bill|loan|profit|loss|share|salary)s?\b",
     re.IGNORECASE,
 )
-#: "What is a lease?", "What are scopes?": nothing else is said of it. What has "the" may be a value: "What is the new address?".
+#: "What is a lease?", "What are scopes?", with nothing else. With "the", a value may be meant: "What is the new address?".
 _DEFINITION = re.compile(
     r"\W*what(?:'s| is| are)(?: an?)?((?!\s+(?:the|this|that|these|those|its?|their|my|your|our)\b)\s+[\w./-]+){1,3}\s*\??\s*",
     re.IGNORECASE,
 )
-#: Verbs of two words that documents also write as one.
+#: Phrasal verbs that documents also write as one word.
 _PHRASAL = re.compile(r"\b(back|set|log|sign|look)\s+(up|in|out)\b", re.IGNORECASE)
 _TO_DO = re.compile(r"\bhow (?:do|can|should|could) (?:i|we|you|one)\s+([\w-]+)", re.IGNORECASE)
 _ASKS_WHEN = re.compile(r"\W*(?:and\s+|but\s+)?(?:(?:since|by|until|till|from)\s+)?(?:when|where)\b", re.IGNORECASE)
@@ -80,26 +80,26 @@ _WHEN_CLAUSE = re.compile(r"(?<=\w )(?:when|while|if|where)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, taken apart."""
+    """A parsed question."""
 
     text: str
-    #: whether it is English, so that the rest is known
+    #: whether it is English; otherwise, only words and facts are known
     english: bool
-    #: stems of each word that says something: an answer has them, or stands near to them
+    #: the stems of each significant word, which an answer must contain or have near it
     words: tuple[tuple[str, ...], ...]
-    #: numbers, codes and names, as they are written
+    #: numbers, codes and names, verbatim
     facts: tuple[str, ...]
-    wanted: Wanted | None = None
-    #: stems of the noun behind "how many"
+    answer_type: AnswerType | None = None
+    #: the stems of the noun after "how many"
     counted: tuple[str, ...] = ()
-    #: what it is about, as it is written, in order: "the price", "the pump P-100"
+    #: its noun phrases, verbatim and in order: "the price", "the pump P-100"
     phrases: tuple[str, ...] = ()
-    #: what somebody wants to do, as it is written: "change" of "How do I change the bulb?"
+    #: the verb of a how-to question: "change" of "How do I change the bulb?"
     verb: str = ""
 
 
 def parse_question(text: str) -> Question:
-    """Take a question apart."""
+    """Parse a question."""
     english = bool(_ENGLISH.match(text))
     text = _PHRASAL.sub(r"\1\2", text) if english else text
     facts = tuple(facts_of(text))
@@ -107,26 +107,26 @@ def parse_question(text: str) -> Question:
     words = _stems(word for chunk in chunks for word in chunk.words)
     if not english:
         return Question(text, False, words, facts)
-    wanted = _wanted(text)
-    words = tuple(word for word in words if word not in _stems(_SAID_BY_KIND.get(wanted, ())))
+    answer_type = _answer_type(text)
+    words = tuple(word for word in words if word not in _stems(_COVERED_BY_TYPE.get(answer_type, ())))
     amount = _AMOUNT.search(text)
     words = tuple(word for word in words if amount is None or word != tuple(analyse(amount[1])))
     counted = next((chunk.words[0] for chunk in chunks if chunk.counted and chunk.words), "")
-    verb = _TO_DO.search(text) if wanted == "steps" else None
+    verb = _TO_DO.search(text) if answer_type == "steps" else None
     phrases = tuple(one.phrase for one in chunks if one.phrase)
-    return Question(text, True, words, facts, wanted, tuple(analyse(counted)), phrases, verb[1].lower() if verb else "")
+    return Question(text, True, words, facts, answer_type, tuple(analyse(counted)), phrases, verb[1].lower() if verb else "")
 
 
-def _wanted(text: str) -> Wanted | None:
+def _answer_type(text: str) -> AnswerType | None:
     # "What colour is the lamp when ..." asks for a colour.
     main = text if _ASKS_WHEN.match(text) else _WHEN_CLAUSE.split(text, maxsplit=1)[0]
-    found = next((kind for kind, pattern in _WANTED if re.search(pattern, main, re.IGNORECASE)), None)
+    found = next((kind for kind, pattern in _ANSWER_TYPES if re.search(pattern, main, re.IGNORECASE)), None)
     return "definition" if found is None and _DEFINITION.fullmatch(text) else found
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Words that stand together, without those that bind them."""
+    """A run of words between function words."""
 
     words: tuple[str, ...]
     phrase: str
@@ -134,7 +134,7 @@ class _Chunk:
 
 
 def _chunks(text: str) -> Iterator[_Chunk]:
-    """The runs of words between those that bind."""
+    """The runs of words between function words."""
     before: list[str] = []
     run: list[str] = []
     inverted = False
@@ -155,9 +155,9 @@ def _chunk(before: list[str], run: list[str], inverted: bool) -> _Chunk:
     words = tuple(word for word in run if word.lower() not in GENERIC)
     last = before[-1] if before else ""
     if last in ("who", "i", "you", "we", "not", "be") or (last in AUXILIARIES and len(before) > 1 and not inverted):
-        # A verb, or what something is said to be.
+        # A verb or a predicate.
         return _Chunk(words, "")
-    # "does the pump WEIGH": the verb behind its subject.
+    # "does the pump WEIGH": the verb follows its subject.
     named = run[:-1] if inverted and len(run) > 1 else run
     own = [word for word in named if word.lower() not in GENERIC]
     phrase = " ".join([*([last] if last in DETERMINERS else []), *named]) if own else ""

@@ -1,11 +1,11 @@
-"""Questions on behalf of somebody: rights are decided before anything is searched, and conversations are their owners' alone."""
+"""Answer questions on behalf of a principal: check rights before searching, and keep conversations private to their owners."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.answering.answering import AnswerTools, answer
+from gateleg.apps.rag.answering.answer_stream import AnswerTools, answer
 from gateleg.apps.rag.answering.followups import PreviousTurn
 from gateleg.apps.rag.answering.tables import KEPT_DAYS, ConversationTurn
 from gateleg.apps.rag.errors import BadSearch
@@ -14,25 +14,27 @@ from gateleg.apps.rag.searching.service import open_scopes, tools_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from gateleg.apps.rag.answering.answering import AskRequest
+    from gateleg.apps.rag.answering.answer_stream import AskRequest
     from gateleg.apps.rag.answering.answers import Answer, AnswerEvent
     from gateleg.apps.rag.searching.service import SearchScope
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
     from gateleg.web import Principal, Resources
 
-#: Questions that a conversation may have.
+#: Maximum questions in a conversation.
 MOST_TURNS = 500
 
 
 async def ask(
     resources: Resources[RagSettings], principal: Principal, places: Sequence[SearchScope], request: AskRequest
 ) -> AsyncIterator[AnswerEvent]:
-    """Answer a question from collections that the caller may search. Raises before the first event if they may not."""
+    """Answer a question from collections as a stream of events. Raises before the first event if the caller may not search them."""
     collections = await open_scopes(resources, principal, places)
     turns = await read_conversation(resources, principal, request.conversation_id) if request.conversation_id else []
     if len(turns) >= MOST_TURNS:
-        raise BadSearch(f"The conversation has {MOST_TURNS} questions already.", fix="Begin a new one: choose another conversationId.")
+        raise BadSearch(
+            f"The conversation has {MOST_TURNS} questions already.", fix="Start a new conversation with another conversationId."
+        )
     return _asked(resources, principal, collections, request, turns)
 
 
@@ -59,7 +61,7 @@ def _earlier(turn: ConversationTurn) -> PreviousTurn:
 
 
 async def ask_once(resources: Resources[RagSettings], principal: Principal, places: Sequence[SearchScope], request: AskRequest) -> Answer:
-    """`ask`, as a whole."""
+    """Answer a question like `ask`, and return the whole answer."""
     found: Answer | None = None
     async for event in await ask(resources, principal, places, request):
         found = event.answer or found
@@ -68,19 +70,19 @@ async def ask_once(resources: Resources[RagSettings], principal: Principal, plac
 
 
 def answer_tools(resources: Resources[RagSettings]) -> AnswerTools:
-    """What answers use, on this host: the configured model, or sentences of the documents."""
+    """The search and the configured chat model of this host."""
     model = resources.settings.answer_model
     return AnswerTools(tools_of(resources), resources.models.chat(model) if model else None)
 
 
 async def read_conversation(resources: Resources[RagSettings], principal: Principal, conversation_id: str) -> list[ConversationTurn]:
-    """The questions of one of the caller's own conversations; none for one that nobody, or somebody else, has begun."""
+    """The turns of one of the caller's own conversations; empty if it does not exist or belongs to somebody else."""
     query = resources.store.query(ConversationTurn.in_conversation, owner=principal.owner, conversation_id=conversation_id, consistent=True)
     return [turn async for turn in query]
 
 
 async def forget_conversation(resources: Resources[RagSettings], principal: Principal, conversation_id: str) -> int:
-    """Remove a conversation of the caller; how many questions it had."""
+    """Remove a conversation of the caller and return its number of turns."""
     turns = await read_conversation(resources, principal, conversation_id)
     for turn in turns:
         await resources.store.delete(turn.key)

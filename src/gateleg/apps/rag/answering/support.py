@@ -1,8 +1,7 @@
-"""Whether a passage supports a sentence. Pure.
+"""Check whether a passage supports a sentence. Pure.
 
-The check is of words, and it is strict on what matters most: every number, code and name of the sentence must be in the passage, most
-of its other words must be there too, close together and about the same thing, and a sentence that denies something needs a passage that
-denies it. It cannot see every wrong conclusion from right words; what it refuses, the passage does not say.
+The check compares words: the passage must contain every number, code and name of the sentence and most of its other words, close together
+and about the same subject; and a negation must match a negation. It cannot detect a wrong conclusion in the passage's own words.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE, analyse, query_wor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: The part of a sentence's words that a passage must have.
+#: The minimum share of a sentence's words that a passage must contain.
 ENOUGH = 0.6
-#: Sentences of a passage that may support a sentence together.
+#: Maximum number of adjacent sentences of a passage that may support a sentence together.
 _TOGETHER = 3
 _NEGATION_WORDS = """no not never none nothing nobody neither nor cannot without kein keine nicht nie ohne ne pas jamais sans sin nunca non
     mai senza"""
 _NEGATIONS = frozenset(_NEGATION_WORDS.split())
 _CONTRACTED = re.compile(r"n['’]t\b")
-#: A word with a capital letter that does not begin a sentence.
+#: A capitalized word that does not begin a sentence.
 _NAME = re.compile(r"(?<=[^.!?:\n] )([^\W\d_a-zß-öø-ÿ][^\W\d_]{2,})")
 _CODE = re.compile(r"(?<!\w)(?=[\w.,:/-]*\d)[^\W_][\w.,:/-]*")
 _BEGINNING = re.compile(r"\s*(?:the|this|that|an?|our|each|every)\s+([^\W\d_]{3,})", re.IGNORECASE)
@@ -35,11 +34,11 @@ _CITED = re.compile(r"\s*\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})*)\]")
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How far a passage bears a sentence out."""
+    """How far a passage supports a sentence."""
 
-    #: the part of the sentence's words that the passage has, 0 to 1; 0 where the passage contradicts it or lacks a number or a name
+    #: the share of the sentence's words in the passage, 0 to 1; 0 if the passage contradicts it or lacks a number or a name
     score: float
-    #: what is missing, for people
+    #: the missing words, to display
     missing: tuple[str, ...] = ()
 
     @property
@@ -49,9 +48,9 @@ class Support:
 
 
 def support(sentence: str, passage: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,), context: str = "") -> Support:
-    """How far a passage supports a sentence: by those of its sentences that do so best together.
+    """How far a passage supports a sentence, by its best adjacent sentences.
 
-    `context` are the headings above the passage and the name of its document: they may name what its sentences are about.
+    `context` is the name of the document and the headings above the passage, which may name the subject of its sentences.
     """
     facts = [fact for fact in facts_of(sentence) if not _has_fact(f"{passage} {context}", fact)]
     if facts:
@@ -82,19 +81,19 @@ def _covered(sentence: str, wanted: list[tuple[str, ...]], part: str, languages:
 
 
 def _subject(sentence: str) -> str:
-    """The noun that a sentence begins with behind an article, or its first word; empty where it begins otherwise."""
+    """The noun after an article at the beginning of a sentence; empty if it begins otherwise."""
     found = _BEGINNING.match(sentence)
     return "" if found is None else found[1]
 
 
 def _is_about(subject: str, nearest: str, part: str, context: str) -> bool:
-    """Whether a sentence of a passage is about something: it names it, its headings do, or it begins with a pronoun for it."""
+    """Whether the nearest sentence is about the subject: it or a heading names it, or it begins with a pronoun and the part names it."""
     said = f"{part if _PRONOUN.match(nearest) else nearest} {context}"
     return set(analyse(subject)) <= set(analyse(said))
 
 
 def _nearest(statement: str, part: str, languages: Sequence[str]) -> str:
-    """The sentence of a passage that has the most words of a statement."""
+    """The sentence that shares most words with a statement."""
     own = {form for forms in query_words(statement, languages) for form in forms}
     nearest, best = "", 0
     for start, end in sentences(part):
@@ -105,12 +104,12 @@ def _nearest(statement: str, part: str, languages: Sequence[str]) -> str:
 
 
 def denies(text: str) -> bool:
-    """Whether a text denies something."""
+    """Whether a text contains a negation."""
     return bool(_CONTRACTED.search(text)) or any(word in _NEGATIONS for word in split_words(text))
 
 
 def facts_of(text: str) -> list[str]:
-    """Numbers and codes of a text, and the names in it that do not begin a sentence."""
+    """The numbers and codes of a text, and its names, except at the beginning of a sentence."""
     plain = _CITED.sub("", text)
     codes = [match.group().strip(".,:;") for match in _CODE.finditer(plain)]
     names = [match.group(1) for match in _NAME.finditer(plain) if match.group(1)]
@@ -119,7 +118,7 @@ def facts_of(text: str) -> list[str]:
 
 
 def _has_fact(passage: str, fact: str) -> bool:
-    """Whether a number, code or name is in a passage, in any letter case and with or without marks of thousands."""
+    """Whether a number, code or name is in a passage, ignoring case and thousands separators."""
     if re.search(rf"(?<!\w){re.escape(fact)}(?!\w)", passage, re.IGNORECASE):
         return True
     if any(letter.isdigit() for letter in fact):
@@ -127,12 +126,12 @@ def _has_fact(passage: str, fact: str) -> bool:
         return (
             re.search(rf"(?<![\w.]){re.escape(squeezed)}(?!\w)", re.sub(r"(?<=\d)[,_\s](?=\d{3})", "", passage), re.IGNORECASE) is not None
         )
-    # Plurals and cases of names.
+    # Inflected forms of names.
     return set(analyse(fact)) <= set(analyse(passage))
 
 
 def cited_numbers(sentence: str) -> list[int]:
-    """The passages that a sentence cites: [1], [2, 3]."""
+    """The numbers of the passages that a sentence cites: [1], [2, 3]."""
     return list(dict.fromkeys(int(number) for match in _CITED.finditer(sentence) for number in re.split(r"\s*[,;]\s*", match.group(1))))
 
 

@@ -1,6 +1,6 @@
-"""Conversations: what somebody has asked, so that follow-up questions can be understood.
+"""Conversations, which follow-up questions refer to.
 
-Questions are kept, and which places were cited; not what the documents said. So nothing of a document stays behind when it is deleted.
+A turn stores the question and the positions of the cited sentences, but no text of documents, so nothing remains of a deleted document.
 """
 
 from datetime import datetime
@@ -9,27 +9,27 @@ from gateleg.model import TTL, Attr, Entity, Key, Pattern, Table, field, stamp
 
 conversations_table = Table("LisaRagConversationTable", hash="pk", range="sk")
 CONVERSATION_TABLES = (conversations_table,)
-#: Days after which a turn is forgotten.
+#: Days for which a turn is kept.
 KEPT_DAYS = 30
 
 
 class ConversationTurn(Entity, table=conversations_table, case="camel"):
-    """A question of a conversation."""
+    """A turn of a conversation: a question, and what its answer cited."""
 
-    #: tenant and name of the person whose conversation it is
+    #: tenant and name of the person who asked
     owner: Attr[str]
     conversation_id: Attr[str]
     #: from 1
     turn: Attr[int] = field(1, ge=1, le=9_999)
     question: Attr[str]
-    #: what was searched for
+    #: the text that was searched for: the question, rewritten to stand alone
     searched: Attr[str]
     found: Attr[bool] = field(False)
-    #: the collections that were searched: "repository/collection"
+    #: the searched collections: "repository/collection"
     places: Attr[list[str]] = field(factory=list)
-    #: the chunks that the answer cites: "document#generation#ordinal"
+    #: the cited chunks: "document#generation#ordinal"
     citations: Attr[list[str]] = field(factory=list)
-    #: where the sentences of the answer stand: "document#start"
+    #: the positions of the answer's sentences: "document#start"
     said: Attr[list[str]] = field(factory=list)
     created_at: Attr[datetime] = stamp(on="create")
     expires_at: Attr[TTL]

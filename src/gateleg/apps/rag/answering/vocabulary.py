@@ -1,4 +1,4 @@
-"""English words of questions: those that say nothing about a subject, those for quantities, and those that stand for each other. Pure."""
+"""English word lists for questions: function words, generic words, quantities, synonyms and opposites. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 from gateleg.apps.rag.index.analysis import analyse
 
-#: Words that a question may have and its answer need not.
+#: Words of a question that its answer need not contain.
 _GENERIC_WORDS = """happen happens happened mean means meaning meant stand stands use used uses using need needs needed must shall may might
     get gets got take takes taken make makes made give gives gave given know knew tell show shows shown say says see find finds generate
     found call called calls name named kind kinds sort sorts type types way ways thing things exactly please document
@@ -16,7 +16,7 @@ _GENERIC_WORDS = """happen happens happened mean means meaning meant stand stand
     about roughly approximately maximum minimum total exact correct right ever yet else next mind else instead anybody
     anyone somebody someone everybody everyone people person one ones something anything everything"""
 GENERIC = frozenset(_GENERIC_WORDS.split())
-#: Words of a question that take no part in its subject: they begin it, or bind its parts.
+#: Function words, which are not part of a question's subject.
 _FUNCTION_WORDS = """what which who whom whose when where why how is are was were be been being am do does did done has have had having can
     could will would should shall may might must the a an this that these those my our your his her its their i you we he
     she it they me us them of for in on at by with from to about into onto over under between per as if while after before
@@ -28,11 +28,11 @@ _DETERMINERS_WORDS = """the a an this that these those my our your his her its t
 DETERMINERS = frozenset(_DETERMINERS_WORDS.split())
 _AUXILIARIES_WORDS = """is are was were be am do does did has have had can could will would should shall may might must"""
 AUXILIARIES = frozenset(_AUXILIARIES_WORDS.split())
-#: Auxiliaries before whose subject stands a verb: "does the pump WEIGH".
+#: Auxiliaries after which a subject and then a verb follow: "does the pump WEIGH".
 _INVERTING_WORDS = """do does did can could will would should shall may might must"""
 INVERTING = frozenset(_INVERTING_WORDS.split())
 
-#: Forms of verbs that a stemmer does not bring together.
+#: Irregular verbs, whose forms a stemmer does not unify.
 _VERBS = """bear bore borne born, beat beaten, become became, begin began begun, bend bent, bind bound, bite bit bitten, blow blew blown,
     break broke broken, bring brought, build built, burn burnt, buy bought, catch caught, choose chose chosen, come came, cost, creep crept,
     deal dealt, dig dug, draw drew drawn, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt,
@@ -44,7 +44,7 @@ _VERBS = """bear bore borne born, beat beaten, become became, begin began begun,
     slide slid, speak spoke spoken, spend spent, spring sprang sprung, steal stole stolen, stick stuck, strike struck, sweep swept,
     swim swam swum, swing swung, teach taught, tear tore torn, think thought, throw threw thrown, understand understood, wake woke woken,
     wear wore worn, weave wove woven, win won, wind wound, write wrote written, die died dies dead death"""
-#: Words of which one in a question is answered by another in a sentence.
+#: Groups of related words: a word in a question may be answered by another word of its group.
 _GROUPS = (
     "price prices cost costs priced fee fees charge charges pay pays paid expensive cheap eur euro euros usd dollars pounds tariff tariffs",
     "leave leaves depart departs departure",
@@ -98,10 +98,10 @@ _GROUPS = (
     "time moment point",
     "allow allows allowed permit permits permitted permission forbid forbids forbidden prohibited compulsory",
 )
-#: Words of questions about a message itself, which its header answers: who sent it, to whom, and when.
+#: Words of questions about a message itself, which its header answers: sender, recipient, date.
 _MESSAGE_WORDS = """mail mails email emails e-mail message messages letter letters send sends sent sender write writes wrote written writer
     author receive receives received receiver recipient addressee reply replied copy cc subject"""
-#: Opposites are near in meaning, and never stand for each other.
+#: Opposites have similar embeddings but are not synonyms.
 _OPPOSITES = """new old, open closed, first last, high low, large small, big small, long short, more less, most least, before after,
     begin end, start end, start stop, enter leave, arrive depart, buy sell, lend borrow, win lose, hot cold, warm cold,
     early late, fast slow, cheap expensive, light dark, light heavy, black white, inside outside, upper lower, left right,
@@ -116,7 +116,7 @@ _NUMBERS = """zero one two three four five six seven eight nine ten eleven twelv
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen half quarter first
     second third fourth fifth once twice thrice"""
 NUMBER_WORDS = frozenset(_NUMBERS.split())
-#: Words of which each names another one of its kind: near in meaning, and never the same.
+#: Sets of words with similar embeddings that are not synonyms, such as the days of the week.
 _KINDS = (
     _NUMBERS,
     _COLOURS_WORDS,
@@ -125,7 +125,7 @@ _KINDS = (
     "spring summer autumn winter",
     "north south east west",
 )
-#: What says when, or for how long.
+#: Expressions of time and duration.
 TIMES = re.compile(
     r"\b(?:\d{1,2}[:.h]\d{2}|\d{1,2} ?(?:am|pm|o'clock)|1\d{3}|20\d\d|jan(?:uary)?|feb(?:ruary)?|march|april|june|july|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|noon|midnight|"
@@ -147,7 +147,7 @@ REASONS = re.compile(
 
 @cache
 def relatives(stem: str) -> frozenset[str]:
-    """The stems that may stand for one in an answer."""
+    """The stems that may replace a stem in an answer."""
     return _relatives().get(stem, frozenset())
 
 
@@ -169,7 +169,7 @@ def message_stems() -> frozenset[str]:
 
 @cache
 def are_opposites(one: str, other: str) -> bool:
-    """Whether two stems say the opposite of each other, or are two of a kind: two days of the week, two numbers."""
+    """Whether two stems are opposites, or two different members of a set, such as two days of the week or two numbers."""
     return frozenset((one, other)) in _opposites() or (one != other and any(one in kind and other in kind for kind in _kinds()))
 
 

@@ -1,4 +1,4 @@
-"""Cutting documents into chunks: strategies, and the spans that they make. Pure."""
+"""Split documents into chunks: strategies, and the spans that they produce. Pure."""
 
 from gateleg.apps.rag.chunking.chunker import LARGEST_CHUNK, Preview, chunk, preview
 from gateleg.apps.rag.chunking.headings import Heading, find_headings, heading_paths

@@ -1,4 +1,4 @@
-"""`chunk`: a text and a strategy give spans. Pure, but for the functions that it is given."""
+"""Split a text into chunks by a strategy. Pure, except for the tokenizer and the embedding function that are passed in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.chunking.splitting import Range
     from gateleg.apps.rag.chunking.tokens import Tokenize
 
-#: Bytes of a chunk's text: an item of the table holds 400 KB, with the vector and the metadata.
+#: Maximum bytes of a chunk's text: a DynamoDB item has at most 400 KB, including the vector and the metadata.
 LARGEST_CHUNK = 300_000
 
 
@@ -34,10 +34,10 @@ def chunk(
     tokenize: Tokenize | None = None,
     embed: Embed | None = None,
 ) -> list[Span]:
-    """The chunks of a text, in order. Every character that is not white space lies in one, and `text[span.start:span.end]` is its text.
+    """The chunks of a text, in order. They contain every character except white space; the text of a chunk is `text[span.start:span.end]`.
 
-    `headings` are those that a parser has found; without them, those of Markdown are looked for where the strategy is MARKDOWN. TOKEN
-    counts the tokens of `tokenize`, or estimates them; SEMANTIC needs `embed`.
+    `headings` are those that a parser has found. If they are None, strategy MARKDOWN looks for Markdown headings. TOKEN counts tokens with
+    `tokenize`, or estimates them; SEMANTIC needs `embed`.
     """
     if headings is None:
         headings = find_headings(text) if strategy.type is ChunkingType.MARKDOWN else ()
@@ -71,15 +71,15 @@ def _whole(text: str) -> list[Range]:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LARGEST_CHUNK:
         raise BadChunking(
-            f"The text of the document has {size:,} bytes; NONE makes one chunk, which may have {LARGEST_CHUNK:,}.",
+            f"The text of the document has {size:,} bytes; with NONE, it must fit into one chunk of at most {LARGEST_CHUNK:,}.",
             field="type",
-            fix="Choose RECURSIVE or another type that cuts documents.",
+            fix="Choose RECURSIVE or another type that splits documents.",
         )
     return [(0, len(text))]
 
 
 def _small_sentences(text: str, size: int) -> list[Range]:
-    """The sentences of a text; those that are longer than `size` are cut between words."""
+    """The sentences of a text; those longer than `size` are split between words."""
     return [piece for start, end in sentences(text) for piece in pieces(text, start, end, DEFAULT_SEPARATORS, size)]
 
 
@@ -94,9 +94,9 @@ def _markdown(text: str, headings: Sequence[Heading], size: int, overlap: int) -
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a strategy would make of a text."""
+    """The chunks that a strategy would produce."""
 
-    #: all chunks, of which `spans` are the first
+    #: the number of all chunks; `spans` are the first of them
     count: int
     spans: tuple[Span, ...]
     shortest: int
@@ -113,7 +113,7 @@ def preview(
     tokenize: Tokenize | None = None,
     embed: Embed | None = None,
 ) -> Preview:
-    """The first chunks that a strategy would make, and the sizes of all of them in characters."""
+    """The first chunks that a strategy would produce, and statistics of the sizes of all chunks, in characters."""
     found = chunk(text, strategy, headings=headings, tokenize=tokenize, embed=embed)
     sizes = [len(span) for span in found] or [0]
     return Preview(len(found), tuple(found[:limit]), min(sizes), max(sizes), sum(sizes) / len(sizes))

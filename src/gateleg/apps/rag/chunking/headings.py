@@ -1,4 +1,4 @@
-"""Headings of a text: where they stand, which of them stand above a place, and the sections that they begin. Pure."""
+"""The headings of a text: their positions, the headings above a position, and sections. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-#: What a line must not begin with to be a heading that the next line underlines.
+#: The beginning of a line that cannot be a setext heading.
 _NO_TITLE = re.compile(r"\s*(?:[-*+>|#]|\d+[.)]\s|$)")
 _LONGEST = 200
 _SEPARATOR = " > "
@@ -23,7 +23,7 @@ _SEPARATOR = " > "
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: where its line begins, how deep it is (1 is the outermost), and its words."""
+    """A heading: the start of its line, its level (1 is the outermost) and its text."""
 
     start: int
     level: int
@@ -31,7 +31,7 @@ class Heading:
 
 
 def find_headings(text: str) -> list[Heading]:
-    """The headings of a Markdown text. Lines of fenced code are not headings."""
+    """The headings of a Markdown text, ignoring fenced code."""
     found: list[Heading] = []
     fence: str | None = None
     place, before = 0, (0, "")
@@ -61,7 +61,7 @@ def _title(text: str) -> str:
 
 
 def heading_paths(headings: Sequence[Heading], positions: Sequence[int]) -> list[str | None]:
-    """The headings that each position stands below, outermost first, such as "Setup > Linux"; None where there are none."""
+    """The headings above each position, outermost first, such as "Setup > Linux"; None if there are none."""
     paths: list[str | None] = [None]
     above: list[Heading] = []
     for heading in headings:
@@ -74,7 +74,8 @@ def heading_paths(headings: Sequence[Heading], positions: Sequence[int]) -> list
 
 
 def sections(text: str, headings: Sequence[Heading], size: int) -> list[Range]:
-    """The sections of a text, adjacent. One that is a heading alone or very short goes with the next, where both fit into `size`."""
+    """The adjacent sections of a text. A section that is very short, such as a heading alone, is joined with the next if both fit into
+    `size`."""
     starts = sorted({0, *(heading.start for heading in headings)})
     found: list[Range] = []
     short = size // 5
@@ -87,7 +88,7 @@ def sections(text: str, headings: Sequence[Heading], size: int) -> list[Range]:
 
 
 def blocks(text: str, start: int, end: int) -> list[Range]:
-    """A range as adjacent paragraphs and whole pieces of fenced code."""
+    """Split a range into adjacent paragraphs and whole blocks of fenced code."""
     found: list[Range] = []
     fence: str | None = None
     first = place = start

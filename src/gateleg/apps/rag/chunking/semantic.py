@@ -1,4 +1,4 @@
-"""Cutting where the subject changes: neighbouring sentences whose vectors differ begin a new chunk. Pure, given what embeds texts."""
+"""Semantic chunking: start a new chunk where the embeddings of neighbouring sentences differ. Pure, except for the embedding function."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 Range = tuple[int, int]
-#: The vectors of texts, one row each, each of length 1.
+#: Embeds texts: one unit vector per row.
 Embed = Callable[[Sequence[str]], Any]
-#: Sentences that are looked at together on either side of a place.
+#: Number of sentences on either side of a boundary whose vectors are averaged.
 _SIDE = 2
-#: Texts that are embedded at a time.
+#: Number of texts to embed at a time.
 _BATCH = 256
 
 
 def semantic(text: str, parts: Sequence[Range], size: int, threshold: float, embed: Embed) -> Iterator[Range]:
-    """Sentences packed into chunks of at most `size` characters that end where the similarity across a place is below `threshold`."""
+    """Pack sentences into chunks of at most `size` characters. A chunk also ends where the similarity is below `threshold`."""
     if not parts:
         return
     scores = similarities([text[start:end] for start, end in parts], embed)
@@ -29,7 +29,7 @@ def semantic(text: str, parts: Sequence[Range], size: int, threshold: float, emb
 
 
 def similarities(texts: Sequence[str], embed: Embed) -> list[float]:
-    """How alike the sentences before and behind each place are, from the mean vectors of a few on either side."""
+    """The similarity across each boundary between sentences, from the mean vectors of a few sentences on either side."""
     import numpy as np
 
     if len(texts) < 2:

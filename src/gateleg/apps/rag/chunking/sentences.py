@@ -1,4 +1,4 @@
-"""Where sentences end. Pure: rules, without a model, for texts in languages that are written with full stops."""
+"""Split a text into sentences by rules, without a model. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.chunking.splitting import Range
 
-#: A mark that may end a sentence, with closing quotes, brackets and marks of emphasis, and the white space behind it; Chinese and
-#: Japanese marks need none. An empty line and the beginning of an item of a list end a sentence, too.
+#: Punctuation that may end a sentence, with closing quotes, brackets and emphasis, and the white space after it, which Chinese and Japanese
+#: punctuation does not need. An empty line and the start of a list item also end a sentence.
 _END = re.compile(
     r"(?P<mark>[.!?…]+)[\"'”’»)\]*_]*(?P<space>\s+)|[。！？]+[」』”）]*\s*|\n\s*\n\s*|\n(?=[ \t]*(?:[-*•+]|\d{1,3}[.)])[ \t])"
 )
@@ -23,12 +23,12 @@ _ABBREVIATIONS = frozenset(
     )
 )
 _WORD = re.compile(r"[\w.]+$")
-#: The month of a date that is written with a full stop, as in German: "am 3. Februar".
+#: The month after the full stop of a German date: "am 3. Februar".
 _MONTH = re.compile(r"(?:jän|jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez)[a-zä]*\b", re.IGNORECASE)
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[Range]:
-    """The sentences of a range: adjacent, each with the white space behind it."""
+    """The adjacent sentences of a range, each with the white space after it."""
     end = len(text) if end is None else end
     first = start
     for match in _END.finditer(text, start, end):
@@ -40,7 +40,7 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[Ran
 
 
 def _ends(text: str, match: re.Match[str]) -> bool:
-    """Whether a mark ends its sentence: not behind an abbreviation or an initial, and not before a small letter."""
+    """Whether punctuation ends its sentence: not after an abbreviation or an initial, and not before a lower-case letter."""
     if "\n\n" in match["space"]:
         return True
     following = text[match.end() : match.end() + 1]

@@ -1,6 +1,6 @@
-"""Where chunks lie in a text. Pure.
+"""The positions of chunks in a text. Pure.
 
-A span never holds text of its own: the chunk is `text[span.start : span.end]`, so a citation can always be checked.
+A span has no text of its own: the chunk is always `text[span.start : span.end]`, so every citation can be checked.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A chunk: from the character `start` to the one before `end`, and the headings above it."""
+    """A chunk: its range [start, end) and the headings above it."""
 
     start: int
     end: int
-    #: the headings that it stands below, outermost first: "Setup > Linux"
+    #: the headings above it, outermost first: "Setup > Linux"
     heading: str | None = None
 
     def of(self, text: str) -> str:
-        """The chunk's text."""
+        """The text of the chunk."""
         return text[self.start : self.end]
 
     def __len__(self) -> int:
@@ -30,7 +30,7 @@ class Span:
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The range without white space at its ends; an empty one when there is nothing else in it."""
+    """The range without leading and trailing white space; an empty range if it has nothing else."""
     piece = text[start:end]
     inner = piece.strip()
     if not inner:
@@ -40,7 +40,7 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def spans_of(text: str, ranges: Iterable[tuple[int, int]]) -> list[Span]:
-    """The ranges as chunks: trimmed, without empty ones, and without one that lies within the chunk before or after it."""
+    """Convert ranges to chunks: trim them, and drop those that are empty or lie within the previous or next chunk."""
     found: list[Span] = []
     for start, end in ranges:
         first, last = trimmed(text, start, end)

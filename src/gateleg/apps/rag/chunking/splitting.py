@@ -1,4 +1,4 @@
-"""Cutting a range of a text into pieces, and packing pieces into chunks. Pure; ranges are pairs of positions."""
+"""Split a range of a text into pieces, and pack pieces into chunks. Pure."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Range = tuple[int, int]
-#: A window of FIXED ends between words if there is a place in its last fifth.
+#: A FIXED window ends between words if it has a word boundary in its last fifth.
 _LOOK_BACK = 5
 
 
 def windows(text: str, start: int, end: int, size: int, overlap: int) -> Iterator[Range]:
-    """Windows of at most `size` characters that end between words where they can, each with up to `overlap` of the one before it."""
+    """Windows of at most `size` characters that end between words if possible. Each repeats up to `overlap` characters of the previous."""
     while start < end:
         stop = end if end - start <= size else _word_end(text, start, start + size)
         yield start, stop
         if stop >= end:
             return
-        # Always forwards, whatever the overlap.
+        # Always advance, whatever the overlap.
         start = max(start + 1, _word_start(text, stop - overlap, stop))
 
 
 def _word_end(text: str, start: int, stop: int) -> int:
-    """The last place between words near `stop`; `stop` when a word is longer than that."""
+    """The last word boundary near `stop`; `stop` if there is none."""
     if _is_between(text, stop):
         return stop
     for place in range(stop - 1, max(start, stop - max(1, (stop - start) // _LOOK_BACK)), -1):
@@ -34,7 +34,7 @@ def _word_end(text: str, start: int, stop: int) -> int:
 
 
 def _word_start(text: str, place: int, stop: int) -> int:
-    """The first beginning of a word from `place` on; `stop` when there is none."""
+    """The first word boundary from `place` on; `stop` if there is none."""
     while place < stop and not _is_between(text, place):
         place += 1
     return place
@@ -45,7 +45,7 @@ def _is_between(text: str, place: int) -> bool:
 
 
 def pieces(text: str, start: int, end: int, separators: Sequence[str], size: int) -> Iterator[Range]:
-    """The range as adjacent pieces of at most `size` characters, cut behind the first separator that makes them small enough."""
+    """Split a range into adjacent pieces of at most `size` characters, after the first separator that makes them small enough."""
     if end - start <= size:
         if start < end:
             yield start, end
@@ -63,7 +63,7 @@ def pieces(text: str, start: int, end: int, separators: Sequence[str], size: int
 
 
 def packed(parts: Sequence[Range], size: int, overlap: int) -> Iterator[Range]:
-    """Adjacent pieces joined while they fit into `size`. A chunk repeats the last pieces of the one before it that fit into `overlap`."""
+    """Join adjacent pieces while they fit into `size`. A chunk repeats the last pieces of the previous chunk that fit into `overlap`."""
     first = 0
     for place, (_, stop) in enumerate(parts):
         if stop - parts[first][0] <= size:
@@ -78,5 +78,5 @@ def packed(parts: Sequence[Range], size: int, overlap: int) -> Iterator[Range]:
 
 
 def recursive(text: str, start: int, end: int, separators: Sequence[str], size: int, overlap: int) -> Iterator[Range]:
-    """A range cut at separators, and packed."""
+    """Split a range at separators, and pack the pieces."""
     yield from packed(list(pieces(text, start, end, separators, size)), size, overlap)

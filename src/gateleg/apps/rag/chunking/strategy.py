@@ -1,4 +1,4 @@
-"""How a document is cut into chunks: the strategy as a value, read from each of the shapes that are in use. Pure."""
+"""Chunking strategies, and their parser, which accepts all equivalent forms. Pure."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 from gateleg.apps.rag.errors import BadChunking
 
-#: Bounds of a chunk's size: characters, or tokens for TOKEN.
+#: Bounds of the chunk size in characters, or in tokens for TOKEN.
 SMALLEST, LARGEST = 100, 10_000
 DEFAULT_SIZE = 1_000
-#: MiniLM reads 256 tokens, two of which are marks.
+#: MiniLM reads 256 tokens, two of which are special tokens.
 _DEFAULT_TOKENS = 254
 DEFAULT_SEPARATORS = ("\n\n", "\n", ". ", " ")
 _MOST_SEPARATORS, _LONGEST_SEPARATOR = 20, 50
 _DEFAULT_THRESHOLD = 0.35
-#: Names of fields in three shapes: {type, size, overlap}, {type, parameters: {chunkSize, chunkOverlap}} and {type, chunkSize, ...}.
+#: Field names of the three forms: {type, size, overlap}, {type, parameters: {chunkSize, chunkOverlap}} and {type, chunkSize, ...}.
 _NAMES = {
     "size": "size",
     "chunksize": "size",
@@ -29,13 +29,13 @@ _NAMES = {
 
 
 class ChunkingType(StrEnum):
-    """The ways to cut a text."""
+    """The types of chunking."""
 
-    #: windows of about one size that end between words
+    #: windows of about equal size that end between words
     FIXED = "FIXED"
     #: at the first of several separators that gives pieces small enough
     RECURSIVE = "RECURSIVE"
-    #: not at all: one chunk
+    #: the whole document as one chunk
     NONE = "NONE"
     #: whole sentences
     SENTENCE = "SENTENCE"
@@ -43,7 +43,7 @@ class ChunkingType(StrEnum):
     MARKDOWN = "MARKDOWN"
     #: windows counted in tokens
     TOKEN = "TOKEN"
-    #: where neighbouring sentences are about different things
+    #: split where the topic changes between neighbouring sentences
     SEMANTIC = "SEMANTIC"
 
 
@@ -52,15 +52,15 @@ _WITHOUT_OVERLAP = (ChunkingType.NONE, ChunkingType.SEMANTIC)
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A chunking strategy. One that cannot be followed is refused with `BadChunking` when it is made."""
+    """A chunking strategy. Constructing an invalid one raises `BadChunking`."""
 
     type: ChunkingType = ChunkingType.RECURSIVE
-    #: the most characters of a chunk, or tokens for TOKEN
+    #: maximum characters of a chunk, or tokens for TOKEN
     size: int = DEFAULT_SIZE
-    #: the most characters or tokens that a chunk shares with the one before it
+    #: maximum characters or tokens that a chunk shares with the previous one
     overlap: int = 0
     separators: tuple[str, ...] = field(default=DEFAULT_SEPARATORS)
-    #: SEMANTIC begins a new chunk where the similarity of neighbours, 0 to 1, is below this
+    #: SEMANTIC starts a new chunk where the similarity of neighbours, 0 to 1, is below this
     threshold: float = _DEFAULT_THRESHOLD
 
     def __post_init__(self) -> None:
@@ -72,15 +72,15 @@ class Strategy:
             half = self.size // 2
             raise BadChunking(f"chunkOverlap is {self.overlap}; with chunkSize {self.size} it may be at most {half}.", field="chunkOverlap")
         if not self.separators or not all(self.separators):
-            raise BadChunking("separators must hold at least one text, and no empty one.", field="separators")
+            raise BadChunking("separators must contain at least one string, and no empty string.", field="separators")
         if len(self.separators) > _MOST_SEPARATORS or max(map(len, self.separators)) > _LONGEST_SEPARATOR:
             most = f"{_MOST_SEPARATORS} separators of {_LONGEST_SEPARATOR} characters"
-            raise BadChunking(f"separators may hold at most {most}.", field="separators")
+            raise BadChunking(f"separators may contain at most {most}.", field="separators")
         if not 0 <= self.threshold <= 1:
             raise BadChunking(f"threshold is {self.threshold:g}; it must be 0 to 1.", field="threshold")
 
     def stored(self) -> dict[str, Any]:
-        """The strategy as it is stored: the fields that its type uses, under the names of the table's document."""
+        """The strategy in its stored form, with the fields that its type uses."""
         found: dict[str, Any] = {"type": self.type.value}
         if self.type is ChunkingType.NONE:
             return found
@@ -94,14 +94,14 @@ class Strategy:
         return found
 
 
-#: What documents are cut by when nobody has chosen a strategy.
+#: The strategy of collections without one.
 DEFAULT = Strategy(overlap=DEFAULT_SIZE // 5)
 
 
 def parse_strategy(value: Mapping[str, Any] | Strategy | None) -> Strategy:
-    """A strategy in one of the shapes that are in use, in any letter case; None is the default. Raises `BadChunking`.
+    """Parse a strategy in any accepted form, ignoring case; None is the default strategy. Raises `BadChunking`.
 
-    The shapes are `{type, size, overlap}`, `{type, parameters: {chunkSize, chunkOverlap}}` and
+    The forms are `{type, size, overlap}`, `{type, parameters: {chunkSize, chunkOverlap}}` and
     `{type, chunkSize, chunkOverlap, separators}`.
     """
     if value is None:
@@ -118,7 +118,7 @@ def parse_strategy(value: Mapping[str, Any] | Strategy | None) -> Strategy:
 
 
 def legacy_strategy(size: int | None, overlap: int | None) -> Strategy | None:
-    """The strategy of a pipeline or a request that names a size and an overlap alone; None when it names neither."""
+    """The strategy of a pipeline or request with only a size and an overlap; None if both are missing."""
     if size is None and overlap is None:
         return None
     given = {"chunkSize": size, "chunkOverlap": overlap}
@@ -132,7 +132,7 @@ def _type(value: Mapping[str, Any]) -> ChunkingType:
     try:
         return ChunkingType(str(named).strip().upper())
     except ValueError:
-        raise BadChunking(f"{str(named)[:40]!r} is not a type of chunking.", field="type", fix=f"Name one of {_types()}.") from None
+        raise BadChunking(f"{str(named)[:40]!r} is not a chunking type.", field="type", fix=f"Name one of {_types()}.") from None
 
 
 def _types() -> str:
@@ -140,7 +140,7 @@ def _types() -> str:
 
 
 def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields beside the type by our names, also those within `parameters`. Unknown ones are refused: they would be ignored."""
+    """The fields except the type, including those within `parameters`, by their internal names. Unknown fields are refused."""
     found: dict[str, Any] = {}
     for name, given in value.items():
         plain = str(name).lower().replace("_", "")
@@ -159,7 +159,7 @@ def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _number(given: Mapping[str, Any], name: str, field: str, default: int) -> int:
     value = given.get(name, default)
-    # Numbers come as Decimal from a table, and as float from some JSON writers.
+    # A table returns numbers as Decimal, and some JSON writers send floats.
     if isinstance(value, bool | str) or not _is_whole(value):
         raise BadChunking(f"{field} is {str(value)[:40]!r}; it must be a whole number.", field=field)
     return int(value)
@@ -175,7 +175,7 @@ def _is_whole(value: Any) -> bool:
 def _separators(given: Mapping[str, Any]) -> tuple[str, ...]:
     value = given.get("separators", DEFAULT_SEPARATORS)
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise BadChunking("separators must be a list of texts.", field="separators")
+        raise BadChunking("separators must be a list of strings.", field="separators")
     return tuple(value)
 
 

@@ -1,4 +1,4 @@
-"""Counting in tokens. Pure: where the tokens of a text lie is given, or estimated."""
+"""Chunk windows that are counted in tokens, and an estimate of tokens. Pure."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 Range = tuple[int, int]
-#: The places of a text's tokens.
+#: Returns the ranges of a text's tokens.
 Tokenize = Callable[[str], Sequence[Range]]
-#: Most tokenizers know short words whole and cut long ones.
+#: Most tokenizers keep short words whole and split long ones.
 _TOKEN = re.compile(r"[^\W_]{1,6}|[^\w\s]|_")
 
 
 def estimate_tokens(text: str) -> list[Range]:
-    """About the tokens that a model would see: words in pieces of up to six letters, and each mark."""
+    """Estimate a model's tokens: words in pieces of up to six letters, and each punctuation character."""
     return [match.span() for match in _TOKEN.finditer(text)]
 
 
 def token_windows(text: str, tokens: Sequence[Range], size: int, overlap: int) -> Iterator[Range]:
-    """Windows of at most `size` tokens that begin and end between words where they can, each with up to `overlap` of the one before it."""
+    """Windows of at most `size` tokens that begin and end between words if possible. Each repeats up to `overlap` of the previous."""
     first = 0
     while first < len(tokens):
         stop = min(first + size, len(tokens))
@@ -27,7 +27,7 @@ def token_windows(text: str, tokens: Sequence[Range], size: int, overlap: int) -
         yield tokens[first][0], tokens[stop - 1][1]
         if stop >= len(tokens):
             return
-        # Always forwards, whatever the overlap.
+        # Always advance, whatever the overlap.
         first = max(first + 1, stop - overlap)
         while first < stop and not _begins_word(text, tokens, first):
             first += 1

@@ -1,5 +1,5 @@
-"""Use cases: remove collections, documents and repositories for good, as jobs that go on where they were interrupted.
+"""Remove collections, documents and repositories for good, by jobs that can be interrupted and repeated.
 
-A job first makes sure that nothing is added any more: the status keeps new ingestions out, and those that run are cancelled and waited
-for. Then it removes everything, and counts: anything that is left makes it begin again.
+A job first prevents additions: the status refuses new ingestions, and running ones are cancelled and awaited. Then it removes everything
+and counts what is left; if anything is, the job fails and is retried.
 """

@@ -1,4 +1,4 @@
-"""The handlers of deletions. Each may be interrupted anywhere, and begins again without harm."""
+"""The handlers of deletion jobs. Each is safe to repeat after an interruption."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.deleting.hiding import hide_document
+from gateleg.apps.rag.deleting.document_hiding import hide_document
 from gateleg.apps.rag.deleting.job_types import CollectionDeletion, DocumentsDeletion, Removal, RepositoryDeletion
 from gateleg.apps.rag.documents import find_document
 from gateleg.apps.rag.errors import RagError
-from gateleg.apps.rag.purging import Counts, PurgeResources, count_left, drop_indexes, forget_pipelines, purge_collection, purge_document
+from gateleg.apps.rag.purging import (
+    Counts,
+    PurgeResources,
+    count_left,
+    delete_pipeline_states,
+    drop_indexes,
+    purge_collection,
+    purge_document,
+)
 from gateleg.apps.rag.repository_list import entry_of
 from gateleg.apps.rag.rules import is_default
 from gateleg.apps.rag.subjects import Subject
@@ -24,30 +32,30 @@ if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue, Job, JobContext
     from gateleg.store import AsyncStore
 
-#: Seconds until it is seen again whether cancelled ingestions have stopped.
+#: Seconds between two checks whether cancelled ingestions have stopped.
 _LOOK_AGAIN = 0.5
-#: Statuses of a repository that keeps none of its collections.
+#: Statuses of a repository whose default collection is removed, too.
 _REMOVED = (RepositoryStatus.DELETE_IN_PROGRESS, RepositoryStatus.DELETE_FAILED)
 _FINISHED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
 
 
 class NotRemoved(RagError):
-    """Something was still there after everything was removed: another writer has added it meanwhile."""
+    """Something was left after a purge, because another writer added it meanwhile."""
 
     code = "not-removed"
     status = 500
-    fix = "The job tries again by itself."
+    fix = "The job retries automatically."
 
 
-async def delete_collection(job: JobContext, premises: PurgeResources, queue: AsyncQueue, config: CollectionDeletion) -> Removal:
-    """The handler: remove a collection."""
-    store = premises.store
+async def delete_collection(job: JobContext, resources: PurgeResources, queue: AsyncQueue, config: CollectionDeletion) -> Removal:
+    """Remove a collection."""
+    store = resources.store
     repository = await store.find(Repository, repository_id=config.repository_id, consistent=True)
     row = await store.find(Collection, collection_id=config.collection_id, repository_id=config.repository_id, consistent=True)
     if row is not None and row.status is CollectionStatus.DELETE_FAILED:
         row = await store.patch(row, Collection.status.to(CollectionStatus.DELETE_IN_PROGRESS))
     try:
-        removed = await _removed(job, premises, queue, config)
+        removed = await _removed(job, resources, queue, config)
         if row is not None:
             await _close_collection(store, repository, row)
     except Snooze:
@@ -61,26 +69,26 @@ async def delete_collection(job: JobContext, premises: PurgeResources, queue: As
     return Removal.of(removed, collections=0 if row is None else 1)
 
 
-async def _removed(job: JobContext, premises: PurgeResources, queue: AsyncQueue, config: CollectionDeletion) -> Counts:
+async def _removed(job: JobContext, resources: PurgeResources, queue: AsyncQueue, config: CollectionDeletion) -> Counts:
     await _stop_ingestions(job, queue, Subject(config.repository_id, config.collection_id))
     everything = Document.in_partition(repository_id=config.repository_id, collection_id=config.collection_id)
-    total = await premises.store.count(everything)
+    total = await resources.store.count(everything)
 
-    def tell(done: int) -> None:
+    def report(done: int) -> None:
         job.check()
         job.progress(done, max(total, done) + 1, f"{done} of {total} documents removed")
 
-    removed = await purge_collection(premises, config.repository_id, config.collection_id, tell)
-    left = await count_left(premises, config.repository_id, config.collection_id)
+    removed = await purge_collection(resources, config.repository_id, config.collection_id, report)
+    left = await count_left(resources, config.repository_id, config.collection_id)
     if left:
-        raise NotRemoved(f"After everything was removed there were still {left}.")
-    # Counting has made an empty index.
-    await drop_indexes(premises, config.repository_id, config.collection_id)
+        raise NotRemoved(f"The purge left {left}.")
+    # Counting has created an empty index.
+    await drop_indexes(resources, config.repository_id, config.collection_id)
     return removed
 
 
 async def _close_collection(store: AsyncStore, repository: Repository | None, row: Collection) -> None:
-    """Delete the row, which frees the name; a default collection, empty now, is in use again."""
+    """Delete the row, which releases the name. A default collection, now empty, becomes active again."""
     current = await store.find(row.key, consistent=True)
     if current is None:
         return
@@ -88,12 +96,12 @@ async def _close_collection(store: AsyncStore, repository: Repository | None, ro
         if current.status is not CollectionStatus.ACTIVE:
             await store.patch(current, Collection.status.to(CollectionStatus.ACTIVE), Collection.delete_job_id.remove())
         return
-    await forget_pipelines(store, current.pipelines)
+    await delete_pipeline_states(store, current.pipelines)
     await store.delete(current)
 
 
 async def _stop_ingestions(job: JobContext, queue: AsyncQueue, subject: Subject) -> None:
-    """Cancel all other jobs about a subject, and come back until they have stopped."""
+    """Cancel all other jobs of a subject; snooze this job until they have stopped."""
     running = [one async for one in _unfinished(queue, str(subject)) if one.job_id != job.job_id]
     for one in running:
         await queue.cancel(one.job_id, reason="its collection is being deleted")
@@ -114,16 +122,16 @@ async def _unfinished(queue: AsyncQueue, subject: str) -> AsyncIterator[Job]:
             return
 
 
-async def delete_repository(job: JobContext, premises: PurgeResources, queue: AsyncQueue, config: RepositoryDeletion) -> Removal:
-    """The handler: remove a repository, collection by collection, its own row last."""
-    store = premises.store
+async def delete_repository(job: JobContext, resources: PurgeResources, queue: AsyncQueue, config: RepositoryDeletion) -> Removal:
+    """Remove a repository: its collections one by one, and its own row last."""
+    store = resources.store
     row = await store.find(Repository, repository_id=config.repository_id, consistent=True)
     if row is None:
         return Removal()
     if row.status is RepositoryStatus.DELETE_FAILED:
         row = await store.patch(row, Repository.status.to(RepositoryStatus.DELETE_IN_PROGRESS))
     try:
-        removed, collections = await _removed_collections(job, premises, queue, row)
+        removed, collections = await _removed_collections(job, resources, queue, row)
         await store.transact([delete(row, check_version=False), delete(entry_of(row).key)])
     except Snooze:
         raise
@@ -135,29 +143,29 @@ async def delete_repository(job: JobContext, premises: PurgeResources, queue: As
     return Removal.of(removed, collections)
 
 
-async def _removed_collections(job: JobContext, premises: PurgeResources, queue: AsyncQueue, repository: Repository) -> tuple[Counts, int]:
-    store, repository_id = premises.store, repository.repository_id
+async def _removed_collections(job: JobContext, resources: PurgeResources, queue: AsyncQueue, repository: Repository) -> tuple[Counts, int]:
+    store, repository_id = resources.store, repository.repository_id
     rows = [row async for row in store.query(Collection.in_repository, repository_id=repository_id)]
     known = {row.collection_id for row in rows} | {repository.config.embedding_model_id}
-    # Documents whose collection has no row.
+    # Include documents whose collection has no row.
     found = store.query(Document.in_repository, repository_id=repository_id, project=[Document.collection_id])
     ids = sorted(known | {one["collection_id"] async for one in found})
     total = Counts()
     for number, collection_id in enumerate(ids):
         job.check()
         job.progress(number, len(ids) + 1, f"{number} of {len(ids)} collections removed")
-        total += await _removed(job, premises, queue, CollectionDeletion(repository_id=repository_id, collection_id=collection_id))
+        total += await _removed(job, resources, queue, CollectionDeletion(repository_id=repository_id, collection_id=collection_id))
         row = await store.find(Collection, collection_id=collection_id, repository_id=repository_id, consistent=True)
         if row is not None:
-            await forget_pipelines(store, row.pipelines)
+            await delete_pipeline_states(store, row.pipelines)
             await store.delete(row)
-    await forget_pipelines(store, repository.config.pipelines)
+    await delete_pipeline_states(store, repository.config.pipelines)
     return total, len(rows)
 
 
-async def delete_documents(job: JobContext, premises: PurgeResources, queue: AsyncQueue, config: DocumentsDeletion) -> Removal:
-    """The handler: remove documents."""
-    store = premises.store
+async def delete_documents(job: JobContext, resources: PurgeResources, queue: AsyncQueue, config: DocumentsDeletion) -> Removal:
+    """Remove documents."""
+    store = resources.store
     repository = await store.find(Repository, repository_id=config.repository_id, consistent=True)
     if repository is None:
         return Removal()
@@ -172,7 +180,7 @@ async def delete_documents(job: JobContext, premises: PurgeResources, queue: Asy
         if document is None:
             continue
         try:
-            total += await purge_document(premises, document)
+            total += await purge_document(resources, document)
         except Exception:
             await store.patch(document.key, Document.status.to(DocumentStatus.DELETE_FAILED))
             raise

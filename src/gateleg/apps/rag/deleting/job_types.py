@@ -1,4 +1,4 @@
-"""The job types of deletions, with their configs and their result."""
+"""The job types of deletions, with their configs and results."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ PURGE = "rag.purge"
 
 
 class CollectionDeletion(BaseModel):
-    """The collection that a job removes."""
+    """The config of a job that removes a collection."""
 
     repository_id: str
     collection_id: str
 
 
 class DocumentsDeletion(BaseModel):
-    """The documents that a job removes."""
+    """The config of a job that removes documents."""
 
     repository_id: str
     document_ids: list[str]
 
 
 class RepositoryDeletion(BaseModel):
-    """The repository that a job removes."""
+    """The config of a job that removes a repository."""
 
     repository_id: str
 
 
 class Removal(BaseModel):
-    """What a job has removed since it was last interrupted."""
+    """The result of a deletion: what the job has removed since its last interruption."""
 
     documents: int = 0
     chunks: int = 0
@@ -46,7 +46,7 @@ class Removal(BaseModel):
 
     @classmethod
     def of(cls, counts: Counts, collections: int = 0) -> Removal:
-        """The result of a job."""
+        """The result for the counts of a purge."""
         return cls(
             documents=counts.documents,
             chunks=counts.chunks,
@@ -57,10 +57,10 @@ class Removal(BaseModel):
 
 
 class NoConfig(BaseModel):
-    """The config of a job that needs none."""
+    """The config of a job without options."""
 
 
 class PurgeResult(BaseModel):
-    """How many collections are being removed because their time to be restored is over."""
+    """The number of expired collections whose removal was started."""
 
     collections: int = 0

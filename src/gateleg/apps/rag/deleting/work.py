@@ -1,4 +1,4 @@
-"""The job types of deletions, and the daily purge of collections whose time to be restored is over."""
+"""The job types of deletions with their handlers, and the daily purge of expired collections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gateleg.apps.rag.deleting.job_types import (
     Removal,
     RepositoryDeletion,
 )
-from gateleg.apps.rag.deleting.sweeping import purge_deleted
+from gateleg.apps.rag.deleting.purge_sweep import purge_deleted
 from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.purging import PurgeResources
 from gateleg.jobs import Jobs
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 
-def premises_of(resources: Resources[RagSettings]) -> PurgeResources:
-    """Where documents lie on this host."""
+def purge_resources(resources: Resources[RagSettings]) -> PurgeResources:
+    """The resources of this host that a purge removes from."""
     return PurgeResources(resources.store, resources.objects, indexes_of(resources))
 
 
 def deletion_jobs(resources: Resources[RagSettings]) -> Jobs:
-    """The job types with their handlers."""
+    """The job types of deletions, with their handlers."""
     jobs = Jobs()
 
     @jobs.handler(DELETE_COLLECTION, config=CollectionDeletion, result=Removal, priority=40, timeout=3600)
     async def collection(job: JobContext, config: CollectionDeletion) -> Removal:
-        return await delete_collection(job, premises_of(resources), resources.queue, config)
+        return await delete_collection(job, purge_resources(resources), resources.queue, config)
 
     @jobs.handler(DELETE_DOCUMENTS, config=DocumentsDeletion, result=Removal, priority=40, timeout=3600)
     async def documents(job: JobContext, config: DocumentsDeletion) -> Removal:
-        return await delete_documents(job, premises_of(resources), resources.queue, config)
+        return await delete_documents(job, purge_resources(resources), resources.queue, config)
 
     @jobs.handler(DELETE_REPOSITORY, config=RepositoryDeletion, result=Removal, priority=40, timeout=4 * 3600)
     async def repository(job: JobContext, config: RepositoryDeletion) -> Removal:
-        return await delete_repository(job, premises_of(resources), resources.queue, config)
+        return await delete_repository(job, purge_resources(resources), resources.queue, config)
 
     @jobs.every("0 3 * * *")
     @jobs.handler(PURGE, config=NoConfig, result=PurgeResult, priority=30, timeout=3600)

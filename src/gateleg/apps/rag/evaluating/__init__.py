@@ -1,1 +1,1 @@
-"""How good searches and answers are: labelled questions, measures, saved runs."""
+"""Evaluate searches and answers: golden sets, metrics and stored runs."""

@@ -1,4 +1,5 @@
-"""How good a ranking is. Pure. Relevance is yes or no, and a document counts once, at its first passage."""
+"""Metrics of a ranking: recall, precision, MRR, nDCG and hit rate. Relevance is binary, and a document counts once, at its first passage.
+Pure."""
 
 from __future__ import annotations
 
@@ -12,19 +13,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The measures of one ranking, or their means over many; each from 0 to 1."""
+    """The metrics of one ranking, or their means over several, each from 0 to 1."""
 
     recall: float = 0.0
     precision: float = 0.0
-    #: 1 divided by the place of the first relevant document
+    #: 1 divided by the rank of the first relevant document
     reciprocal_rank: float = 0.0
     ndcg: float = 0.0
-    #: whether anything relevant was found
+    #: 1 if any relevant document was found
     hit: float = 0.0
 
 
 def measure(ranking: Sequence[str], relevant: Collection[str], k: int) -> Measures:
-    """The measures of the first `k` different documents of a ranking."""
+    """The metrics of the first `k` distinct documents of a ranking."""
     first = list(dict.fromkeys(ranking))[:k]
     wanted = set(relevant)
     if not wanted:
@@ -42,7 +43,7 @@ def measure(ranking: Sequence[str], relevant: Collection[str], k: int) -> Measur
 
 
 def mean(measures: Iterable[Measures]) -> Measures:
-    """The means of measures; zeros of none."""
+    """The means of the metrics; zeros for an empty list."""
     rows = list(measures)
     if not rows:
         return Measures()
@@ -57,25 +58,25 @@ def mean(measures: Iterable[Measures]) -> Measures:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two configurations on the same questions: how often the second one was better, by nDCG."""
+    """Two configurations on the same questions, compared by nDCG: how often the second was better, equal or worse."""
 
     better: int
     equal: int
     worse: int
     difference: float
-    #: how likely so large a difference is by chance (a sign test of those that differ)
+    #: the p-value of a sign test on the questions that differ
     chance: float
 
 
 def compare(first: Sequence[Measures], second: Sequence[Measures]) -> Comparison:
-    """The second configuration beside the first, question by question."""
+    """Compare two configurations question by question."""
     differences = [after.ndcg - before.ndcg for before, after in zip(first, second, strict=True)]
     better, worse = sum(one > 1e-9 for one in differences), sum(one < -1e-9 for one in differences)
     return Comparison(better, len(differences) - better - worse, worse, _mean(differences), _sign_test(better, worse))
 
 
 def _sign_test(better: int, worse: int) -> float:
-    """The two-sided probability of a split as uneven as this one, if both were equally good."""
+    """The two-sided p-value of a sign test."""
     count, low = better + worse, min(better, worse)
     if count == 0:
         return 1.0

@@ -1,5 +1,5 @@
-"""Use cases: write golden sets, make them from documents, run them, read the results. Whoever may search a collection may run and read;
-whoever may change it writes sets."""
+"""Write or generate golden sets, and start evaluations. Running one requires the right to search the collection; writing a set requires the
+right to change it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from gateleg.apps.rag.access import Action, Caller
 from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.errors import BadSearch, UnknownGoldenSet
-from gateleg.apps.rag.evaluating.making import make_questions
+from gateleg.apps.rag.evaluating.question_generator import generate_questions
 from gateleg.apps.rag.evaluating.tables import MOST_QUESTIONS, EvaluationRun, GoldenQuestion, GoldenSet
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.subjects import Subject
@@ -30,36 +30,38 @@ if TYPE_CHECKING:
     from gateleg.web import Principal, Resources
 
 EVALUATE = "rag_evaluate"
-#: Chunks that questions are made from, at most.
+#: Maximum chunks to generate questions from.
 _MOST_PASSAGES = 5_000
 _CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
 
 
 class QuestionDraft(BaseModel):
-    """A question as somebody writes it."""
+    """A question of a golden set, as sent."""
 
     model_config = _CAMEL
 
     question: str = Field(min_length=1, max_length=4_000)
     documents: list[str] = Field(
-        default_factory=list, max_length=1_000, description="ids or names of the documents that answer it; none: not answered"
+        default_factory=list,
+        max_length=1_000,
+        description="ids or names of the documents that answer it; empty for a question that should be refused",
     )
-    answer: str | None = Field(default=None, max_length=4_000, description="what a right answer says")
+    answer: str | None = Field(default=None, max_length=4_000, description="the expected answer")
 
 
 class SetDraft(BaseModel):
-    """A golden set as somebody writes it, or how many questions to make from the documents."""
+    """A golden set, as sent: questions, or the number of questions to generate from the documents."""
 
     model_config = _CAMEL
 
     name: str = Field(min_length=1, max_length=100)
     questions: list[QuestionDraft] = Field(default_factory=list, max_length=MOST_QUESTIONS)
-    make: int = Field(default=0, ge=0, le=MOST_QUESTIONS, description="questions to make from the documents")
+    make: int = Field(default=0, ge=0, le=MOST_QUESTIONS, description="number of questions to generate from the documents")
     seed: int = 1
 
 
 class Configuration(BaseModel):
-    """A way of searching, to be measured: fields of a search request, without its query."""
+    """A configuration to measure: the fields of a search request, without its query."""
 
     model_config = _CAMEL
 
@@ -74,7 +76,7 @@ class Configuration(BaseModel):
 
 
 class EvaluationConfig(BaseModel):
-    """The configuration of an evaluation job."""
+    """The config of an evaluation job."""
 
     model_config = _CAMEL
 
@@ -84,12 +86,12 @@ class EvaluationConfig(BaseModel):
     set_id: str
     configurations: list[Configuration] = Field(min_length=1, max_length=4)
     k: int = Field(default=10, ge=1, le=25)
-    answers: bool = Field(default=False, description="have the questions answered, too")
+    answers: bool = Field(default=False, description="also answer the questions")
     created_by: str
 
 
 class EvaluationResult(BaseModel):
-    """What an evaluation job hands back."""
+    """The result of an evaluation job."""
 
     run_id: str
     ndcg: list[float]
@@ -98,15 +100,15 @@ class EvaluationResult(BaseModel):
 async def create_set(
     resources: Resources[RagSettings], principal: Principal, repository_id: str, collection_id: str, draft: SetDraft
 ) -> GoldenSet:
-    """Write a golden set, or make one from the documents of the collection."""
+    """Write a golden set, or generate one from the documents of the collection."""
     caller = Caller(principal, resources.settings.admin_group)
     opened = await open_collection(resources.store, caller, repository_id, collection_id, Action.CHANGE_COLLECTION)
     written = [(one.question, one.documents, one.answer) for one in draft.questions]
     if draft.make:
-        made = make_questions(await _passages(resources.store, opened.collection), draft.make, seed=draft.seed)
+        made = generate_questions(await _passages(resources.store, opened.collection), draft.make, seed=draft.seed)
         written += [(question, documents, None) for question, documents in made]
     if not written:
-        raise BadSearch("The golden set would have no questions.", fix="Write questions, or add documents to make them from.")
+        raise BadSearch("The golden set would have no questions.", fix="Write questions, or add documents to generate them from.")
     names = await _document_ids(resources.store, opened.collection) if draft.questions else {}
     golden = GoldenSet(
         repository_id=opened.collection.repository_id,
@@ -139,7 +141,7 @@ async def questions_of(store: AsyncStore, golden: GoldenSet) -> list[GoldenQuest
 
 
 async def delete_set(resources: Resources[RagSettings], principal: Principal, repository_id: str, collection_id: str, set_id: str) -> None:
-    """Remove a golden set with its questions; its runs stay."""
+    """Remove a golden set with its questions. Its runs are kept."""
     caller = Caller(principal, resources.settings.admin_group)
     opened = await open_collection(resources.store, caller, repository_id, collection_id, Action.CHANGE_COLLECTION)
     golden = await find_set(resources.store, opened.collection, set_id)
@@ -156,7 +158,7 @@ async def start_evaluation(
     k: int = 10,
     answers: bool = False,
 ) -> tuple[str, UUID]:
-    """Have a job search a golden set with one configuration or several; the id of the run, and that of the job."""
+    """Start a job that runs a golden set with one or more configurations. Return the ids of the run and of the job."""
     collection = await _searchable(resources, principal, place.repository_id, place.collection_id or "")
     await find_set(resources.store, collection, set_id)
     config = EvaluationConfig(
@@ -175,12 +177,12 @@ async def start_evaluation(
 
 
 def _run_id(resources: Resources[RagSettings]) -> str:
-    """An id whose order is that of time."""
+    """An id that sorts by time."""
     return f"{resources.store.setup.now():%Y%m%dT%H%M%S%f}-{uuid4().hex[:8]}"
 
 
 async def find_set(store: AsyncStore, collection: Collection, set_id: str) -> GoldenSet:
-    """A golden set of a collection, or `UnknownGoldenSet`."""
+    """Read a golden set of a collection, or raise `UnknownGoldenSet`."""
     found = await store.find(
         GoldenSet, repository_id=collection.repository_id, collection_id=collection.collection_id, set_id=set_id, consistent=True
     )
@@ -190,7 +192,7 @@ async def find_set(store: AsyncStore, collection: Collection, set_id: str) -> Go
 
 
 async def remove_evaluations(store: AsyncStore, repository_id: str, collection_id: str) -> int:
-    """Remove all golden sets and runs of a collection, which goes for good; how many items there were."""
+    """Remove all golden sets and runs of a collection that is being purged. Return the number of removed items."""
     removed = 0
     place = {"repository_id": repository_id, "collection_id": collection_id}
     for golden in [row async for row in store.query(GoldenSet.of_collection(**place))]:
@@ -220,7 +222,7 @@ async def _documents(store: AsyncStore, collection: Collection) -> list[Document
 
 
 async def _document_ids(store: AsyncStore, collection: Collection) -> dict[str, str]:
-    """Documents by their names."""
+    """Document ids by document name."""
     return {document.document_name: document.document_id for document in await _documents(store, collection)}
 
 

@@ -1,4 +1,4 @@
-"""Golden sets, questions whose relevant documents are known, and the runs that measured searches with them."""
+"""The tables of golden sets, their questions with the relevant documents, and evaluation runs."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from gateleg.model import Attr, Entity, Key, Pattern, Record, Table, field, requ
 evaluations_table = Table("LisaRagEvaluationTable", hash="pk", range="sk")
 EVALUATION_TABLES = (evaluations_table,)
 MOST_QUESTIONS = 1_000
-#: Questions of a run that are kept with it: those on which its configurations differ most.
+#: Maximum questions stored with a run: those on which its configurations differ most.
 MOST_KEPT = 50
 
 
@@ -20,7 +20,7 @@ class GoldenSet(Entity, table=evaluations_table, case="camel"):
     repository_id: Attr[str] = required(read_only=True)
     collection_id: Attr[str] = required(read_only=True)
     name: Attr[str] = required(min_length=1, max_length=100)
-    #: written by somebody, or made from the documents
+    #: written by a person, or generated from the documents
     origin: Attr[Literal["written", "made"]] = field("written")
     questions: Attr[int] = field(0, ge=0)
     created_by: Attr[str]
@@ -38,9 +38,9 @@ class GoldenQuestion(Entity, table=evaluations_table, case="camel"):
     set_id: Attr[str]
     number: Attr[int] = required(ge=1, le=99_999)
     question: Attr[str] = required(min_length=1, max_length=4_000)
-    #: ids of the documents that answer it; none for a question that the documents do not answer
+    #: ids of the documents that answer it; empty for a question that should be refused
     documents: Attr[list[str]] = field(factory=list, max_length=1_000)
-    #: what a right answer says
+    #: the expected answer
     answer: Attr[str | None] = field(None, max_length=4_000)
 
     key = Key("{repository_id}#{collection_id}#{set_id}", "QUESTION#{number:05d}")
@@ -48,7 +48,7 @@ class GoldenQuestion(Entity, table=evaluations_table, case="camel"):
 
 
 class ConfigurationResult(Record, case="camel"):
-    """A configuration and how good it was, on average."""
+    """A configuration with its mean metrics."""
 
     name: Attr[str]
     #: the fields of a search request, without its query
@@ -59,30 +59,30 @@ class ConfigurationResult(Record, case="camel"):
     ndcg: Attr[float]
     hit_rate: Attr[float]
     milliseconds: Attr[float]
-    #: of questions with an answer: answered, answered with the facts of the right answer, citing a relevant document
+    #: shares of the questions with relevant documents: answered, answered correctly, answered citing a relevant document
     answered: Attr[float | None] = field(None)
     correct: Attr[float | None] = field(None)
     cited: Attr[float | None] = field(None)
-    #: of questions that the documents do not answer: told so
+    #: the share of questions without relevant documents that were refused
     refused: Attr[float | None] = field(None)
 
 
 class EvaluationRun(Entity, table=evaluations_table, case="camel"):
-    """A golden set, searched with one configuration or several side by side."""
+    """A run of a golden set with one or more configurations."""
 
-    #: begins with the time, so that runs are in its order
+    #: begins with the time, so that runs sort by time
     run_id: Attr[str]
     repository_id: Attr[str]
     collection_id: Attr[str]
     set_id: Attr[str]
     set_name: Attr[str]
     questions: Attr[int]
-    #: measures look at this many documents
+    #: the number of top documents that the metrics consider
     k: Attr[int]
     results: Attr[list[ConfigurationResult]] = field(factory=list)
-    #: each further configuration beside the first: better, equal, worse, difference, chance
+    #: each further configuration compared with the first: better, equal, worse, difference, chance
     comparisons: Attr[list[dict[str, float]]] = field(factory=list)
-    #: the questions that went worst, or on which configurations differ most
+    #: the questions on which the configurations differ most, then those with the worst results
     details: Attr[list[dict[str, Any]]] = field(factory=list, max_length=MOST_KEPT)
     created_by: Attr[str]
     created_at: Attr[datetime] = stamp(on="create")

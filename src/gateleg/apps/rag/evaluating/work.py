@@ -1,4 +1,4 @@
-"""The job that runs a golden set."""
+"""The job type that runs a golden set, with its handler."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.rag.answering.service import answer_tools
 from gateleg.apps.rag.collections import find_collection
 from gateleg.apps.rag.errors import UnknownCollection
+from gateleg.apps.rag.evaluating.evaluator import Outcome, cites_relevant, is_answered, is_correct, is_refused, run_questions
 from gateleg.apps.rag.evaluating.measures import compare
-from gateleg.apps.rag.evaluating.running import Outcome, cites_relevant, is_answered, is_correct, is_refused, run_questions
 from gateleg.apps.rag.evaluating.service import EVALUATE, EvaluationConfig, EvaluationResult, find_set, questions_of
 from gateleg.apps.rag.evaluating.tables import MOST_KEPT, ConfigurationResult, EvaluationRun
 from gateleg.apps.rag.tables import Repository
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def evaluation_jobs(resources: Resources[RagSettings]) -> Jobs:
-    """The job type with its handler."""
+    """The job type of evaluations, with its handler."""
     jobs = Jobs()
 
     @jobs.handler(EVALUATE, config=EvaluationConfig, result=EvaluationResult, priority=30, timeout=4 * 3600)
@@ -37,7 +37,7 @@ def evaluation_jobs(resources: Resources[RagSettings]) -> Jobs:
 
 
 async def run_evaluation(job: JobContext, resources: Resources[RagSettings], config: EvaluationConfig) -> EvaluationResult:
-    """Search the questions of a golden set with each configuration, and keep what came of it."""
+    """Run the questions of a golden set with each configuration, and store the results."""
     collection = await _collection(resources, config)
     golden = await find_set(resources.store, collection, config.set_id)
     questions = await questions_of(resources.store, golden)
@@ -47,8 +47,8 @@ async def run_evaluation(job: JobContext, resources: Resources[RagSettings], con
     for number, configuration in enumerate(config.configurations):
         done = number * len(questions)
 
-        async def progress(asked: int, done: int = done, name: str = configuration.name) -> None:
-            job.progress(done + asked, total, f"{name}: {asked} of {len(questions)} questions")
+        async def progress(number: int, done: int = done, name: str = configuration.name) -> None:
+            job.progress(done + number, total, f"{name}: {number} of {len(questions)} questions")
 
         outcomes.append(
             await run_questions(tools, collection, questions, configuration.request, config.k, answers=config.answers, progress=progress)
@@ -62,11 +62,11 @@ async def run_evaluation(job: JobContext, resources: Resources[RagSettings], con
         questions=len(questions),
         k=config.k,
         results=[_result(one, outcome) for one, outcome in zip(config.configurations, outcomes, strict=True)],
-        comparisons=[asdict(compare(outcomes[0].searched, outcome.searched)) for outcome in outcomes[1:]],
+        comparisons=[asdict(compare(outcomes[0].measured, outcome.measured)) for outcome in outcomes[1:]],
         details=_details(config.configurations, outcomes),
         created_by=config.created_by,
     )
-    # Run twice, the job writes the same row.
+    # Idempotent: a second attempt writes the same row.
     await resources.store.put(run)
     return EvaluationResult(run_id=config.run_id, ndcg=[outcome.mean.ndcg for outcome in outcomes])
 
@@ -75,7 +75,7 @@ async def _collection(resources: Resources[RagSettings], config: EvaluationConfi
     repository = await resources.store.find(Repository, repository_id=config.repository_id, consistent=True)
     collection = None if repository is None else await find_collection(resources.store, repository, config.collection_id)
     if collection is None:
-        raise GiveUp(str(UnknownCollection(f"The collection {config.collection_id!r} is gone.")))
+        raise GiveUp(str(UnknownCollection(f"The collection {config.collection_id!r} no longer exists.")))
     return collection
 
 
@@ -90,20 +90,24 @@ def _result(configuration: Configuration, outcome: Outcome) -> ConfigurationResu
         ndcg=found.ndcg,
         hit_rate=found.hit,
         milliseconds=round(outcome.milliseconds, 2),
-        answered=outcome.part(is_answered),
-        correct=outcome.part(is_correct),
-        cited=outcome.part(cites_relevant),
-        refused=outcome.part(is_refused),
+        answered=outcome.share(is_answered),
+        correct=outcome.share(is_correct),
+        cited=outcome.share(cites_relevant),
+        refused=outcome.share(is_refused),
     )
 
 
 def _details(configurations: Sequence[Configuration], outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """The questions on which configurations differ most, and those that went worst."""
+    """The questions on which the configurations differ most, then those with the worst results."""
     rows = []
-    for asked in zip(*(outcome.asked for outcome in outcomes), strict=True):
-        scores = [one.measures.ndcg for one in asked]
+    for results in zip(*(outcome.results for outcome in outcomes), strict=True):
+        scores = [one.measures.ndcg for one in results]
         named = {configuration.name: round(score, 4) for configuration, score in zip(configurations, scores, strict=True)}
-        row = {"question": asked[0].question.question[:300], "ndcg": named, "found": [document[:80] for document in asked[0].documents[:5]]}
+        row = {
+            "question": results[0].question.question[:300],
+            "ndcg": named,
+            "found": [document[:80] for document in results[0].documents[:5]],
+        }
         rows.append((max(scores) - min(scores), -max(scores), row))
     rows.sort(key=lambda one: (-one[0], -one[1]))
     return [row for _, _, row in rows[:MOST_KEPT]]

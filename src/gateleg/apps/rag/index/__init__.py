@@ -1,1 +1,1 @@
-"""The search index of a collection: vectors, keywords and metadata, rebuilt from the chunks table when it is lost."""
+"""The search index of a collection: vectors, words and metadata. It is rebuilt from the chunks table if it is lost."""

@@ -1,8 +1,8 @@
-"""From text to the words that the keyword index holds: by language, without accents, reduced to their stems. Pure.
+"""Text analysis for keyword search: split text into words, remove accents and reduce words to their stems, by language. Pure.
 
-Words are runs of letters and digits, in any script. Languages with a Snowball stemmer are stemmed; stop words are left out of queries
-in those languages for which there is a list here. Chinese, Japanese, Korean and Thai, which put no spaces between words, are indexed
-as pairs of letters. What is in a language without a stemmer is found by its words as they are, without regard to case and accents.
+Words are runs of letters and digits of any script. Languages with a Snowball stemmer are stemmed; words of other languages are indexed
+without case and accents. Stop words are removed from queries in the languages that have a list here. Chinese, Japanese, Korean and Thai,
+which do not separate words by spaces, are indexed as pairs of characters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-#: What is assumed of texts whose language is not known.
+#: The language of texts whose language is unknown.
 DEFAULT_LANGUAGE = "en"
 LONGEST_WORD = 64
 
@@ -78,30 +78,30 @@ _STOP = {
 
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
-#: Scripts that do not separate words.
+#: Scripts that do not separate words by spaces.
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 
 
 def language_of(tag: str | None) -> str:
-    """The language of a tag such as `de-CH`, as two letters in lower case; the default for none."""
+    """The lower-case language code of a tag such as `de-CH`; the default language for None."""
     return re.split(r"[-_]", tag)[0].lower() if tag else DEFAULT_LANGUAGE
 
 
 def analyse(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
-    """The words of a text as the index holds them, in order."""
+    """The stems of a text, in order, as the index contains them."""
     stems = _stems(language)
     return [stem for word in split_words(text) for stem in stems(word)]
 
 
 def query_words(text: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,)) -> dict[tuple[str, ...], int]:
-    """The words of a query without its stop words, each with the forms that it has in the languages of an index, and how often it occurs.
+    """The words of a query without stop words, each as its forms in the languages of the index, with the number of its occurrences.
 
-    A query of nothing but stop words keeps them.
+    A query that consists only of stop words keeps them.
     """
     stops = frozenset().union(*(stop_words(language) for language in languages)) if languages else frozenset()
     words = list(split_words(text))
     kept = [word for word in words if word not in stops] or words
-    # One form after the other: a word may stand for several pairs of letters.
+    # A word may have several stems (pairs of characters): group the n-th stem of every language.
     found: Counter[tuple[str, ...]] = Counter()
     for word in kept:
         forms = [_stems(language)(word) for language in languages or (DEFAULT_LANGUAGE,)]
@@ -110,19 +110,19 @@ def query_words(text: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,)) -> di
 
 
 def split_words(text: str) -> Iterable[str]:
-    """The words of a text in lower case, accents kept."""
+    """The words of a text in lower case, with accents."""
     plain = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text).casefold())
     return (word[:LONGEST_WORD] for word in _WORD.findall(plain))
 
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Words that say nothing about what a text is about; none for a language without a list."""
+    """The stop words of a language; empty for a language without a list."""
     return frozenset(_STOP.get(language, "").split())
 
 
 def fold(word: str) -> str:
-    """A word without its accents."""
+    """Remove the accents from a word."""
     if word.isascii():
         return word
     return "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
@@ -130,12 +130,12 @@ def fold(word: str) -> str:
 
 @cache
 def _stems(language: str) -> Callable[[str], tuple[str, ...]]:
-    """The stemming function of a language, which remembers words that it has seen."""
+    """The stemming function of a language, with a cache."""
     import snowballstemmer  # type: ignore[import-untyped]
 
     name = _SNOWBALL.get(language)
     stemmer = snowballstemmer.stemmer(name) if name else None
-    # A stemmer keeps the word that it works on.
+    # A stemmer is not thread-safe: it stores the current word.
     alone = threading.Lock()
 
     @lru_cache(maxsize=100_000)

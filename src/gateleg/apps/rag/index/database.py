@@ -1,7 +1,7 @@
-"""The SQLite file of an index: the truth that any number of processes read and write.
+"""The SQLite file of an index, the source of truth that several processes read and write.
 
-Rows get ids that are never used again, and removals are numbered. So a process that remembers the last id and the last removal that
-it has seen reads exactly what changed since (`Position`). One write is one transaction; WAL keeps readers from waiting for it.
+Row ids are never reused, and removals are numbered, so a process reads exactly the changes since the last id and removal that it has seen
+(`Position`). Each write is one transaction; in WAL mode, readers do not wait for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.index.entries import IndexEntry
 
 FORMAT = 1
-#: Rows written in one transaction; other writers wait for no longer than that.
+#: Maximum rows per transaction, which bounds how long other writers wait.
 _ROWS_PER_TRANSACTION = 500
 _BUSY_TIMEOUT_MS = 60_000
 #: Bytes of the file that are memory-mapped, so that a search that reads scattered vectors copies no pages.
@@ -49,14 +49,14 @@ CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5(words, content='', contentle
 class Position(NamedTuple):
     """How far a reader has followed the changes of an index."""
 
-    #: changes when the index is emptied, so that nothing read before holds any more
+    #: changes when the index is cleared, which invalidates everything read before
     epoch: str = ""
     chunk: int = 0
     removal: int = 0
 
 
 class IndexDatabase:
-    """One SQLite file, with connections for as many threads as use it at a time."""
+    """A SQLite file with a connection pool."""
 
     def __init__(self, path: Path, *, synchronous: bool = True) -> None:
         self.path = path
@@ -79,7 +79,7 @@ class IndexDatabase:
             raise IndexDamaged(f"The index {self.path.name} has format {found}; this version reads format {FORMAT}.")
 
     def was_replaced(self) -> bool:
-        """Whether the file was removed, or another one is in its place."""
+        """Whether the file was removed or replaced by another."""
         try:
             return self.path.stat().st_ino != self._inode
         except OSError:
@@ -87,7 +87,7 @@ class IndexDatabase:
 
     @contextmanager
     def connection(self) -> Iterator[apsw.Connection]:
-        """A connection for one thread at a time. Errors of a broken file become `IndexDamaged`."""
+        """Borrow a connection for one thread. Converts errors of a damaged file to `IndexDamaged`."""
         try:
             try:
                 connection = self._idle.get_nowait()
@@ -115,7 +115,7 @@ class IndexDatabase:
         return connection
 
     def close(self) -> None:
-        """Close the connections that nobody uses; those in use are closed when they are given back."""
+        """Close idle connections; borrowed ones are closed when they are returned."""
         self._closed = True
         with suppress(queue.Empty):
             while True:
@@ -123,13 +123,13 @@ class IndexDatabase:
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """A transaction that is durable once the block is left without an error."""
+        """A write transaction, which is durable once the block has ended without an error."""
         with self._writing, self.connection() as connection, _write(connection):
             yield connection
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """A connection on which all queries see one state."""
+        """A read transaction: all queries on the connection see the same state."""
         with self.connection() as connection:
             connection.execute("BEGIN")
             try:
@@ -138,21 +138,21 @@ class IndexDatabase:
                 connection.execute("COMMIT")
 
     def fact(self, name: str, connection: apsw.Connection | None = None) -> Any:
-        """A fact about the index; None if it is not known."""
+        """A named value that is stored in the index, such as its format; None if it is missing."""
         if connection is None:
             with self.connection() as own:
                 return self.fact(name, own)
         return connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).get
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Record a fact about the index."""
+        """Store a named value in the index."""
         with self.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def add(self, document_id: str, generation: int, entries: Sequence[IndexEntry]) -> None:
         """Add chunks of a document, or replace those of the same generation and ordinal."""
         for start in range(0, len(entries), _ROWS_PER_TRANSACTION):
-            # Words are cut and stemmed before other writers have to wait.
+            # Analyse the text before taking the write lock.
             part = entries[start : start + _ROWS_PER_TRANSACTION]
             analysed = [(entry, analyse(_searchable(entry), language_of(entry.language))) for entry in part]
             with self.writing() as connection:
@@ -162,7 +162,7 @@ class IndexDatabase:
                 _count_languages(connection, part)
 
     def _check_dimensions(self, connection: apsw.Connection, entries: Sequence[IndexEntry]) -> None:
-        """The first vector of an index fixes how many dimensions all have."""
+        """The first vector of an index determines the number of dimensions of all."""
         found = {len(entry.vector) for entry in entries if entry.vector is not None}
         known = self.fact("dimensions", connection)
         wrong = found - {known} if known is not None else set(list(found)[1:])
@@ -172,7 +172,7 @@ class IndexDatabase:
             connection.execute("INSERT INTO facts VALUES ('dimensions', ?)", (found.pop(),))
 
     def remove(self, document_id: str, generation: int | None = None) -> int:
-        """Remove the chunks of a document; how many there were."""
+        """Remove the chunks of a document and return their number."""
         removed = 0
         sql = "SELECT id FROM chunks WHERE document = ?" + ("" if generation is None else " AND generation = ?")
         bindings = (document_id,) if generation is None else (document_id, generation)
@@ -185,7 +185,7 @@ class IndexDatabase:
                 return removed
 
     def clear(self) -> None:
-        """Remove everything, so that other processes see an empty index of a new epoch."""
+        """Remove everything and start a new epoch, so that other processes see an empty index."""
         with self.writing() as connection:
             for table in ("chunks", "vectors", "removals", "profiles", "languages", "facts"):
                 connection.execute(f"DELETE FROM {table}")
@@ -193,7 +193,7 @@ class IndexDatabase:
             connection.execute("INSERT INTO facts VALUES ('format', ?), ('epoch', ?)", (FORMAT, secrets.token_hex(8)))
 
     def check(self) -> None:
-        """Read the whole file; `IndexDamaged` if something in it is wrong."""
+        """Check the integrity of the whole file. Raises `IndexDamaged`."""
         with self.connection() as connection:
             found = connection.execute("PRAGMA quick_check(1)").get
             if found != "ok":
@@ -202,7 +202,7 @@ class IndexDatabase:
 
 
 def read_position(connection: apsw.Connection) -> Position:
-    """Where the changes end."""
+    """The position of the latest changes."""
     epoch, chunk, removal = connection.execute(
         "SELECT (SELECT value FROM facts WHERE name = 'epoch'), (SELECT seq FROM sqlite_sequence WHERE name = 'chunks'),"
         " (SELECT seq FROM sqlite_sequence WHERE name = 'removals')"
@@ -211,14 +211,14 @@ def read_position(connection: apsw.Connection) -> Position:
 
 
 def remove_files(path: Path) -> None:
-    """Remove an index's file, with its log and its snapshots."""
+    """Remove the file of an index, its write-ahead log and its graph snapshots."""
     for found in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm"), *path.parent.glob(f"{path.name}.graph-*")):
         with suppress(FileNotFoundError):
             os.unlink(found)
 
 
 def _occurrences(api: apsw.FTS5ExtensionApi, /, *_: Any) -> int:
-    """How often the words of a query occur in a row."""
+    """The number of occurrences of the query's words in a row (an FTS5 auxiliary function)."""
     return api.inst_count
 
 
@@ -230,7 +230,7 @@ def _write(connection: apsw.Connection) -> Iterator[None]:
             connection.execute("BEGIN IMMEDIATE")
             break
         except apsw.BusyError:
-            # Switching to WAL ignores the busy timeout.
+            # SQLite ignores the busy timeout while switching to WAL.
             if time.monotonic() - began > _BUSY_TIMEOUT_MS / 1000:
                 raise
             time.sleep(0.005)
@@ -244,7 +244,7 @@ def _write(connection: apsw.Connection) -> Iterator[None]:
 
 
 def _searchable(entry: IndexEntry) -> str:
-    """What keywords are looked for in: the heading that a chunk stands under, and its text."""
+    """The text to index for keyword search: the chunk's heading, unless the text begins with it, and its text."""
     return f"{entry.heading}\n{entry.text}" if entry.heading and entry.heading not in entry.text[: len(entry.heading) + 8] else entry.text
 
 
@@ -268,7 +268,7 @@ def _replace(connection: apsw.Connection, document_id: str, generation: int, ent
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of DynamoDB and sets, as JSON has them."""
+    """Convert DynamoDB numbers and sets to JSON values."""
     if isinstance(value, (set, frozenset)):
         return sorted(value)
     return int(value) if value == int(value) else float(value)

@@ -1,7 +1,7 @@
-"""The index of a collection on this machine: SQLite as the truth, columns, postings and a graph in memory that follow it.
+"""The index of a collection on this machine: a SQLite file, with columns, postings and a vector graph in memory.
 
-Before each search, what other processes (or this one) have changed since the last is read from the file. Nothing in memory is ever written
-back but the graph, as a snapshot that spares the next process from building it.
+Before each search, the process reads the changes since its last search from the file. Of the data in memory, only the graph is written
+back: a snapshot saves the next process from building it.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 #: Candidates beyond `k` that are rescored with exact vectors: rounding in the graph may swap neighbours that are nearly equal.
 _EXTRA_CANDIDATES = 30
-#: Factor for the graph's candidates when a filter applies: the graph is less exact for vectors that are farther away.
+#: Factor for the number of candidates with a filter: the graph is less exact for more distant vectors.
 _FILTER_OVERSAMPLING = 2
-#: Exact comparisons that cost as much as one further candidate of the graph.
+#: Number of exact comparisons that cost as much as one more candidate of the graph.
 _COMPARISONS_PER_CANDIDATE = 8
-#: Rows read at a time when a process catches up with the file.
+#: Rows read at a time when a process reads the changes of the file.
 _ROWS_PER_READ = 5_000
-#: A query is analysed in this many languages: the most frequent ones of the index.
+#: A query is analysed in the most frequent languages of the index, up to this number.
 _MAX_QUERY_LANGUAGES = 3
-#: A snapshot is written when both this share of the graph and this many vectors are newer than the last one.
+#: A snapshot is written once this share of the graph, and at least this many vectors, are newer than the last snapshot.
 _SNAPSHOT_SHARE, _SNAPSHOT_MIN_VECTORS = 0.1, 5_000
-#: Rows are compacted once this many are removed and most rows are.
+#: Rows are compacted once more than this many, and more than half of all, are removed.
 _MAX_REMOVED_ROWS = 5_000
-#: Removals kept in the file for processes that have not read them yet.
+#: Number of removals kept in the file for other processes to read.
 _REMOVALS_KEPT = 100_000
 
 
 class EmbeddedIndex:
-    """A `CollectionIndex` in a file of this machine, shared by all of its processes."""
+    """A `CollectionIndex` in a file, shared by all processes of this machine."""
 
     def __init__(self, path: Path, *, synchronous: bool = True, exact: int = EXACT) -> None:
         self.path = path
         self._synchronous = synchronous
         self._exact = exact
         self._catching_up = threading.Lock()
-        #: None while there is no file
+        #: None while the file does not exist
         self._database: IndexDatabase | None = None
         self._forget()
         self._current()
@@ -73,24 +73,24 @@ class EmbeddedIndex:
         self._languages: tuple[str, ...] = (DEFAULT_LANGUAGE,)
         self._saved = 0
 
-    # What changes it
+    # Changes
 
     def add(self, document_id: str, generation: int, chunks: Iterable[Chunk], *, language: str | None = None) -> int:
-        """Add chunks of a document, or replace those of the same generation and ordinal. Durable when it returns; how many were added."""
+        """Add chunks of a document, or replace those of the same generation and ordinal. Durable on return. Returns their number."""
         return self.add_entries(document_id, generation, [entry_of(chunk, language) for chunk in chunks])
 
     def add_entries(self, document_id: str, generation: int, entries: Sequence[IndexEntry]) -> int:
-        """`add` for chunks that are not stored."""
+        """Like `add`, for entries that were not built from stored chunks."""
         self._made().add(document_id, generation, entries)
         return len(entries)
 
     def remove(self, document_id: str, generation: int | None = None) -> int:
-        """Remove the chunks of a document, of one generation or of all; how many were removed."""
+        """Remove the chunks of a document, of one generation or of all, and return their number."""
         database = self._current()
         return database.remove(document_id, generation) if database is not None else 0
 
     def drop(self) -> None:
-        """Remove it from the disk. Every process that has it open finds it empty."""
+        """Delete the index. Processes that have it open see it as empty."""
         with self._catching_up:
             if self._vectors is not None:
                 self._vectors.close()
@@ -103,7 +103,7 @@ class EmbeddedIndex:
             self._forget()
 
     def close(self) -> None:
-        """Give up memory and files, and leave a snapshot of the graph behind. What was added stays."""
+        """Save a snapshot of the graph, and release memory and files."""
         with self._catching_up:
             if self._vectors is not None:
                 self._vectors.close()
@@ -113,10 +113,10 @@ class EmbeddedIndex:
                 self._database = None
             self._forget()
 
-    # What is asked of it
+    # Queries
 
     def count(self) -> int:
-        """How many chunks it has."""
+        """The number of chunks in the index."""
         database = self._current()
         if database is None:
             return 0
@@ -124,14 +124,14 @@ class EmbeddedIndex:
             return int(connection.execute("SELECT count(*) FROM chunks").get)
 
     def generations(self) -> dict[str, set[int]]:
-        """The documents that it has chunks of, with the generations of these."""
+        """The generations in the index, by document."""
         found: dict[str, set[int]] = {}
         for document, generation in self.counts():
             found.setdefault(document, set()).add(generation)
         return found
 
     def counts(self) -> dict[tuple[str, int], int]:
-        """How many chunks each generation of each document has."""
+        """The number of chunks by document and generation."""
         database = self._current()
         if database is None:
             return {}
@@ -141,16 +141,16 @@ class EmbeddedIndex:
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was in the chunks table when it was made has been added to it."""
+        """Whether the index has been compared with the chunks table since it was created, so that nothing is missing."""
         database = self._current()
         return database is not None and bool(database.fact("complete"))
 
     def mark_complete(self) -> None:
-        """Record that it has been compared with the chunks table."""
+        """Record that the index has been compared with the chunks table."""
         self._made().set_fact("complete", 1)
 
     def check(self) -> None:
-        """Read the whole file; `IndexDamaged` if something in it is wrong."""
+        """Check the integrity of the whole file. Raises `IndexDamaged`."""
         database = self._current()
         if database is not None:
             database.check()
@@ -171,9 +171,9 @@ class EmbeddedIndex:
         *,
         documents: Sequence[str] | None = None,
     ) -> list[IndexHit]:
-        """The `k` chunks nearest to a vector and the `k` with the best BM25 for a text; either may be left out.
+        """The `k` chunks nearest to a vector and the `k` with the best BM25 score for a text; either may be None.
 
-        Chunks that only one of both found have the other's score, too.
+        Each hit has both scores, even if only one of the searches has found it.
         """
         database = self._current()
         if database is None:
@@ -183,7 +183,7 @@ class EmbeddedIndex:
             rows = self._rows
             passing = rows.passing(filters, documents)
             if text:
-                # Before both ways: what is near in meaning must have the phrase, too.
+                # Phrases also restrict the vector search.
                 passing = with_phrases(connection, rows, text, self._languages, passing)
             near = self._nearest(connection, vector, passing, k) if vector is not None else {}
             words = self._words(connection, text, passing) if text else KeywordScores.none()
@@ -195,7 +195,7 @@ class EmbeddedIndex:
         return [IndexHit(key, near.get(row), worded.get(row)) for row, key in zip(found, rows.keys(found), strict=True)]
 
     def vectors(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, NDArray[np.float32]]:
-        """The vectors of chunks, without those that have none."""
+        """The vectors of chunks; chunks without a vector are left out."""
         sql = "SELECT vector FROM vectors WHERE id = (SELECT id FROM chunks WHERE document = ? AND generation = ? AND ordinal = ?)"
         database = self._current()
         if database is None:
@@ -206,13 +206,13 @@ class EmbeddedIndex:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages in which queries are analysed: the most frequent ones of its chunks."""
+        """The languages in which queries are analysed: the most frequent languages of the chunks."""
         return self._languages
 
-    # How it is done
+    # Implementation
 
     def _current(self) -> IndexDatabase | None:
-        """The file as it is now, which another process may have made, removed or replaced; None if there is none."""
+        """The current file, which another process may have created, removed or replaced; None if it does not exist."""
         known = self._database
         if known is not None and not known.was_replaced():
             return known
@@ -228,7 +228,7 @@ class EmbeddedIndex:
             return self._database
 
     def _made(self) -> IndexDatabase:
-        """The file, made if there is none."""
+        """The file, created if it does not exist."""
         found = self._current()
         if found is None:
             with self._catching_up:
@@ -264,7 +264,7 @@ class EmbeddedIndex:
         return {row: exact[row] for row in best_rows}
 
     def _exact_similarities(self, connection: apsw.Connection, vector: NDArray[np.float32], rows: Sequence[int]) -> dict[int, float]:
-        """The similarities of rows by their stored vectors."""
+        """The similarities of rows, computed from the stored float32 vectors."""
         if not rows:
             return {}
         ids = self._rows.ids.view[np.asarray(rows, dtype=np.int64)].tolist()
@@ -280,7 +280,7 @@ class EmbeddedIndex:
             return self._postings.scores(connection, self._rows, text, self._languages, passing)
 
     def _catch_up(self, connection: apsw.Connection) -> None:
-        """Read what has changed since the last search of this process."""
+        """Read the changes since the last search of this process."""
         now = read_position(connection)
         if now == self._position:
             return
@@ -300,7 +300,7 @@ class EmbeddedIndex:
                 self._compact(connection)
 
     def _compact(self, connection: apsw.Connection) -> None:
-        """Begin anew with what is there: most of what is in memory has been removed."""
+        """Read all rows again, because most rows in memory have been removed."""
         position = self._position
         if self._vectors is not None:
             self._vectors.close()
@@ -334,7 +334,7 @@ class EmbeddedIndex:
     # The snapshot of the graph
 
     def _open_graph(self, connection: apsw.Connection) -> None:
-        """Begin with the graph that a process has left, if there is one and it is whole."""
+        """Load the graph from the latest snapshot, if it exists and is intact."""
         dimensions, saved = (
             connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).get for name in ("dimensions", "snapshot")
         )
@@ -348,16 +348,16 @@ class EmbeddedIndex:
             self._vectors, self._saved = graph, int(last)
 
     def _save_grown(self) -> None:
-        """Write a snapshot when the graph has grown. Searches go on meanwhile: a large graph takes seconds."""
+        """Write a snapshot when the graph has grown. Searches continue meanwhile, because saving a large graph takes seconds."""
         try:
             self._save()
         except (OSError, RuntimeError, apsw.Error):
-            _log.exception("the graph of %s could not be saved; it is built again by the next process", self.path.name)
+            _log.exception("could not save the graph of %s; the next process will build it again", self.path.name)
 
     def _save(self) -> None:
-        """Write the graph to a file, if it has grown enough since the last time, so that the next process need not build it.
+        """Write a snapshot of the graph if it has grown enough since the last one.
 
-        Called by the thread that adds to the graph, and by `close` when that has ended.
+        Called by the thread that adds to the graph, and by `close` when that thread has ended.
         """
         graph, database = self._vectors, self._database
         if graph is None or not graph.graphed or database is None or database.was_replaced():
@@ -381,13 +381,13 @@ class EmbeddedIndex:
 
 
 def _candidates(k: int, left: int, vectors: int, *, everything: bool) -> int:
-    """How many candidates the graph should give, so that enough of them pass: as many more as there are vectors for each that passes."""
+    """The number of candidates to request from the graph. With a filter, it grows with the ratio of all vectors to those that pass."""
     needed = k + _EXTRA_CANDIDATES if everything else int(_FILTER_OVERSAMPLING * (k + _EXTRA_CANDIDATES) * vectors / left)
     return min(max(needed, search_candidates(vectors)), vectors)
 
 
 def _contenders(places: NDArray[np.int64], similar: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-    """The first of some candidates, which are sorted: without those that rounding cannot have kept from the best `k`."""
+    """The first of the sorted candidates, up to the last one that may belong to the best `k` within the rounding error."""
     if len(places) <= k:
         return places
     near: NDArray[np.bool_] = similar[: k + _EXTRA_CANDIDATES] >= similar[k - 1] - 2 * ROUNDING

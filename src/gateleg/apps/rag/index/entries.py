@@ -1,4 +1,4 @@
-"""What goes into an index and what a search of it returns."""
+"""The entries and hits of a search index, and the protocol of an index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vector = "NDArray[np.float32]"
 
 
 class ChunkKey(NamedTuple):
-    """A chunk by its document, the generation of the document's chunks, and its place in it."""
+    """The key of a chunk: document, generation and ordinal."""
 
     document_id: str
     generation: int
@@ -28,7 +28,7 @@ class ChunkKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A chunk as an index takes it."""
+    """A chunk to be indexed."""
 
     ordinal: int
     text: str
@@ -39,32 +39,32 @@ class IndexEntry:
 
 
 class IndexHit(NamedTuple):
-    """A chunk that was found, with what each way of searching says of it; None where that way did not find it."""
+    """A chunk that was found, with the score of each kind of search; None if that search did not find it."""
 
     key: ChunkKey
-    #: cosine similarity, -1 to 1, computed exactly
+    #: exact cosine similarity, -1 to 1
     similarity: float | None = None
-    #: BM25
+    #: BM25 score
     keyword: float | None = None
 
 
 class CollectionIndex(Protocol):
-    """The search index of one collection. Calls block: await them in a thread.
+    """The search index of one collection. Calls block: run them in a thread.
 
-    Add the chunks of a new generation *before* the document's `generation` is set to it: searches discard hits of other generations,
-    so that setting it replaces the document at once, and nothing is missing in between. Then remove the old generation.
+    To replace a document, add the chunks of the new generation, then set the document's `generation`, then remove the old generation.
+    Searches discard hits of other generations, so the switch is atomic.
     """
 
     def add(self, document_id: str, generation: int, chunks: Iterable[Chunk], *, language: str | None = None) -> int:
-        """Add chunks of a document, or replace those of the same generation and ordinal. Durable when it returns; how many were added."""
+        """Add chunks of a document, or replace those of the same generation and ordinal. Durable on return. Returns their number."""
         ...
 
     def add_entries(self, document_id: str, generation: int, entries: Sequence[IndexEntry]) -> int:
-        """`add` for chunks that are not stored."""
+        """Like `add`, for entries that were not built from stored chunks."""
         ...
 
     def remove(self, document_id: str, generation: int | None = None) -> int:
-        """Remove the chunks of a document, of one generation or of all; how many were removed."""
+        """Remove the chunks of a document, of one generation or of all, and return their number."""
         ...
 
     def search(
@@ -76,57 +76,57 @@ class CollectionIndex(Protocol):
         *,
         documents: Sequence[str] | None = None,
     ) -> list[IndexHit]:
-        """The `k` chunks nearest to a vector and the `k` with the best BM25 for a text; either may be left out."""
+        """The `k` chunks nearest to a vector and the `k` with the best BM25 score for a text; either may be None."""
         ...
 
     def count(self) -> int:
-        """How many chunks it has."""
+        """The number of chunks in the index."""
         ...
 
     def generations(self) -> dict[str, set[int]]:
-        """The documents that it has chunks of, with the generations of these."""
+        """The generations in the index, by document."""
         ...
 
     def counts(self) -> dict[tuple[str, int], int]:
-        """How many chunks each generation of each document has."""
+        """The number of chunks by document and generation."""
         ...
 
     def vectors(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, NDArray[np.float32]]:
-        """The vectors of chunks, without those that have none."""
+        """The vectors of chunks; chunks without a vector are left out."""
         ...
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was in the chunks table when it was made has been added to it."""
+        """Whether the index has been compared with the chunks table since it was created, so that nothing is missing."""
         ...
 
     def mark_complete(self) -> None:
-        """Record that it has been compared with the chunks table."""
+        """Record that the index has been compared with the chunks table."""
         ...
 
     def drop(self) -> None:
-        """Remove it from where it lies. Every process that has it open finds it empty."""
+        """Delete the index. Processes that have it open see it as empty."""
         ...
 
     def close(self) -> None:
-        """Give up memory and files. What was added stays."""
+        """Release memory and files; the index itself is kept."""
         ...
 
 
 def entry_of(chunk: Chunk, language: str | None = None, model: str | None = None) -> IndexEntry:
-    """A stored chunk as an index takes it, with its vector by a model: by that of its ingestion, when none is named."""
+    """The index entry of a stored chunk. `model` selects its vector; by default, that of its ingestion."""
     stored = chunk.shadow_vector if model is not None and chunk.shadow_model == model else chunk.vector
     vector = unpack_vector(stored) if stored is not None else None
     return IndexEntry(chunk.ordinal, chunk.text, vector, chunk.heading, chunk.metadata, language)
 
 
 def pack_vector(vector: NDArray[Any]) -> bytes:
-    """A vector as chunks store it: float32, little-endian."""
+    """Encode a vector for storage: float32, little-endian."""
     return np.ascontiguousarray(vector, dtype="<f4").tobytes()
 
 
 def unpack_vector(stored: bytes, dimensions: int | None = None) -> NDArray[np.float32]:
-    """A stored vector; float16 is recognised by its length where the number of dimensions is known."""
+    """Decode a stored vector. If `dimensions` is given, float16 is recognized by its length."""
     if dimensions is not None and len(stored) == 2 * dimensions:
         return np.frombuffer(stored, dtype="<f2").astype(np.float32)
     return np.frombuffer(stored, dtype="<f4").astype(np.float32, copy=False)

@@ -1,7 +1,7 @@
-"""Metadata filters: what a chunk's metadata must be for the chunk to be found. Pure.
+"""Metadata filters: conditions on the metadata of chunks. Pure.
 
-A filter is JSON. `{"year": 2024}` is equality; `{"year": {"gte": 2020, "lt": 2025}}` compares; `and`, `or` and `not` combine.
-Operators may be written with a dollar sign. Names with dots reach into nested objects. A list matches when one of its elements does:
+A filter is JSON. `{"year": 2024}` tests equality; `{"year": {"gte": 2020, "lt": 2025}}` compares; `and`, `or` and `not` combine filters.
+Operators may have a dollar sign. A dot in a name reaches into a nested object. A list matches if one of its elements does:
 `{"tags": "manual"}`.
 """
 
@@ -18,7 +18,7 @@ from gateleg.apps.rag.errors import BadFilter
 MOST_CONDITIONS = 100
 MOST_VALUES = 1_000
 DEEPEST = 10
-#: A field that a chunk's metadata does not have.
+#: The value of a field that a chunk's metadata lacks.
 MISSING = object()
 
 _ORDER = ("gt", "gte", "lt", "lte")
@@ -29,7 +29,7 @@ _Scalar = str | int | float | bool | Decimal | None
 
 @dataclass(frozen=True)
 class Condition:
-    """One field compared with one value, or with several."""
+    """A comparison of one field with one or more values."""
 
     field: str
     operator: str
@@ -38,21 +38,21 @@ class Condition:
 
 @dataclass(frozen=True)
 class Every:
-    """All parts must hold."""
+    """True if all parts are true (`and`)."""
 
     parts: tuple[Filter, ...]
 
 
 @dataclass(frozen=True)
 class Either:
-    """One part must hold."""
+    """True if at least one part is true (`or`)."""
 
     parts: tuple[Filter, ...]
 
 
 @dataclass(frozen=True)
 class Negated:
-    """The part must not hold."""
+    """True if the part is false (`not`)."""
 
     part: Filter
 
@@ -61,7 +61,7 @@ Filter = Condition | Every | Either | Negated
 
 
 def parse_filter(raw: Mapping[str, Any] | None) -> Filter | None:
-    """The filter that JSON describes; None for an empty one. Raises `BadFilter`."""
+    """Parse a filter from JSON; None for an empty one. Raises `BadFilter`."""
     if not raw:
         return None
     found = _parse(raw, 0)
@@ -71,7 +71,7 @@ def parse_filter(raw: Mapping[str, Any] | None) -> Filter | None:
 
 
 def matches(condition: Condition, value: Any) -> bool:
-    """Whether a field's value fulfils a condition; `MISSING` for a field that is not there."""
+    """Whether the value of a field, or `MISSING`, satisfies a condition."""
     if condition.operator == "exists":
         return bool((value is not MISSING and value is not None) == condition.value)
     if condition.operator in ("ne", "nin"):
@@ -85,7 +85,7 @@ def matches(condition: Condition, value: Any) -> bool:
 
 
 def field_value(metadata: Mapping[str, Any], field: str) -> Any:
-    """The value of a field, which may be nested: `author.name`; or `MISSING`."""
+    """The value of a field, which may be nested (`author.name`), or `MISSING`."""
     if field in metadata:
         return metadata[field]
     found: Any = metadata
@@ -97,7 +97,7 @@ def field_value(metadata: Mapping[str, Any], field: str) -> Any:
 
 
 def fields_of(found: Filter | None) -> frozenset[str]:
-    """The fields that a filter asks for."""
+    """The fields that a filter uses."""
     match found:
         case None:
             return frozenset()
@@ -193,7 +193,7 @@ def _equal(value: Any, wanted: Any) -> bool:
 
 
 def _comparable(value: Any, wanted: Any) -> tuple[Any, Any] | None:
-    """Both values in a form that has an order: numbers, moments or texts; None for values of different kinds."""
+    """Convert both values to a comparable type: numbers, points in time or strings; None if their types differ."""
     if isinstance(value, bool) or isinstance(wanted, bool):
         return None
     if isinstance(value, str) and isinstance(wanted, str):
@@ -205,7 +205,7 @@ def _comparable(value: Any, wanted: Any) -> tuple[Any, Any] | None:
 
 
 def moment_of(text: str) -> datetime | None:
-    """The moment that ISO 8601 text names, in UTC where it names no zone; None for other text."""
+    """Parse an ISO 8601 date, in UTC if it has no time zone; None for other text."""
     if len(text) < 10 or not text[:4].isdigit() or text[4] != "-":
         return None
     try:

@@ -1,7 +1,7 @@
-"""The vectors of an index in memory: a graph (HNSW) of most of them, and the newest ones in a matrix beside it.
+"""The vectors of an index in memory: an HNSW graph of most vectors, and a matrix of the newest ones.
 
-New vectors are searched exactly until a thread has added them to the graph, so that what is added is found at once and no search
-waits for the graph. Few vectors need no graph at all. The graph holds bfloat16; exact distances are computed from the stored vectors.
+New vectors are searched exactly until a thread has added them to the graph, so they are found at once and no search waits for the graph.
+A small index needs no graph. The graph stores bfloat16; exact similarities are computed from the stored vectors.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Up to this many vectors are searched exactly, without a graph or beside it; more are added to the graph.
+#: Maximum number of vectors that are searched exactly, outside the graph; further ones are added to the graph.
 EXACT = 4_000
-#: HNSW: neighbours of a node, candidates while adding, and while searching. docs/why/rag.md has the figures that chose them.
+#: HNSW parameters: neighbours of a node, candidates while adding, candidates while searching. See docs/why/rag.md for the measurements.
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 256
 #: From this many vectors on, searches consider more candidates.
 _LARGE = 100_000
-#: The largest error of a similarity in the graph: bfloat16 rounds each number of two unit vectors by up to 1/512 of it.
+#: Maximum error of a similarity in the graph: bfloat16 rounds each component of both unit vectors by up to 1/512.
 ROUNDING = 2 / 512
-#: Format of a saved graph; one of another format is not loaded.
+#: The format of a saved graph; other formats are not loaded.
 KIND = f"bf16-{CONNECTIVITY}-{EXPANSION_ADD}"
-#: Vectors added to the graph at a time; searches may run in between.
+#: Vectors added to the graph at a time; searches can run in between.
 _VECTORS_PER_STEP = 32
-#: One thread: several would be faster, but build a different graph each time, which misses different neighbours.
+#: Several threads would be faster, but would build a different graph each time, which misses different neighbours.
 _THREADS = 1
-#: For this long, adding to the graph gives way to new searches.
+#: How long adding to the graph yields to new searches.
 _YIELD_SECONDS = 0.05
-#: Rows multiplied at a time: with more, BLAS wakes threads that keep spinning after they are done.
+#: Rows multiplied at a time. With more, BLAS starts threads, which keep spinning when they are done.
 _ROWS_PER_BLOCK = 1_000
 #: Vectors copied out of the graph at a time.
 _VECTORS_PER_COPY = 1_000
@@ -50,7 +50,7 @@ _BYTES_PER_READ = 1 << 22
 
 
 class VectorGraph:
-    """The vectors of one index, by the ids of their chunks."""
+    """The vectors of one index, by chunk id."""
 
     def __init__(self, dimensions: int, *, exact: int = EXACT, on_grown: Callable[[], None] = lambda: None) -> None:
         self.dimensions = dimensions
@@ -61,7 +61,7 @@ class VectorGraph:
         self._lock = _ReadWriteLock()
         self._recent_ids = Column(np.int64)
         self._recent = Column(np.float32, dimensions)
-        #: all vectors in float16, by id, once they are needed
+        #: all vectors in float16, by id; filled when first needed
         self._half_ids: Column | None = None
         self._halves = Column(np.float16, dimensions)
         #: the last id in the graph
@@ -85,7 +85,7 @@ class VectorGraph:
             return len(self._graph) + len(self._recent_ids)
 
     def add(self, ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
-        """Add vectors; they are found from now on. Many of them are added to the graph by a thread."""
+        """Add vectors, which are found at once. If there are many, a thread adds them to the graph."""
         with self._swap:
             self._recent.extend(vectors)
             self._recent_ids.extend(ids)
@@ -97,7 +97,7 @@ class VectorGraph:
                 self._growing.start()
 
     def settle(self) -> None:
-        """Wait until the graph has what it should have."""
+        """Wait until the thread that adds to the graph has ended."""
         while (growing := self._growing) is not None:
             growing.join()
 
@@ -107,7 +107,7 @@ class VectorGraph:
         self.settle()
 
     def nearest(self, vector: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The ids of about the `k` nearest vectors, with their similarities; removed chunks included."""
+        """The approximate `k` nearest vectors: their ids, including those of removed chunks, and similarities."""
         with self._lock.shared():
             with self._swap:
                 ids, recent, graph = self._recent_ids.view, self._recent.view, self._graph
@@ -119,15 +119,15 @@ class VectorGraph:
         if not len(ids):
             return found, similar
         places, near = nearest_rows(recent, vector, k)
-        # While vectors are added to the graph, they are in both.
+        # While vectors are being added to the graph, they are in both.
         together, first = np.unique(np.concatenate([found, ids[places]]), return_index=True)
         similar = np.concatenate([similar, near])[first]
         best = np.argsort(-similar, kind="stable")[:k]
         return together[best], similar[best]
 
     def nearest_of(self, vector: NDArray[np.float32], ids: NDArray[np.int64], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The `k` nearest of given chunks, all of them compared: their places in `ids`, with similarities in the precision of the graph.
-        Chunks without a vector are left out."""
+        """The `k` nearest of the given chunks by exhaustive comparison in float16: their positions in `ids` and similarities. Chunks
+        without a vector are left out."""
         with self._swap:
             if self._half_ids is None:
                 self._halve()
@@ -141,11 +141,11 @@ class VectorGraph:
         return there[places], similar
 
     def _halve(self) -> None:
-        """Copy all vectors into a matrix, in the order of their ids; made when it is first needed, and kept up to date from then on."""
+        """Copy all vectors into a float16 matrix, in the order of their ids. From then on, `add` keeps it up to date."""
         with self._lock.shared():
             keys = np.sort(np.asarray(self._graph.keys, dtype=np.int64)) if len(self._graph) else np.zeros(0, dtype=np.int64)
             recent = self._recent_ids.view
-            # While vectors are added to the graph, they are in both.
+            # While vectors are being added to the graph, they are in both.
             keys = keys[keys < recent[0]] if len(recent) else keys
             room = len(keys) + len(recent)
             self._half_ids, self._halves = Column(np.int64, room=room), Column(np.float16, self.dimensions, room=room)
@@ -158,7 +158,7 @@ class VectorGraph:
         _give_back()
 
     def save(self, path: Path) -> tuple[int, int]:
-        """Write the graph to a file; its last id and a checksum of the file."""
+        """Write the graph to a file. Return its last id and the checksum of the file."""
         with self._lock.shared():
             last = self._last
             self._graph.save(str(path))
@@ -167,7 +167,7 @@ class VectorGraph:
         return last, _checksum(path)
 
     def load(self, path: Path, last: int, checksum: int) -> bool:
-        """Read a saved graph in place of the present one; False if the file is missing or not what was saved."""
+        """Replace the graph by a saved one. Return False if the file is missing or its checksum differs."""
         try:
             if _checksum(path) != checksum:
                 return False
@@ -175,7 +175,7 @@ class VectorGraph:
             return False
         graph = self._empty()
         graph.load(str(path))
-        # Loading sets them to the library's own.
+        # Loading resets them to the library's defaults.
         graph.expansion_search = EXPANSION_SEARCH  # type: ignore[misc]
         graph.expansion_add = EXPANSION_ADD  # type: ignore[misc]
         with self._lock.alone():
@@ -189,11 +189,11 @@ class VectorGraph:
 
     @property
     def graphed(self) -> int:
-        """How many vectors the graph has."""
+        """The number of vectors in the graph."""
         return len(self._graph)
 
     def _grow(self) -> None:
-        """Add the recent vectors to the graph, until few are left."""
+        """Add the recent vectors to the graph until few are left."""
         while True:
             self._add_recent()
             _give_back()
@@ -205,7 +205,7 @@ class VectorGraph:
                     return
 
     def _add_recent(self) -> None:
-        """Add the recent vectors to the graph, a few at a time, so that no search waits for long."""
+        """Add the recent vectors to the graph, a few at a time, so that no search waits long."""
         done = 0
         while not self._closed:
             with self._swap:
@@ -219,7 +219,7 @@ class VectorGraph:
                 self._last = int(ids[done - 1])
 
     def _without_graphed(self, done: int) -> int:
-        """Give up the first recent vectors, which are in the graph, once they are most of them; how many of those left are in the graph."""
+        """Drop the first `done` recent vectors, which are in the graph, once they are the majority. Return how many are left of them."""
         if done < len(self._recent_ids) and (done <= self._exact or 2 * done < len(self._recent_ids)):
             return done
         ids, vectors = Column(np.int64), Column(np.float32, self.dimensions)
@@ -230,12 +230,12 @@ class VectorGraph:
 
 
 def search_candidates(vectors: int) -> int:
-    """How many candidates a search needs in a graph of this size: the same number finds fewer of the nearest in a larger one."""
+    """The number of candidates for a search in a graph of this size. Recall drops in larger graphs unless it grows."""
     return max(EXPANSION_SEARCH, round(EXPANSION_SEARCH * math.sqrt(vectors / _LARGE)))
 
 
 def _checksum(path: Path) -> int:
-    """The checksum of a file, read in parts: a graph of a million vectors has more than a gigabyte."""
+    """The CRC-32 of a file, read in parts, because a graph of a million vectors exceeds a gigabyte."""
     found = 0
     with path.open("rb") as file:
         while part := file.read(_BYTES_PER_READ):
@@ -244,13 +244,13 @@ def _checksum(path: Path) -> int:
 
 
 def _give_back() -> None:
-    """Return memory to the system that is free and that the C library (glibc) would keep: building a graph frees as much as it takes."""
+    """Return free memory to the operating system, which glibc would otherwise keep after building a graph."""
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def nearest_rows(matrix: NDArray[Any], vector: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The `k` rows of a matrix that are nearest to a vector, all of them compared, with their similarities, best first."""
+    """The `k` rows of a matrix nearest to a vector by exhaustive comparison, with their similarities, best first."""
     if not len(matrix):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
     if matrix.dtype == np.float32:
@@ -258,15 +258,15 @@ def nearest_rows(matrix: NDArray[Any], vector: NDArray[np.float32], k: int) -> t
         best = np.argpartition(-similar, k)[:k] if len(similar) > k else np.arange(len(similar))
         best = best[np.argsort(-similar[best], kind="stable")]
         return best, similar[best]
-    # NumPy has no fast arithmetic for float16.
+    # NumPy's float16 arithmetic is slow.
     matches = search(matrix, vector.astype(matrix.dtype), min(k, len(matrix)), "ip", exact=True, threads=1)
     return np.asarray(matches.keys, dtype=np.int64), 1.0 - np.asarray(matches.distances, dtype=np.float32)
 
 
 class _ReadWriteLock:
-    """A read-write lock that prefers readers: many searches, or one change of the graph.
+    """A read-write lock that prefers readers. Searches share it; a change of the graph holds it exclusively.
 
-    A change waits until no search runs. If that takes longer than `_YIELD_SECONDS`, new searches wait for the change.
+    A change waits until no search is running. After `_YIELD_SECONDS`, new searches wait for the change.
     """
 
     def __init__(self) -> None:
@@ -277,7 +277,7 @@ class _ReadWriteLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold the lock for a search."""
+        """Hold the lock for reading."""
         with self._changed:
             while self._changing or self._insisting:
                 self._changed.wait()
@@ -292,7 +292,7 @@ class _ReadWriteLock:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the lock for a change of the graph."""
+        """Hold the lock for writing."""
         with self._changed:
             while self._changing or self._sharing:
                 self._insisting = not self._changed.wait(_YIELD_SECONDS) or self._insisting

@@ -1,8 +1,8 @@
-"""The index of a collection in an object store, for hosts on several machines: LanceDB tables that all of them read and write.
+"""The index of a collection in an object store, as LanceDB tables that hosts on several machines share.
 
-A table `chunks` has words and vectors, `profiles` each kind of metadata once; a table `complete` exists when the index has been compared
-with the chunks table of the store, which stays the truth. Every call opens the newest version, so that what one machine adds or removes
-is found or gone on all others. Conditions on metadata are decided here, as the embedded index does, once for each kind.
+The table `chunks` contains words and vectors, and `profiles` each distinct set of metadata. A table `complete` exists once the index has
+been compared with the chunks table of the store, the source of truth. Every call opens the newest version, so changes of other machines
+are seen at once. As in the embedded index, filters are evaluated here, once for each profile.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ if TYPE_CHECKING:
 
 _CHUNKS, _PROFILES, _COMPLETE = "chunks", "profiles", "complete"
 _FOUND = ["key", "document", "generation", "ordinal"]
-#: Chunks from which on vectors have a graph; fewer are compared one by one.
+#: Minimum chunks for a vector graph; fewer are compared exhaustively.
 _INDEXED = 20_000
-#: Partitions of the graph that are searched, and how many more candidates are compared exactly than are asked for.
+#: Number of partitions to search, factor of candidates to rescore exactly, and extra candidates beyond `k`.
 _PROBES, _REFINED = 40, 5
 _SPARE = 10
-#: Languages of an index that a query is analysed in: the most frequent ones.
+#: A query is analysed in the most frequent languages of the index, up to this number.
 _MOST_LANGUAGES = 3
-#: Seconds between two compactions by one process, and how long others may still read the files of an older version.
+#: Seconds between two compactions by one process, and how long files of older versions are kept for other readers.
 _TIDIED = 60.0
 _KEPT = timedelta(minutes=10)
 
 
 class LanceIndex:
-    """A `CollectionIndex` in LanceDB, at an address such as `s3://bucket/prefix/repository/collection`."""
+    """A `CollectionIndex` in LanceDB at an address such as `s3://bucket/prefix/repository/collection`."""
 
     def __init__(self, address: str, options: Mapping[str, str] | None = None) -> None:
         lancedb = optional_module("lancedb")
@@ -72,14 +72,14 @@ class LanceIndex:
         self._tidied = time.monotonic()
         self._languages: tuple[Any, tuple[str, ...]] = (None, (DEFAULT_LANGUAGE,))
 
-    # What changes it
+    # Changes
 
     def add(self, document_id: str, generation: int, chunks: Iterable[Chunk], *, language: str | None = None) -> int:
-        """Add chunks of a document, or replace those of the same generation and ordinal. Durable when it returns; how many were added."""
+        """Add chunks of a document, or replace those of the same generation and ordinal. Durable on return. Returns their number."""
         return self.add_entries(document_id, generation, [entry_of(chunk, language) for chunk in chunks])
 
     def add_entries(self, document_id: str, generation: int, entries: Sequence[IndexEntry]) -> int:
-        """`add` for chunks that are not stored."""
+        """Like `add`, for entries that were not built from stored chunks."""
         if not entries:
             return 0
         with _translated(self.address):
@@ -94,7 +94,7 @@ class LanceIndex:
         return len(entries)
 
     def remove(self, document_id: str, generation: int | None = None) -> int:
-        """Remove the chunks of a document, of one generation or of all; how many were removed."""
+        """Remove the chunks of a document, of one generation or of all, and return their number."""
         with _translated(self.address):
             table = self._table(_CHUNKS)
             if table is None:
@@ -107,47 +107,47 @@ class LanceIndex:
             return count
 
     def drop(self) -> None:
-        """Remove it from the object store. Everybody who has it open finds it empty."""
+        """Delete the index. Processes that have it open see it as empty."""
         with _translated(self.address), self._lock:
-            # First what says that it is whole: one that is killed in between is filled again, not searched.
+            # Drop `complete` first: if this is interrupted, the index is rebuilt before it is searched.
             for name in (_COMPLETE, _CHUNKS, _PROFILES):
                 self._database.drop_table(name, ignore_missing=True)
             self._profiles, self._profile_ids = Profiles(), []
 
     def close(self) -> None:
-        """Give up what is in memory. What was added stays."""
+        """Release memory; the index itself is kept."""
         with self._lock:
             self._profiles, self._profile_ids = Profiles(), []
 
     def mark_complete(self) -> None:
-        """Record that it has been compared with the chunks table."""
+        """Record that the index has been compared with the chunks table."""
         pyarrow = optional_module("pyarrow")
         with _translated(self.address):
             self._database.create_table(_COMPLETE, schema=pyarrow.schema([("at", pyarrow.string())]), exist_ok=True)
 
-    # What is asked of it
+    # Queries
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was in the chunks table when it was made has been added to it."""
+        """Whether the index has been compared with the chunks table since it was created, so that nothing is missing."""
         with _translated(self.address):
             return self._table(_COMPLETE) is not None
 
     def count(self) -> int:
-        """How many chunks it has."""
+        """The number of chunks in the index."""
         with _translated(self.address):
             table = self._table(_CHUNKS)
             return 0 if table is None else int(table.count_rows())
 
     def generations(self) -> dict[str, set[int]]:
-        """The documents that it has chunks of, with the generations of these."""
+        """The generations in the index, by document."""
         found: dict[str, set[int]] = {}
         for document, generation in self.counts():
             found.setdefault(document, set()).add(generation)
         return found
 
     def counts(self) -> dict[tuple[str, int], int]:
-        """How many chunks each generation of each document has."""
+        """The number of chunks by document and generation."""
         with _translated(self.address):
             table = self._table(_CHUNKS)
             if table is None:
@@ -156,7 +156,7 @@ class LanceIndex:
             return dict(Counter(zip(found.column("document").to_pylist(), found.column("generation").to_pylist(), strict=True)))
 
     def vectors(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, NDArray[np.float32]]:
-        """The vectors of chunks, without those that have none."""
+        """The vectors of chunks; chunks without a vector are left out."""
         wanted = [key_text(key) for key in keys]
         with _translated(self.address):
             table = self._table(_CHUNKS)
@@ -175,9 +175,9 @@ class LanceIndex:
         *,
         documents: Sequence[str] | None = None,
     ) -> list[IndexHit]:
-        """The `k` chunks nearest to a vector and the `k` with the best BM25 for a text; either may be left out.
+        """The `k` chunks nearest to a vector and the `k` with the best BM25 score for a text; either may be None.
 
-        Chunks that only one of both found have the other's score, too.
+        Each hit has both scores, even if only one of the searches has found it.
         """
         with _translated(self.address):
             table = self._table(_CHUNKS)
@@ -193,10 +193,10 @@ class LanceIndex:
         near = similar | near
         return [IndexHit(key, near.get(key), worded.get(key)) for key in {**near, **worded}]
 
-    # How it is done
+    # Implementation
 
     def _table(self, name: str) -> Any:
-        """The newest version of a table; None if there is none."""
+        """Open the newest version of a table; None if it does not exist."""
         try:
             return self._database.open_table(name)
         except (ValueError, FileNotFoundError, RuntimeError) as error:
@@ -205,7 +205,7 @@ class LanceIndex:
             raise
 
     def _made(self, table: Any, known: int | None, wanted: int | None) -> Any:
-        """The table of chunks, made if there is none, with vectors once there are any."""
+        """The table of chunks. Create it if it does not exist, and add its vector column with the first vector."""
         if table is None:
             return self._database.create_table(_CHUNKS, schema=schema(wanted), exist_ok=True)
         if known == wanted:
@@ -218,7 +218,7 @@ class LanceIndex:
         )
 
     def _add_profiles(self, entries: Sequence[IndexEntry]) -> None:
-        """Add the kinds of metadata that are new; before the chunks that have them."""
+        """Add new profiles. Call it before adding the chunks that refer to them."""
         pyarrow = optional_module("pyarrow")
         kinds = dict(profile_of(one) for one in entries)
         with self._lock:
@@ -231,7 +231,7 @@ class LanceIndex:
         table.merge_insert("id").when_not_matched_insert_all().execute(rows)
 
     def _keep_indexes(self, table: Any) -> None:
-        """Have words and, among many chunks, vectors in an index; what is newer than it is searched beside it."""
+        """Create the full-text index and, from `_INDEXED` chunks on, the vector graph. LanceDB also searches rows newer than an index."""
         kinds = optional_module("lancedb.index")
         there = {tuple(one.columns) for one in table.list_indices()}
         if ("words",) not in there:
@@ -243,7 +243,7 @@ class LanceIndex:
         self._tidy(table)
 
     def _tidy(self, table: Any) -> None:
-        """Now and then, put small files together, and remove what nobody reads any more."""
+        """Compact small files and remove old versions, at most once in `_TIDIED` seconds."""
         if time.monotonic() - self._tidied > _TIDIED:
             self._tidied = time.monotonic()
             table.optimize(cleanup_older_than=_KEPT)
@@ -264,7 +264,7 @@ class LanceIndex:
         return found + [" OR ".join(f"contains(words, {quoted(f' {form} ')})" for form in forms) for forms in phrases]
 
     def _passing(self, filters: Filter) -> list[str]:
-        """The kinds of metadata that pass a filter."""
+        """The profiles that pass a filter."""
         table = self._table(_PROFILES)
         with self._lock:
             if table is not None and table.count_rows() != len(self._profile_ids):
@@ -305,7 +305,7 @@ def _nearest(table: Any, vector: NDArray[np.float32], conditions: Sequence[str],
 def _worded(
     table: Any, words: str, conditions: Sequence[str], k: int, vector: NDArray[np.float32] | None
 ) -> tuple[dict[ChunkKey, float], dict[ChunkKey, float]]:
-    """The `k` chunks with the best BM25, and, for a vector, their similarities."""
+    """The `k` chunks with the best BM25 scores and, if a vector is given, their similarities."""
     with_vectors = vector is not None and _dimensions(table) is not None
     asked = table.search(optional_module("lancedb.query").MatchQuery(words, "words"), query_type="fts").limit(k)
     where = all_of(conditions)
@@ -321,7 +321,7 @@ def _worded(
 
 @contextmanager
 def _translated(address: str) -> Iterator[None]:
-    """Errors of the object store in our words."""
+    """Convert errors of LanceDB and the object store to `IndexUnavailable`."""
     try:
         yield
     except RagError:

@@ -1,4 +1,4 @@
-"""What an index in LanceDB holds of a chunk, and how rows are named in its filters."""
+"""The rows of a LanceDB index, and SQL conditions on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def optional_module(name: str) -> Any:
-    """A module of LanceDB or Arrow, which only hosts with indexes in an object store have. Raises `IndexUnavailable` without it."""
+    """Import a module of LanceDB or Arrow. Raises `IndexUnavailable` if it is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -32,7 +32,7 @@ def optional_module(name: str) -> Any:
 
 
 def schema(dimensions: int | None) -> Any:
-    """The columns of chunks; without vectors as long as none was added."""
+    """The schema of the chunks table, without a vector column while `dimensions` is None."""
     pyarrow = optional_module("pyarrow")
     columns = [
         ("key", pyarrow.string()),
@@ -49,7 +49,7 @@ def schema(dimensions: int | None) -> Any:
 
 
 def rows_of(document_id: str, generation: int, entries: Sequence[IndexEntry], dimensions: int | None) -> Any:
-    """Chunks as rows."""
+    """Convert entries to rows."""
     pyarrow = optional_module("pyarrow")
     rows = [
         {
@@ -68,7 +68,7 @@ def rows_of(document_id: str, generation: int, entries: Sequence[IndexEntry], di
 
 
 def dimensions_of(entries: Sequence[IndexEntry], known: int | None) -> int | None:
-    """The number of dimensions of an index with these chunks. Raises `BadVector` for a vector that does not fit the others."""
+    """The number of dimensions of the vectors. Raises `BadVector` if they differ."""
     for one in entries:
         if one.vector is not None:
             if known is not None and len(one.vector) != known:
@@ -78,19 +78,19 @@ def dimensions_of(entries: Sequence[IndexEntry], known: int | None) -> int | Non
 
 
 def _words(entry: IndexEntry) -> str:
-    """The words of a chunk and of its heading, with a space on either side of each, so that phrases can be looked for."""
+    """The stems of a chunk and its heading, each surrounded by spaces, so that phrases can be matched."""
     text = f"{entry.heading}\n{entry.text}" if entry.heading else entry.text
     return f" {' '.join(analyse(text, language_of(entry.language)))} "
 
 
 def profile_of(entry: IndexEntry) -> tuple[str, str]:
-    """The metadata of a chunk as JSON, and an id that is the same for the same metadata."""
+    """The profile of a chunk: a hash of its metadata, and the metadata as JSON."""
     packed = orjson.dumps(dict(entry.metadata), default=_plain, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(packed).hexdigest()[:24], packed.decode()
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no form of: numbers and sets of DynamoDB."""
+    """Convert DynamoDB numbers and sets to JSON values."""
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=str)
     number = float(value)
@@ -98,34 +98,34 @@ def _plain(value: Any) -> Any:
 
 
 def key_text(key: ChunkKey) -> str:
-    """A chunk as one text. Documents come last: their ids may hold any character."""
+    """A chunk key as a string. The document id comes last, because it may contain any character."""
     return f"{key.generation}#{key.ordinal}#{key.document_id}"
 
 
 def quoted(text: str) -> str:
-    """A text in a filter."""
+    """Quote a string for a SQL condition."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def one_of(column: str, values: Iterable[str]) -> str:
-    """The filter for rows with one of some values; no row has one of none."""
+    """The SQL condition for rows with one of the values; `false` if there are none."""
     listed = ", ".join(quoted(value) for value in values)
     return f"{column} IN ({listed})" if listed else "false"
 
 
 def all_of(conditions: Sequence[str]) -> str | None:
-    """The filter for rows for which all conditions hold; None for all rows."""
+    """The SQL condition that combines all conditions by AND; None if there are none."""
     return " AND ".join(f"({one})" for one in conditions) or None
 
 
 def chunk_keys(found: Any) -> list[ChunkKey]:
-    """The chunks of some rows."""
+    """The chunk keys of rows."""
     columns = (found.column(name).to_pylist() for name in ("document", "generation", "ordinal"))
     return [ChunkKey(*row) for row in zip(*columns, strict=True)]
 
 
 def similarities(found: Any, vector: NDArray[np.float32]) -> list[float | None]:
-    """The similarities of rows by their stored vectors; None for those without one."""
+    """The similarities of rows, from their stored vectors; None for rows without one."""
     if "vector" not in found.column_names:
         return [None] * found.num_rows
     stored = found.column("vector").to_pylist()

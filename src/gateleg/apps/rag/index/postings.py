@@ -1,8 +1,8 @@
 """Keyword search: BM25 over the postings of FTS5.
 
-FTS5 keeps the inverted index. Its own ranking reads every posting again for every query, which takes a tenth of a second among
-100,000 chunks; so the postings of a word are read once, kept as arrays while they fit, and extended when chunks are added. What
-remains of a query is arithmetic on arrays.
+FTS5 maintains the inverted index. Its own ranking reads every posting again for every query, which takes a tenth of a second with 100,000
+chunks. Instead, the postings of a word are read once, cached as arrays and extended when chunks are added, so a query is arithmetic on
+arrays.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.index.rows import Rows
 
-#: BM25: how soon repetitions of a word stop counting, and how much long chunks are held against their words.
+#: BM25 parameters: saturation of repeated words, and normalization by chunk length.
 K1, B = 1.2, 0.75
-#: Postings kept in memory, 5 bytes each: this many in all, or this many for each chunk, whichever is more.
+#: Maximum postings in the cache, 5 bytes each: in total, or per chunk, whichever is more.
 _MAX_POSTINGS, _POSTINGS_PER_ROW = 10_000_000, 30
-#: Occurrences of a word in a chunk are counted up to this number; more hardly change its score.
+#: Occurrences of a word in a chunk are counted up to this number; more hardly change the score.
 _MAX_OCCURRENCES = 255
-#: Distinct words of a query that are scored: those it repeats most, then the rarest.
+#: Maximum distinct words of a query that are scored: the most repeated, then the rarest.
 _MAX_QUERY_WORDS = 200
-#: In an index of at least this many rows, a word that this share of them has is ignored if the query has rarer words.
+#: A word that occurs in this share of the rows is ignored if the query has rarer words, in an index of at least this many rows.
 _COMMON_SHARE, _MIN_ROWS_FOR_COMMON = 0.4, 5_000
-#: A query with at most this many words outside its quotation marks demands the quoted phrases.
+#: Quoted phrases are required only if a query has at most this many words outside the quotation marks.
 _MAX_WORDS_BESIDE_PHRASE = 6
 _PHRASE = re.compile(r'"([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class _Posting:
-    """Where a word occurs: rows, and how often in each. `upto` is the last id that has been read."""
+    """The postings of a word: rows with the number of occurrences. `upto` is the last row id that has been read."""
 
     rows: NDArray[np.int32]
     counts: NDArray[np.uint8]
@@ -50,7 +50,7 @@ class _Posting:
 
 @dataclass(frozen=True, slots=True)
 class KeywordScores:
-    """Rows that have words of a query, with their BM25."""
+    """The rows with words of a query, and their BM25 scores."""
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float32]
@@ -66,7 +66,7 @@ class KeywordScores:
         return dict(zip(self.rows[best].tolist(), self.scores[best].tolist(), strict=True))
 
     def of(self, rows: Sequence[int]) -> dict[int, float]:
-        """The scores of given rows, without those that have none."""
+        """The scores of the given rows; rows without a score are left out."""
         if not rows or not len(self.rows):
             return {}
         wanted = np.asarray(rows, dtype=np.int64)
@@ -76,12 +76,12 @@ class KeywordScores:
 
 
 class Postings:
-    """The postings of one index that this process has read."""
+    """The cached postings of one index."""
 
     def __init__(self, most: int = _MAX_POSTINGS) -> None:
         self._most = most
         self._norms = np.zeros(0, dtype=np.float32)
-        #: words in too many rows to tell anything, with the number of rows of the index when that was found
+        #: words in too many rows to be informative, with the size of the index when that was found
         self._common: dict[tuple[str, ...], int] = {}
         self._kept: OrderedDict[tuple[str, ...], _Posting] = OrderedDict()
         self._size = 0
@@ -89,10 +89,10 @@ class Postings:
     def scores(
         self, connection: apsw.Connection, rows: Rows, text: str, languages: Sequence[str], passing: NDArray[np.bool_]
     ) -> KeywordScores:
-        """BM25 of the rows that pass and have a word of the text."""
+        """The BM25 scores of the passing rows that contain a word of the text."""
         words = query_words(text, languages)
         rare = {forms: count for forms, count in words.items() if not self._is_common(forms, rows)}
-        # Of common words alone, the rarest counts.
+        # If all words are common, the rarest is scored.
         read = [(self._posting(connection, rows, forms), count) for forms, count in (rare or words).items()]
         postings = self._informative(read, rows)
         total = self._total(postings, rows, len(passing))
@@ -100,25 +100,25 @@ class Postings:
         return KeywordScores(kept, total[kept])
 
     def _total(self, postings: Sequence[tuple[_Posting, int]], rows: Rows, count: int) -> NDArray[np.float32]:
-        """BM25 of the first rows; those that were added meanwhile are left out."""
+        """The BM25 scores of the first `count` rows; rows added since are left out."""
         total = np.zeros(count, dtype=np.float32)
         if len(self._norms) != count:
             self._norms = _length_norms(rows.words.view[:count])
         for posting, times in postings:
             until = int(np.searchsorted(posting.rows, count))
             places, counts = posting.rows[:until], posting.counts[:until].astype(np.float32)
-            # Removed rows stay in postings: a word may be in more of them than there are.
+            # Postings still contain removed rows, so they may exceed the number of rows.
             others = max(count - len(places), 0)
             weight = np.float32(times * np.log1p((others + 0.5) / (len(places) + 0.5)) * (K1 + 1))
             total[places] += weight * counts / (counts + self._norms[places])
         return total
 
     def _is_common(self, forms: tuple[str, ...], rows: Rows) -> bool:
-        """Whether a word is known to be in so many rows that it tells nothing; decided again when the index has doubled."""
+        """Whether a word is known to be uninformative. This is decided again when the index has doubled."""
         return len(rows) < 2 * self._common.get(forms, 0)
 
     def _informative(self, postings: Sequence[tuple[_Posting, int]], rows: Rows) -> list[tuple[_Posting, int]]:
-        """The rarest words; not those that nearly every chunk has, unless there is nothing else."""
+        """Drop words that occur in too many chunks, unless there are no others, and limit the number of words."""
         there = [one for one in postings if len(one[0].rows)]
         found = sorted(there, key=lambda one: (-one[1], len(one[0].rows)))[:_MAX_QUERY_WORDS]
         if len(rows) < _MIN_ROWS_FOR_COMMON or not found:
@@ -133,7 +133,7 @@ class Postings:
             return known
         query = " OR ".join(f'"{form}"' for form in forms)
         after = known.upto if known else 0
-        # Rows that were added since `rows` was read are left for the next time.
+        # Rows added since `rows` was read are left to the next query.
         sql = "SELECT rowid, occurrences(texts) FROM texts WHERE texts MATCH ? AND rowid > ? AND rowid <= ?"
         read = connection.execute(sql, (query, after, last)).fetchall()
         ids, counts = np.array(read, dtype=np.int64).reshape(-1, 2).T
@@ -156,7 +156,7 @@ class Postings:
 
 
 def _length_norms(words: NDArray[np.int32]) -> NDArray[np.float32]:
-    """The part of BM25's denominator that depends on a row alone: the longer a chunk, the less each of its words counts."""
+    """The length normalization of BM25 for each row."""
     average = max(float(words.mean()), 1.0) if len(words) else 1.0
     return (K1 * (1 - B + B * words / average)).astype(np.float32)
 
@@ -164,7 +164,7 @@ def _length_norms(words: NDArray[np.int32]) -> NDArray[np.float32]:
 def with_phrases(
     connection: apsw.Connection, rows: Rows, text: str, languages: Sequence[str], passing: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """The rows that pass and have each phrase that a text demands: in a short query, the words in double quotes."""
+    """Restrict the passing rows to those with all required phrases of a text."""
     for forms in demanded_phrases(text, languages):
         phrase = " OR ".join(f'"{form}"' for form in forms)
         matched = [row[0] for row in connection.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (phrase,))]
@@ -176,8 +176,8 @@ def with_phrases(
 
 
 def demanded_phrases(text: str, languages: Sequence[str]) -> list[list[str]]:
-    """The phrases that must occur, each with its forms in the languages of an index. In a longer text, such as a question, quotation
-    marks demand nothing."""
+    """The required phrases of a query (in double quotes), each with its forms in the languages of the index. Longer texts, such as
+    questions, require none."""
     quoted = _PHRASE.findall(text)
     if len(_PHRASE.sub(" ", text).split()) > _MAX_WORDS_BESIDE_PHRASE:
         return []

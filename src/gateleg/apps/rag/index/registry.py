@@ -1,4 +1,4 @@
-"""The indexes that a process has open: one for each collection, so that one which a caller may not search is not even opened."""
+"""The open indexes of a process, one for each collection, so that an index that the caller may not search is not even opened."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Indexes that stay in memory; the one that was used the longest ago goes first.
+#: Maximum open indexes; the least recently used one is closed.
 _MOST_OPEN = 64
-#: A file's name has 255 bytes at most.
+#: File systems limit names to 255 bytes; this leaves room for suffixes.
 _LONGEST_NAME = 120
 _STATE = "rag-indexes"
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectStorage:
-    """Indexes in an object store, which all machines of a host share."""
+    """The location of indexes in an object store that several machines share."""
 
     #: such as `s3://bucket/prefix`
     address: str
     options: Mapping[str, str] = field(default_factory=dict)
 
     def open(self, repository_id: str, collection_id: str) -> CollectionIndex:
-        """The index of a collection."""
-        # Imported here, because LanceDB is large, and only hosts with such indexes have it.
+        """Open the index of a collection."""
+        # Imported here, because LanceDB is large and optional.
         from gateleg.apps.rag.index.lance import LanceIndex
 
         return LanceIndex(f"{self.address.rstrip('/')}/{segment(repository_id)}/{segment(collection_id)}", self.options)
 
 
 def object_storage(settings: RagSettings) -> ObjectStorage | None:
-    """The object store that the settings name for indexes; None for indexes in the data folder."""
+    """The object store for indexes in the settings; None if they are in the data folder."""
     if not settings.index:
         return None
     options = {"region": settings.index_region} if settings.index_region else {}
@@ -61,7 +61,7 @@ def object_storage(settings: RagSettings) -> ObjectStorage | None:
 
 
 class Indexes:
-    """Opens the index of a collection, once, and keeps it: in a folder of this machine, or in an object store."""
+    """Opens each index once and keeps it open. Indexes are in a folder of this machine or in an object store."""
 
     def __init__(self, folder: Path, *, most: int = _MOST_OPEN, storage: ObjectStorage | None = None) -> None:
         self.folder = folder
@@ -76,7 +76,7 @@ class Indexes:
         return self.folder / _file_name(repository_id) / f"{_file_name(collection_id)}.index"
 
     def open(self, repository_id: str, collection_id: str) -> CollectionIndex:
-        """The index of a collection, made if there is none. One that is damaged is removed, to be filled again from the chunks table."""
+        """Open the index of a collection; create it if it does not exist. A damaged index is removed and later rebuilt."""
         path = self.path(repository_id, collection_id)
         with self._opening:
             found = self._open.get(path)
@@ -99,7 +99,7 @@ class Indexes:
             remove_files(path)
 
     async def run(self, repository_id: str, collection_id: str, act: Callable[[CollectionIndex], T]) -> T:
-        """Do something with an index in a thread. A damaged one is made anew and `IndexDamaged` raised: it has to be filled again."""
+        """Call `act` with an index, in a thread. If the index is damaged, remove it, so that it is rebuilt, and raise `IndexDamaged`."""
 
         def acting() -> T:
             return act(self.open(repository_id, collection_id))
@@ -111,7 +111,7 @@ class Indexes:
             raise
 
     def rebuild(self, repository_id: str, collection_id: str, begin: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
-        """The one task of this process that compares an index with the tables, begun if there is none."""
+        """The task of this process that rebuilds an index; started by `begin` unless it is running."""
         path = self.path(repository_id, collection_id)
         found = self._rebuilding.get(path)
         if found is None or found.done():
@@ -120,7 +120,7 @@ class Indexes:
         return found
 
     def drop(self, repository_id: str, collection_id: str) -> None:
-        """Remove the index of a collection from where it lies."""
+        """Delete the index of a collection."""
         path = self.path(repository_id, collection_id)
         if self._storage is not None or path.exists():
             self.open(repository_id, collection_id).drop()
@@ -129,7 +129,7 @@ class Indexes:
         remove_files(path)
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all indexes."""
         for task in list(self._rebuilding.values()):
             task.cancel()
         with self._opening:
@@ -139,7 +139,7 @@ class Indexes:
 
 
 def indexes_of(resources: Resources[Any]) -> Indexes:
-    """The indexes of this process, opened when they are first asked for."""
+    """The indexes of this process, created on first use."""
     found = resources.state.get(_STATE)
     if not isinstance(found, Indexes):
         found = resources.state[_STATE] = Indexes(resources.data / "index", storage=object_storage(resources.settings))
@@ -147,7 +147,7 @@ def indexes_of(resources: Resources[Any]) -> Indexes:
 
 
 def close_indexes(resources: Resources[Any]) -> None:
-    """Close what `indexes_of` has opened; the application's lifespan does it at the end."""
+    """Close the indexes of this process, at the end of the application's lifespan."""
     found = resources.state.pop(_STATE, None)
     if isinstance(found, Indexes):
         found.close()
@@ -162,7 +162,7 @@ def _open(path: Path) -> EmbeddedIndex:
 
 
 def _file_name(name: str) -> str:
-    """A name that any id can have in a folder, and no two ids share."""
+    """A file name for an id, different for every id."""
     quoted = quote(name, safe="").replace(".", "%2E")
     if len(quoted) <= _LONGEST_NAME:
         return quoted

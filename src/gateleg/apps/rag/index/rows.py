@@ -1,7 +1,7 @@
-"""The chunks of an index in memory, as columns: which document, generation and place each row is, and which metadata it has.
+"""The chunks of an index in memory, as columns: document, generation, ordinal and metadata of each row.
 
-Rows are appended in the order of their ids and never move; removed ones are marked. So whoever has taken a view of the first n rows
-may go on reading it while others are appended.
+Rows are appended in the order of their ids and never move; removed rows are only marked. A view of the first n rows therefore stays valid
+while others are appended.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Filters whose result is remembered.
+#: Maximum filters whose results are cached.
 _MAX_CACHED_FILTERS = 64
 
 
 class Column:
-    """An array that grows. `room` is how many values it takes before it does."""
+    """A growing array. `room` is its initial capacity."""
 
     def __init__(self, dtype: Any, width: int | None = None, *, room: int = 0) -> None:
         self._array: NDArray[Any] = np.zeros((room,) if width is None else (room, width), dtype=dtype)
@@ -44,7 +44,7 @@ class Column:
 
     @property
     def view(self) -> NDArray[Any]:
-        """What it holds."""
+        """The values."""
         return self._array[: self._used]
 
     def __len__(self) -> int:
@@ -72,12 +72,12 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """How many rows are not removed."""
+        """The number of rows that are not removed."""
         return len(self) - self.removed
 
     @property
     def known_profile(self) -> int:
-        """The highest id of a profile that it has."""
+        """The highest profile id that has been read."""
         return self._profiles.last
 
     def extend(self, rows: Sequence[tuple[int, str, int, int, int, int]], profiles: Iterable[tuple[int, bytes]]) -> None:
@@ -95,7 +95,7 @@ class Rows:
         self.ids.extend(ids)
 
     def remove(self, ids: Sequence[int]) -> None:
-        """Mark rows as removed; ids that are not there are ignored."""
+        """Mark rows as removed; unknown ids are ignored."""
         if len(ids) == 0 or len(self) == 0:
             return
         places = self.places(np.asarray(ids, dtype=np.int64))
@@ -105,7 +105,7 @@ class Rows:
         alive[places] = False
 
     def places(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows of ids; -1 for those that are not there."""
+        """The rows of ids; -1 for unknown ids."""
         known = self.ids.view
         if len(known) == 0:
             return np.full(len(ids), -1, dtype=np.int64)
@@ -113,13 +113,13 @@ class Rows:
         return np.where(known[found] == ids, found, -1)
 
     def keys(self, rows: Sequence[int]) -> list[ChunkKey]:
-        """The chunks in rows."""
+        """The chunk keys of rows."""
         wanted = np.asarray(rows, dtype=np.int64)
         columns = (self._document.view[wanted].tolist(), self._generation.view[wanted].tolist(), self._ordinal.view[wanted].tolist())
         return [ChunkKey(self._documents[document], generation, ordinal) for document, generation, ordinal in zip(*columns, strict=True)]
 
     def generations(self) -> dict[str, set[int]]:
-        """The documents with rows that are not removed, and the generations of these."""
+        """The generations of rows that are not removed, by document."""
         alive = self.alive.view
         pairs = np.unique(np.stack([self._document.view[alive], self._generation.view[alive]], axis=1), axis=0)
         found: dict[str, set[int]] = {}
@@ -128,7 +128,7 @@ class Rows:
         return found
 
     def passing(self, found: Filter | None, documents: Sequence[str] | None = None) -> NDArray[np.bool_]:
-        """Which rows a search may return: not removed, of one of the documents, with metadata that passes the filter."""
+        """A mask of the rows that are not removed, belong to one of the documents, and pass the filter."""
         count = len(self)
         passing: NDArray[np.bool_] = self.alive.view[:count].copy()
         if documents is not None:
@@ -147,22 +147,22 @@ class Rows:
 
 
 class Profiles:
-    """Metadata that chunks have, each kind once, with a column for each field that was ever asked for.
+    """The distinct sets of metadata (profiles) of the chunks, with a column for each field that a filter has used.
 
-    A column has the distinct values of its field, and for each profile the number of its value. A condition is decided once for each value.
+    A column is dictionary-encoded, so a condition is evaluated once for each distinct value.
     """
 
     def __init__(self) -> None:
-        #: the place of each profile by its id in the database
+        #: the position of each profile, by its id in the database
         self.places: dict[int, int] = {}
-        #: the highest of their ids
+        #: the highest id
         self.last = 0
         self._metadata: list[bytes] = []
         self._fields: dict[str, _Values] = {}
         self._results: dict[Filter, NDArray[np.bool_]] = {}
 
     def extend(self, profiles: Iterable[tuple[int, bytes]]) -> None:
-        """Add profiles by their ids."""
+        """Add profiles with their ids."""
         before = len(self._metadata)
         for number, metadata in profiles:
             if number not in self.places:
@@ -173,7 +173,7 @@ class Profiles:
             self._results.clear()
 
     def passing(self, found: Filter) -> NDArray[np.bool_]:
-        """Which profiles pass a filter."""
+        """A mask of the profiles that pass a filter."""
         known = self._results.get(found)
         if known is None or len(known) < len(self._metadata):
             self._fill(fields_of(found))
@@ -208,7 +208,7 @@ class Profiles:
 
 
 class _Values:
-    """The values of one field, one for each profile."""
+    """The dictionary-encoded column of one field, with a value for each profile."""
 
     def __init__(self) -> None:
         self._codes = Column(np.int32)
@@ -220,7 +220,7 @@ class _Values:
 
     def append(self, value: Any) -> None:
         """Add the value of the next profile."""
-        # 1, 1.0 and True are one key of a dictionary, and three values.
+        # 1, 1.0 and True are the same dictionary key but different values.
         kept = tuple(value) if isinstance(value, list) else value
         key = (type(kept), kept) if not isinstance(kept, (dict, tuple)) else (type(kept), repr(kept))
         code = self._known.get(key)
@@ -230,7 +230,7 @@ class _Values:
         self._codes.extend([code])
 
     def passing(self, condition: Condition) -> NDArray[np.bool_]:
-        """For which profiles a condition holds."""
+        """A mask of the profiles that satisfy a condition."""
         decided = np.fromiter((matches(condition, value) for value in self._distinct), dtype=np.bool_, count=len(self._distinct))
         codes: NDArray[np.int32] = self._codes.view
         return decided[codes]

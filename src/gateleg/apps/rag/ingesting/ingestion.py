@@ -1,4 +1,4 @@
-"""Ingestion of one document in stages: fetch, parse, chunk, embed, write, index, and finally the one update that publishes it."""
+"""Ingest one document in stages: fetch, parse, chunk, embed, write, index, and finally publish it with one update."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from gateleg.apps.rag.ingesting.preparation import (
     PreparedChunks,
     chosen_strategy,
     chunks_metadata,
-    cut_document,
     document_facts,
     find_pipeline,
     ingestion_digest,
     merged_metadata,
     parse_bounds,
     read_source,
+    split_document,
 )
-from gateleg.apps.rag.ingesting.sourcing import fetch_source
+from gateleg.apps.rag.ingesting.source_download import fetch_source
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Repository
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.chunking import Strategy
     from gateleg.apps.rag.index.entries import CollectionIndex, IndexEntry
     from gateleg.apps.rag.ingesting.job_types import IngestConfig
-    from gateleg.apps.rag.ingesting.sourcing import FetchedSource
+    from gateleg.apps.rag.ingesting.source_download import FetchedSource
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
     from gateleg.jobs import JobContext
@@ -112,7 +112,7 @@ async def ingest(job: JobContext, config: IngestConfig, resources: Resources[Rag
     except Superseded:
         return IngestResult(document_id=config.document_id, outcome="superseded")
     except (RagError, AddressRefused, AnswerTooLarge, TooManyRedirects, StoreNotConfigured) as error:
-        # A retry would fail in the same way.
+        # A retry would fail, too.
         await record_failure(resources, config, job, error.message)
         raise GiveUp(str(error)) from error
     except AiError as error:
@@ -156,7 +156,7 @@ async def record_failure(resources: Resources[Any], config: IngestConfig, job: J
 
 
 class _Ingestion:
-    """One attempt."""
+    """One attempt of an ingestion."""
 
     def __init__(self, job: JobContext, config: IngestConfig, resources: Resources[RagSettings], indexes: Indexes) -> None:
         self.job = job
@@ -171,7 +171,7 @@ class _Ingestion:
         document = opened.document
         if document.generation is not None and document.ingestion_digest == digest and not self.config.force:
             return await self._unchanged(opened)
-        cut = await self._cut(opened, fetched)
+        cut = await self._prepare_chunks(opened, fetched)
         chunks, reused = await self._chunks(opened, cut)
         document = await begin_generation(self.resources.store, document, self.job.job_id)
         generation = document.last_generation
@@ -193,7 +193,7 @@ class _Ingestion:
         return self._result("ingested", done, reused, similar)
 
     async def _in_index(self, index_id: str, act: Callable[[CollectionIndex], Any]) -> None:
-        """Change an index. A damaged one is emptied, changed, and rebuilt from the tables before it is searched."""
+        """Change an index. A damaged index is emptied first, and rebuilt from the tables before its next search."""
         try:
             await self.indexes.run(self.config.repository_id, index_id, act)
         except IndexDamaged:
@@ -257,13 +257,13 @@ class _Ingestion:
         await self._clean(opened, done)
         return self._result("unchanged", done, done.chunks, SimilarDocuments())
 
-    async def _cut(self, opened: _IngestionTarget, fetched: FetchedSource) -> PreparedChunks:
+    async def _prepare_chunks(self, opened: _IngestionTarget, fetched: FetchedSource) -> PreparedChunks:
         self._report("parse", 0.0, self.config.name)
         bounds = parse_bounds(self.resources.settings)
         cut = await read_source(fetched.path, self.config.name, fetched.content_type, bounds)
         self._report("chunk", 0.0, opened.strategy.type.value)
         models = self.resources.models.for_threads()
-        cut = await cut_document(cut, opened.strategy, models.embeddings(opened.model, cache=False).embed)
+        cut = await split_document(cut, opened.strategy, models.embeddings(opened.model, cache=False).embed)
         if len(cut.spans) > MAX_CHUNKS:
             raise RagError(f"The document has {len(cut.spans):,} chunks; {MAX_CHUNKS:,} are allowed.", fix="Raise chunkSize.")
         return cut

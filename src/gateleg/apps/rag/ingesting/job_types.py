@@ -1,4 +1,4 @@
-"""The job types of ingestion: names, configurations and results."""
+"""The job types of ingestion, with their configs and results."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""The metadata of a chunk, as filters see it: merged from repository, collection, pipeline and document. Pure."""
+"""The metadata of chunks for filters, merged from repository, collection, pipeline and document. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks made by the client: stored as one object, and read back as a document with its spans. Pure."""
+"""Pre-made chunks, sent by the client: stored as one object, and read back as a document with its spans. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gateleg.apps.rag.chunking import LARGEST_CHUNK, Span
 from gateleg.apps.rag.errors import BadField, UnreadableDocument
 from gateleg.apps.rag.parsing import Page, ParsedDocument
 
-#: The content type under which they are stored.
+#: The content type of stored chunks.
 PREMADE = "application/vnd.gateleg.chunks+json"
 MAX_CHUNKS = 100_000
 _BETWEEN = "\n\n"
@@ -25,7 +25,7 @@ class PremadeChunk(BaseModel):
     text: str = Field(min_length=1, max_length=LARGEST_CHUNK)
     page: int | None = Field(default=None, ge=1)
     heading: str | None = Field(default=None, max_length=1_000)
-    #: in addition to the document's metadata
+    #: added to the document's metadata
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -36,7 +36,7 @@ class PremadeChunks(BaseModel):
 
 
 def pack_chunks(chunks: list[PremadeChunk]) -> bytes:
-    """Serialise chunks for the object store."""
+    """Serialize chunks for the object store."""
     if not chunks:
         raise BadField("chunks is empty.", fix="Send at least one chunk.")
     return orjson.dumps({"chunks": [chunk.model_dump() for chunk in chunks]})

@@ -1,4 +1,4 @@
-"""From a file to chunks without vectors: choose the strategy, merge the metadata, parse and split."""
+"""Prepare the chunks of a file, without vectors: choose the strategy, merge the metadata, parse and split."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ def chunks_metadata(merged: Mapping[str, Any], facts: Mapping[str, Any], extra: 
 
 
 async def read_source(path: Path, name: str, content_type: str | None, bounds: ParseBounds) -> PreparedChunks:
-    """Parse a file. Pre-made chunks already have their spans."""
+    """Parse a file, or read pre-made chunks with their spans."""
     if content_type == PREMADE:
         document, spans, extras = await asyncio.to_thread(lambda: unpack_chunks(path.read_bytes()))
         return PreparedChunks(document, spans, extras)
     return PreparedChunks(await parse(path, name, bounds), [])
 
 
-async def cut_document(cut: PreparedChunks, strategy: Strategy, embed: Any) -> PreparedChunks:
+async def split_document(cut: PreparedChunks, strategy: Strategy, embed: Any) -> PreparedChunks:
     """Split a parsed document into spans, unless it has them already. `embed` is used by SEMANTIC, in a thread."""
     if cut.spans:
         return cut

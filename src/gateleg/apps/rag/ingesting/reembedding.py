@@ -1,4 +1,4 @@
-"""Embeds the chunks of a collection with another model.
+"""Embed the chunks of a collection with another model.
 
 The new vectors are written next to the current ones and into a shadow index. One update of the collection's row then switches searches to
 that index and its model; until then they use the old ones, whatever is interrupted. Ingestions in the meantime write to both indexes, and
@@ -21,7 +21,7 @@ from gateleg.apps.rag.index.entries import entry_of, pack_vector
 from gateleg.apps.rag.index.names import index_name, stored_vector
 from gateleg.apps.rag.ingesting.embedding import BATCH, embedded_text
 from gateleg.apps.rag.ingesting.job_types import REEMBED, ReembedConfig, ReembedResult
-from gateleg.apps.rag.ingesting.shadows import begin_shadow, check_unclaimed, end_shadow, is_swapped, swap_index
+from gateleg.apps.rag.ingesting.shadow_index import begin_shadow, check_unclaimed, end_shadow, is_swapped, swap_index
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Chunk, Collection, Document
@@ -55,7 +55,7 @@ async def start_reembedding(
 
 
 async def reembed(job: JobContext, config: ReembedConfig, resources: Resources[RagSettings], indexes: Indexes) -> ReembedResult:
-    """Job handler. It can be interrupted anywhere and run again; chunks that are already embedded are skipped."""
+    """The job handler. It can be interrupted anywhere and run again; chunks that are already embedded are skipped."""
     work = _Reembedding(job, config, resources, indexes)
     try:
         return await work.run()
@@ -75,7 +75,7 @@ async def reembed(job: JobContext, config: ReembedConfig, resources: Resources[R
 
 
 class _Reembedding:
-    """One attempt."""
+    """One attempt of a re-embedding."""
 
     def __init__(self, job: JobContext, config: ReembedConfig, resources: Resources[RagSettings], indexes: Indexes) -> None:
         self.job = job

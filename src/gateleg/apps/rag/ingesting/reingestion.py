@@ -1,4 +1,4 @@
-"""Ingests the documents of a collection again, with its current strategy, model and metadata.
+"""Ingest the documents of a collection again, with its current strategy, model and metadata.
 
 Each document gets a new generation, which replaces the current one when it is complete. Until then searches find the current one.
 """
@@ -12,7 +12,7 @@ from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.documents import open_document
 from gateleg.apps.rag.errors import BadField, RagError, SourceMissing
 from gateleg.apps.rag.ingesting.job_types import REINGEST, IngestConfig, ReingestConfig, ReingestResult, SourceConfig
-from gateleg.apps.rag.ingesting.submitting import SubmittedDocument, check_not_deleting, submit_ingestion
+from gateleg.apps.rag.ingesting.submission import SubmittedDocument, check_not_deleting, submit_ingestion
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Document, DocumentStatus
@@ -47,7 +47,7 @@ async def start_reingestion(
 
 
 async def reingest(job: JobContext, config: ReingestConfig, resources: Resources[RagSettings]) -> ReingestResult:
-    """Job handler: submit an ingestion for each document, and snooze until all have ended."""
+    """The job handler: submit an ingestion for each document, and snooze until all have ended."""
     store = resources.store
     total = done = 0
     failed: list[str] = []
@@ -94,7 +94,7 @@ async def submit_again(
 
 
 def config_of(document: Document, *, force: bool = False) -> IngestConfig:
-    """The configuration that ingests a document again unchanged."""
+    """The job config that ingests the stored content of a document again."""
     if document.source and "://" not in document.source:
         source = SourceConfig(key=document.source, bucket=document.bucket, etag=document.source_etag)
     elif document.url is not None:

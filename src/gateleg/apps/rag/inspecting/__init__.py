@@ -1,1 +1,1 @@
-"""Looking at where a passage stands: the page of a PDF or a scan as a picture, and the passages that lie on it."""
+"""Show the source of a passage: the page of a PDF or a scan as an image, with the passages on it."""

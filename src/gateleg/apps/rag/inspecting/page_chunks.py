@@ -1,4 +1,4 @@
-"""Which passages lie on a page. Passages are in the order of the text, so those of a page are found by halving."""
+"""Find the passages on a page. Passages are in the order of the text, so a binary search finds the first."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 #: left, top, right, bottom
 Box = tuple[float, float, float, float]
-#: Passages of a page that are shown.
+#: Maximum passages to show for a page.
 MOST_SHOWN = 100
 
 
 def last_page(chunk: Chunk) -> int:
-    """The last page that a passage reaches."""
+    """The last page of a passage."""
     return chunk.page_starts[-1][0] if chunk.page_starts else chunk.page or 0
 
 
 def is_on(chunk: Chunk, page: int) -> bool:
-    """Whether a part of a passage lies on a page."""
+    """Whether a passage is at least partly on a page."""
     return (chunk.page or 0) <= page <= last_page(chunk)
 
 
@@ -32,7 +32,7 @@ def boxes_on(chunk: Chunk, page: int) -> list[Box]:
 
 
 async def chunks_on(store: AsyncStore, document: Document, page: int) -> list[Chunk]:
-    """The passages of the present generation that lie on a page, in order."""
+    """The passages of the current generation on a page, in order."""
     if document.generation is None:
         return []
     first = await _first_reaching(store, document, page)
@@ -47,12 +47,12 @@ async def chunks_on(store: AsyncStore, document: Document, page: int) -> list[Ch
 
 
 async def _first_reaching(store: AsyncStore, document: Document, page: int) -> int:
-    """The ordinal of the first passage that reaches a page, or one behind the last."""
+    """The ordinal of the first passage whose last page is at least `page`; the number of passages if there is none."""
     low, high = 0, document.chunks
     while low < high:
         middle = (low + high) // 2
         chunk = await store.find(Chunk, document_id=document.document_id, generation=document.generation, ordinal=middle)
-        # One that is missing is being removed with its generation: then nothing is found, and the page is read again.
+        # A missing passage means that its generation is being removed: nothing is found, and the caller reads the page again.
         if chunk is not None and last_page(chunk) < page:
             low = middle + 1
         else:

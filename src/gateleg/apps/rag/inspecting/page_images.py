@@ -1,4 +1,4 @@
-"""Pictures of pages: drawn when somebody first looks at a page, and kept as objects of the document, so that they go with it."""
+"""Page images: rendered when a page is first viewed, and stored as objects of the document, so that they are removed with it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.rag.documents import check_own_source
 from gateleg.apps.rag.errors import PageNotDrawn
 from gateleg.apps.rag.ingesting.job_types import SourceConfig
-from gateleg.apps.rag.ingesting.sourcing import fetch_source
-from gateleg.apps.rag.inspecting.drawing import DRAWN, PageSize, draw_page, has_pages_to_draw
+from gateleg.apps.rag.ingesting.source_download import fetch_source
+from gateleg.apps.rag.inspecting.page_rendering import PAGE_IMAGE_TYPE, PageSize, can_render_pages, render_page
 from gateleg.apps.rag.object_keys import page_key
 from gateleg.apps.rag.tables import DocumentStatus
 from gateleg.objects import ObjectMissing
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Document
     from gateleg.web import Resources
 
-#: Pages that a process draws at a time: each costs a process of its own.
+#: Maximum pages rendered at a time; each takes a process.
 _AT_A_TIME = 2
-#: Seconds that drawing one page may take, where reading the whole document may take longer.
+#: Maximum seconds for rendering a page.
 _SECONDS = 20.0
 _STATE = "rag-page-images"
 _DELETING = (DocumentStatus.DELETE_IN_PROGRESS, DocumentStatus.DELETE_FAILED)
@@ -34,14 +34,14 @@ _DELETING = (DocumentStatus.DELETE_IN_PROGRESS, DocumentStatus.DELETE_FAILED)
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """The picture of a page: the key of its object, and how large the page is."""
+    """The key of a page image's object, and the size of the page."""
 
     key: str
     size: PageSize
 
 
-class _Drawing:
-    """What is being drawn in this process: one page once, and few pages at a time."""
+class _Renderings:
+    """The running renderings of this process, at most one for each page."""
 
     def __init__(self) -> None:
         self.turn = asyncio.Semaphore(_AT_A_TIME)
@@ -49,47 +49,47 @@ class _Drawing:
 
 
 async def page_image(resources: Resources[RagSettings], document: Document, page: int) -> PageImage:
-    """The picture of a page of a document that the caller may read, drawn if nobody has looked at the page before."""
-    if document.generation is None or not has_pages_to_draw(document.content_type) or not 1 <= page <= (document.pages or 0):
-        raise PageNotDrawn(f"There is no picture of page {page} of this document.")
+    """The image of a page, rendered if it does not exist yet. The caller must have checked access to the document."""
+    if document.generation is None or not can_render_pages(document.content_type) or not 1 <= page <= (document.pages or 0):
+        raise PageNotDrawn(f"Page {page} of this document cannot be shown as an image.")
     check_own_source(document)
     key = page_key(document.repository_id, document.collection_id, document.document_id, document.generation, page)
     with suppress(ObjectMissing):
         return PageImage(key, _size((await resources.objects.head(key)).metadata))
-    drawing = resources.state.setdefault(_STATE, _Drawing())
-    task = drawing.tasks.get(key)
+    renderings = resources.state.setdefault(_STATE, _Renderings())
+    task = renderings.tasks.get(key)
     if task is None:
-        task = drawing.tasks[key] = asyncio.ensure_future(_drawn(resources, drawing, document, page, key))
-        task.add_done_callback(lambda _: drawing.tasks.pop(key, None))
-    # Somebody who goes away does not stop the others who look at the same page.
+        task = renderings.tasks[key] = asyncio.ensure_future(_render(resources, renderings, document, page, key))
+        task.add_done_callback(lambda _: renderings.tasks.pop(key, None))
+    # A viewer who leaves must not cancel the rendering for other viewers.
     return await asyncio.shield(task)
 
 
-async def _drawn(resources: Resources[RagSettings], drawing: _Drawing, document: Document, page: int, key: str) -> PageImage:
+async def _render(resources: Resources[RagSettings], renderings: _Renderings, document: Document, page: int, key: str) -> PageImage:
     settings = resources.settings
-    async with drawing.turn:
+    async with renderings.turn:
         folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="gateleg-page-"))
         try:
             source = SourceConfig(key=document.source, bucket=document.bucket)
             fetched = await fetch_source(resources, source, folder, max(settings.upload_bytes, document.size or 0))
             if document.content_hash is not None and fetched.digest != document.content_hash:
-                raise PageNotDrawn("The file has changed since it was ingested.", fix="Its page is shown when it has been ingested again.")
+                raise PageNotDrawn("The file has changed since it was ingested.", fix="Ingest the document again to see its pages.")
             target, seconds = folder / "page.webp", min(_SECONDS, settings.parse_seconds)
-            size = await draw_page(fetched.path, target, document.content_type or "", page, seconds=seconds, memory=settings.parse_memory)
+            size = await render_page(fetched.path, target, document.content_type or "", page, seconds=seconds, memory=settings.parse_memory)
             kept = {"width": f"{size.width:g}", "height": f"{size.height:g}"}
-            await resources.objects.put(key, target, content_type=DRAWN, metadata=kept)
+            await resources.objects.put(key, target, content_type=PAGE_IMAGE_TYPE, metadata=kept)
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-    await _take_back_if_gone(resources, document, key)
+    await _discard_if_stale(resources, document, key)
     return PageImage(key, size)
 
 
-async def _take_back_if_gone(resources: Resources[Any], document: Document, key: str) -> None:
-    """Remove a picture of a document that was deleted or replaced while it was drawn: what removes it may have passed by before."""
+async def _discard_if_stale(resources: Resources[Any], document: Document, key: str) -> None:
+    """Remove the image if the document was deleted or replaced meanwhile, because that cleanup may have run before the image was stored."""
     now = await resources.store.find(document.key, consistent=True)
     if now is None or now.generation != document.generation or now.status in _DELETING:
         await resources.objects.delete(key)
-        raise PageNotDrawn("The document was deleted or replaced while its page was drawn.", fix="Open the document again.")
+        raise PageNotDrawn("The document was deleted or replaced while its page was being rendered.", fix="Open the document again.")
 
 
 def _size(metadata: Any) -> PageSize:

@@ -1,4 +1,4 @@
-"""Where a part of a document's text lies on a page, read from the text that its ingestion has kept."""
+"""Find the boxes of a text span on a page, from the parsed text that the ingestion has stored."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Document
     from gateleg.objects import AsyncObjects
 
-#: Bytes of a kept text that is unpacked for somebody who waits.
+#: Maximum compressed bytes of a text to unpack for a request.
 _MOST_BYTES = 5_000_000
 
 
 async def boxes_of_span(objects: AsyncObjects, document: Document, span: tuple[int, int], page: int) -> list[Box]:
-    """The boxes on a page of the lines that some characters lie on; none where the kept text is gone or very long."""
+    """The boxes of the lines on a page that a span touches; empty if the stored text is missing or very long."""
     if document.generation is None:
         return []
     key = text_key(document, document.generation)

@@ -1,6 +1,6 @@
-"""Reading documents: their text with pages, lines and headings. Files that others have sent are read in processes with limits."""
+"""Parse documents into text with pages, lines and headings. Untrusted files are parsed in processes with limits."""
 
 from gateleg.apps.rag.parsing.document import Line, Page, ParseBounds, ParsedDocument
-from gateleg.apps.rag.parsing.reading import parse
+from gateleg.apps.rag.parsing.isolated_parser import parse
 
 __all__ = ["Line", "Page", "ParseBounds", "ParsedDocument", "parse"]

@@ -1,4 +1,4 @@
-"""What a parser makes of a file: its text, with the places of pages, lines and headings in it. Pure."""
+"""The result of a parser: the text of a file, with the positions of its pages, lines and headings. Pure."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any
 from gateleg.apps.rag.chunking import Heading
 from gateleg.apps.rag.errors import DocumentTooLarge
 
-#: Boxes of one chunk, which an item has room for.
+#: Maximum boxes of a chunk, because an item's size is limited.
 _MOST_BOXES = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, slide or sheet: the characters [start, end) of the text."""
+    """A page, slide or sheet: its range [start, end) in the text."""
 
     #: counted from 1
     number: int
     start: int
     end: int
-    #: points
+    #: in points
     width: float = 0.0
     height: float = 0.0
-    #: how sure the reader of a scanned page was, 0 to 1; None for a page that has text of its own
+    #: the confidence of OCR, 0 to 1; None for a page with embedded text
     confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a page, and its box in points from the top left corner."""
+    """A line of a page: its range in the text, and its box in points from the top left corner."""
 
     start: int
     end: int
@@ -43,42 +43,42 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """The text of a file, and what is known of it."""
+    """The text of a file, with its structure and properties."""
 
     text: str
-    #: what its content is, whatever it is called
+    #: detected from the content
     content_type: str
     pages: tuple[Page, ...] = ()
     lines: tuple[Line, ...] = ()
     headings: tuple[Heading, ...] = ()
     title: str | None = None
-    #: ISO 639-1; None where too few words give it away
+    #: ISO 639-1; None if it could not be detected
     language: str | None = None
-    #: what was left out or could not be read, for people
+    #: parts that were skipped, as messages for users
     warnings: tuple[str, ...] = ()
-    #: what the file says of itself: author, date, sender
+    #: metadata of the file: author, date, sender
     properties: dict[str, str] = field(default_factory=dict)
 
     def page_of(self, position: int) -> int | None:
-        """The number of the page that a character lies on; None for a document without pages."""
+        """The number of the page that contains a character; None for a document without pages."""
         place = bisect_right(self.pages, position, key=lambda page: page.start)
         return self.pages[max(0, place - 1)].number if self.pages else None
 
     def page_starts_of(self, start: int, end: int) -> list[list[int]] | None:
-        """`[page, start]` of the pages that begin within some characters and have any of them; None where none does."""
+        """`[page, start]` of each page that begins within the range, except empty pages; None if there is none."""
         first = bisect_right(self.pages, start, key=lambda page: page.start)
         last = bisect_left(self.pages, end, key=lambda page: page.start)
         return [[page.number, page.start] for page in self.pages[first:last] if page.end > page.start] or None
 
     def boxes_of(self, start: int, end: int) -> list[list[float]] | None:
-        """The boxes `[page, left, top, right, bottom]` of the lines that some characters lie on; None where lines have no places."""
+        """The boxes `[page, left, top, right, bottom]` of the lines in the range; None if there are none."""
         first = bisect_right(self.lines, start, key=lambda line: line.end)
         last = bisect_left(self.lines, end, key=lambda line: line.start)
         found = [[float(one.page), one.left, one.top, one.right, one.bottom] for one in self.lines[first:last][:_MOST_BOXES]]
         return found or None
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON, which another process reads with `from_json`. Lines and headings are lists, as there may be very many."""
+        """Convert to JSON for `from_json`. Lines and headings are lists, to save space."""
         small = {name: getattr(self, name) for name in ("text", "content_type", "title", "language", "properties")}
         return small | {
             "warnings": list(self.warnings),
@@ -89,7 +89,7 @@ class ParsedDocument:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> ParsedDocument:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         return cls(
             **value
             | {
@@ -103,18 +103,18 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ParseBounds:
-    """What a document may hold, and what reading it may cost."""
+    """The limits for parsing a document."""
 
     seconds: float = 120.0
     memory: int = 1_500_000_000
     pages: int = 5_000
     characters: int = 20_000_000
-    #: whether pages that are pictures are read
+    #: whether scanned pages and images are read by OCR
     ocr: bool = True
 
 
 class DocumentBuilder:
-    """A document in the making: paragraphs, headings and pages in order."""
+    """Builds a document from paragraphs, headings and pages in order."""
 
     def __init__(self, content_type: str, bounds: ParseBounds) -> None:
         self.content_type = content_type
@@ -131,11 +131,11 @@ class DocumentBuilder:
 
     @property
     def length(self) -> int:
-        """How many characters there are by now."""
+        """The number of characters so far."""
         return self._length
 
     def add(self, text: str) -> int:
-        """Append text as it is; where it begins."""
+        """Append text unchanged, and return its start."""
         start = self._length
         self._parts.append(text)
         self._length += len(text)
@@ -144,50 +144,50 @@ class DocumentBuilder:
         return start
 
     def paragraph(self, text: str) -> None:
-        """Append a paragraph; an empty one is left out."""
+        """Append a paragraph, unless it is empty."""
         text = clean(text).strip()
         if text:
             self.add(f"{text}\n\n")
 
     def row(self, text: str) -> None:
-        """Append a line; an empty one is left out."""
+        """Append a line, unless it is empty."""
         text = clean(text).strip()
         if text:
             self.add(f"{text}\n")
 
     def heading(self, level: int, title: str) -> None:
-        """Append a heading, which stands in the text as well."""
+        """Append a heading to the text and record it."""
         words = " ".join(clean(title).split())
         if words:
             self._headings.append(Heading(self._length, max(1, min(6, level)), words[:200]))
             self.add(f"{words}\n\n")
 
     def mark_heading(self, start: int, level: int, title: str) -> None:
-        """Say that there is a heading in what was added."""
+        """Record a heading within text that was or will be added."""
         self._headings.append(Heading(start, level, title))
 
     def line(self, line: Line) -> None:
-        """Say where a line that was added lies on its page."""
+        """Record the box of a line that was added."""
         self._lines.append(line)
 
     def begin_page(self, number: int, width: float = 0.0, height: float = 0.0) -> None:
-        """Begin a page, which ends where the next one begins."""
+        """Begin a page."""
         if number > self.bounds.pages:
             raise DocumentTooLarge(f"The document has more than {self.bounds.pages:,} pages.")
         self._pages.append(Page(number, self._length, self._length, width, height))
 
     def end_page(self, confidence: float | None = None) -> None:
-        """End the page; with how sure its reader was, if it is a scan."""
+        """End the page. For a scan, `confidence` is that of OCR."""
         page = self._pages[-1]
         self._pages[-1] = Page(page.number, page.start, self._length, page.width, page.height, confidence)
 
     def warn(self, message: str) -> None:
-        """Note what was left out. The first hundred notes are kept."""
+        """Record a skipped part. Only the first hundred warnings are kept."""
         if len(self.warnings) < 100:
             self.warnings.append(message)
 
     def finish(self) -> ParsedDocument:
-        """The document."""
+        """Return the document."""
         from gateleg.apps.rag.parsing.language import guess_language
 
         text = "".join(self._parts)
@@ -206,11 +206,11 @@ class DocumentBuilder:
 
 
 def reason_of(error: BaseException, most: int = 200) -> str:
-    """What a library says about a broken file, as the end of a sentence of ours."""
+    """The error message of a library, formatted as the end of a sentence."""
     return " ".join(str(error).split())[:most].rstrip(" .") or type(error).__name__
 
 
-#: Ligatures are letters to a search; what is invisible is nothing.
+#: Replacements of ligatures by letters, and invisible characters to remove.
 _REPLACED = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\xa0": " ", "\xad": None, "\0": None}
     | dict.fromkeys("\u200b\u200c\u2060\ufeff\x02\ufffe\uffff")
@@ -218,5 +218,5 @@ _REPLACED = str.maketrans(
 
 
 def clean(text: str) -> str:
-    """Text without invisible characters, with letters in place of ligatures, and without halves of characters that cannot be stored."""
+    """Replace ligatures, remove invisible characters, and replace lone surrogates, which cannot be stored."""
     return text.translate(_REPLACED).replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode()

@@ -1,11 +1,11 @@
-"""Which language a text is in, by its most frequent words. Pure."""
+"""Detect the language of a text by its most frequent words. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 
-#: Short words that hardly occur in the other languages of this table.
+#: Frequent short words that hardly occur in the other languages.
 _WORDS = {
     "en": "the and of to is that for with was are this from have not which",
     "de": "der die und das ist nicht ein eine mit auf für den von zu sich",
@@ -22,7 +22,7 @@ _ENOUGH = 5
 
 
 def guess_language(text: str) -> str | None:
-    """The ISO 639-1 code of the language of a text; None when too few words tell."""
+    """The ISO 639-1 code of the language of a text; None if it is not clear."""
     counts = Counter(_OF[word] for match in _WORD.finditer(text[:_LOOKED_AT]) if (word := match[0].lower()) in _OF)
     ranked = counts.most_common(2)
     if not ranked or ranked[0][1] < _ENOUGH:

@@ -1,4 +1,4 @@
-"""E-mail: its header, its text, and its attachments as sections of their own."""
+"""Parse e-mail: header, body, and attachments as sections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.parsing.document import DocumentBuilder
 
-    #: Reads the content of an attachment of a name into the document, at a depth of messages within messages.
+    #: Parses an attachment into the document: content, name, builder, and nesting depth of messages.
     ReadPart = Callable[[bytes, str, DocumentBuilder, int], None]
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
@@ -26,14 +26,14 @@ _DEEPEST = 3
 
 
 def read_mail(content: bytes, builder: DocumentBuilder, read_part: ReadPart, depth: int = 0) -> None:
-    """A message with its attachments, which `read_part` reads. One that cannot be read is noted, and the others are."""
+    """Parse a message. `read_part` parses its attachments; one that cannot be read becomes a warning."""
     try:
         message: EmailMessage = email.message_from_bytes(content, policy=email.policy.default)
         facts = {name: " ".join(str(message[name]).split()) for name in _HEADERS if message[name] is not None}
         body = message.get_body(("plain", "html"))
         parts = list(message.iter_attachments()) if message.is_multipart() else []
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
-        raise UnreadableDocument(f"The message is broken: {reason_of(error)}.") from None
+        raise UnreadableDocument(f"The message is damaged: {reason_of(error)}.") from None
     if depth == 0:
         builder.title = facts.get("Subject")
         builder.properties |= {name.lower(): value[:500] for name, value in facts.items()}
@@ -66,7 +66,7 @@ def _write_body(body: Any, builder: DocumentBuilder) -> None:
 def _write_attachment(part: Any, number: int, builder: DocumentBuilder, read_part: ReadPart, depth: int) -> None:
     name = part.get_filename() or f"attachment {number}"
     if depth >= _DEEPEST:
-        builder.warn(f"{name} was left out: messages lie in messages too deeply.")
+        builder.warn(f"{name} was skipped: messages are nested too deeply.")
         return
     inner = part.get_payload()
     payload = inner[0].as_bytes() if part.get_content_type() == "message/rfc822" and inner else part.get_payload(decode=True) or b""
@@ -76,5 +76,5 @@ def _write_attachment(part: Any, number: int, builder: DocumentBuilder, read_par
     try:
         read_part(payload, name, builder, depth + 1)
     except GatelegError as error:
-        builder.warn(f"{name} was left out: {error.message}")
+        builder.warn(f"{name} was skipped: {error.message}")
     builder.add("\n")

@@ -1,4 +1,4 @@
-"""Tables of Markdown as rows that name their columns, like those of every other format. Pure."""
+"""Convert Markdown tables to rows that name their columns, as in all other formats. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 def spell_out_tables(text: str) -> str:
-    """A Markdown text whose tables are lines of `Column: value; Column: value`. Fenced code stays as it is."""
+    """Replace the tables of a Markdown text by lines of the form `Column: value; Column: value`. Fenced code is unchanged."""
     return "".join(_lines(text.splitlines(keepends=True))) if "|" in text else text
 
 
@@ -41,7 +41,7 @@ def _lines(lines: list[str]) -> Iterator[str]:
 
 
 def _begins_table(lines: list[str], place: int) -> bool:
-    """A line with bars above a line of dashes with as many columns."""
+    """Whether a table begins: a line with bars, above a line of dashes with the same number of columns."""
     if "|" not in lines[place] or place + 1 >= len(lines):
         return False
     below = lines[place + 1]

@@ -1,4 +1,4 @@
-"""Office documents: DOCX with its tables, PPTX with its notes, and spreadsheets."""
+"""Parse office documents: DOCX with tables, PPTX with notes, and spreadsheets."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.parsing.document import DocumentBuilder
 
-#: Bytes that all parts of a document may unpack to, and one of its texts.
+#: Maximum uncompressed bytes of all parts of a document, and of one XML part.
 _UNPACKED, _PART = 1_000_000_000, 200_000_000
-#: The namespace of Word's elements, as lxml writes it before their names.
+#: The namespace of Word's elements, in lxml's notation.
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-#: How deep tables lie in tables, and shapes in groups.
+#: Maximum nesting depth of tables and of grouped shapes.
 _DEEPEST = 8
 
 
 def check_archive(path: Path) -> None:
-    """Refuse an office document that unpacks to more than any person writes, before it is unpacked."""
+    """Refuse a zip bomb: an office document whose uncompressed size exceeds the limits."""
     try:
         with zipfile.ZipFile(path) as archive:
             sizes = [entry.file_size for entry in archive.infolist()]
@@ -35,14 +35,14 @@ def check_archive(path: Path) -> None:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise UnreadableDocument(f"The file is a damaged archive: {reason_of(error)}.") from None
     if encrypted:
-        raise EncryptedDocument("The file can only be opened with a password.")
+        raise EncryptedDocument("The file is protected by a password.")
     if sum(sizes) > _UNPACKED or max(texts, default=0) > _PART:
-        raise DocumentTooLarge("Unpacked, the file is larger than documents are.")
+        raise DocumentTooLarge(f"The file unpacks to {sum(sizes):,} bytes; {_UNPACKED:,} are allowed, and {_PART:,} in one part.")
 
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Errors of libraries that meet a broken file as one error. They raise whatever they stumble over."""
+    """Convert arbitrary exceptions of libraries that parse a damaged file to `UnreadableDocument`."""
     from gateleg.errors import GatelegError
 
     try:
@@ -50,11 +50,11 @@ def _reading() -> Iterator[None]:
     except (GatelegError, MemoryError):
         raise
     except Exception as error:
-        raise UnreadableDocument(f"The file is broken: {type(error).__name__}: {reason_of(error)}.") from None
+        raise UnreadableDocument(f"The file is damaged: {type(error).__name__}: {reason_of(error)}.") from None
 
 
 def read_docx(path: Path, builder: DocumentBuilder) -> None:
-    """Paragraphs, headings and tables in their order."""
+    """Parse paragraphs, headings and tables, in order."""
     import docx
 
     check_archive(path)
@@ -70,7 +70,7 @@ def read_docx(path: Path, builder: DocumentBuilder) -> None:
 
 
 def _blocks(parent: Any, document: Any) -> Iterator[Any]:
-    """The paragraphs and tables of a body, in order, also those in content controls such as a cover page or a form."""
+    """The paragraphs and tables of a body, in order, including those in content controls such as cover pages and forms."""
     from docx.table import Table
     from docx.text.paragraph import Paragraph
 
@@ -106,7 +106,7 @@ def _write_block(block: Any, builder: DocumentBuilder) -> None:
 
 
 def _text(paragraph: Any) -> str:
-    """The text of a paragraph as it reads with all tracked changes accepted, without that of text boxes."""
+    """The text of a paragraph with all tracked changes accepted, without text boxes."""
     pieces = []
     for node in paragraph.iter(*(f"{_WORD}{name}" for name in ("t", "tab", "br", "cr", "noBreakHyphen"))):
         kind = node.tag.removeprefix(_WORD)
@@ -118,7 +118,7 @@ def _text(paragraph: Any) -> str:
 
 
 def _is_copy(box: Any) -> bool:
-    """Whether a text box is there for older programs only, beside its copy for newer ones."""
+    """Whether a text box is the fallback copy for older programs."""
     return any(isinstance(one.tag, str) and one.tag.endswith("}Fallback") for one in box.iterancestors())
 
 
@@ -139,19 +139,19 @@ def _footnotes(document: Any) -> Iterator[str]:
 def _table_rows(table: Any) -> Iterator[list[str]]:
     for row in table.rows:
         cells = list(row.cells)
-        # A merged cell is listed once for each column that it covers. Its text counts for the first, so that the others keep their columns.
+        # A merged cell is listed once for each column that it covers. Its text is kept only in the first column.
         again = [place > 0 and cell._tc is cells[place - 1]._tc for place, cell in enumerate(cells)]
         yield ["" if repeated else _cell_text(cell, 0) for cell, repeated in zip(cells, again, strict=True)]
 
 
 def _cell_text(cell: Any, depth: int) -> str:
-    """The text of a cell, with that of tables within it."""
+    """The text of a cell, including nested tables."""
     inner = [] if depth >= _DEEPEST else [_cell_text(one, depth + 1) for table in cell.tables for row in table.rows for one in row.cells]
     return " ".join([*(_text(one._p) for one in _blocks(cell._tc, cell) if not hasattr(one, "rows")), *inner])
 
 
 def read_pptx(path: Path, builder: DocumentBuilder) -> None:
-    """Slides as pages: title, texts and tables, then the notes."""
+    """Parse slides as pages: title, texts and tables, then the notes."""
     import pptx
 
     check_archive(path)
@@ -185,7 +185,7 @@ def _write_shape(shape: Any, builder: DocumentBuilder, depth: int) -> None:
 
 
 def read_sheets(path: Path, builder: DocumentBuilder, *, zipped: bool = True) -> None:
-    """Sheets as pages, each with its name as heading. Rows name their columns."""
+    """Parse sheets as pages, each with its name as heading. Rows name their columns."""
     import python_calamine
 
     if zipped:
@@ -193,9 +193,9 @@ def read_sheets(path: Path, builder: DocumentBuilder, *, zipped: bool = True) ->
     try:
         book = python_calamine.CalamineWorkbook.from_path(path)
     except python_calamine.PasswordError:
-        raise EncryptedDocument("The spreadsheet can only be opened with a password.") from None
+        raise EncryptedDocument("The spreadsheet is protected by a password.") from None
     except (python_calamine.CalamineError, OSError, ValueError) as error:
-        raise UnreadableDocument(f"The spreadsheet is broken: {reason_of(error)}.") from None
+        raise UnreadableDocument(f"The spreadsheet is damaged: {reason_of(error)}.") from None
     with _reading():
         for number, name in enumerate(book.sheet_names, start=1):
             builder.begin_page(number)
@@ -208,5 +208,5 @@ def read_sheets(path: Path, builder: DocumentBuilder, *, zipped: bool = True) ->
 
 
 def _shown(value: Any) -> str:
-    """A cell as a person sees it: whole numbers without a decimal point."""
+    """Format a cell, with whole numbers without a decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)

@@ -1,4 +1,4 @@
-"""`parse_here`: reads a file of any format in this process. What others have sent is read by `parse`, in a process with limits."""
+"""Parse a file of any supported format in the current process. For untrusted files, use `parse`, which runs in a process with limits."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _BY_CONTENT = {
     "text/csv": read_csv,
     "application/xml": read_xml,
 }
-#: What files with these endings are, if they are whole.
+#: Office formats by file extension.
 _OFFICE = {"docx": "Word document", "pptx": "presentation", "xlsx": "spreadsheet"}
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-#: Files of old office programs, of which spreadsheets can be read.
+#: The signature of legacy office files; of these, only spreadsheets are supported.
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-#: What such a file holds around an office document with a password.
-_LOCKED = "EncryptedPackage".encode("utf-16-le")
-#: Endings that name a kind of text, where the content alone does not show it.
+#: The name of a stream in a legacy file that contains an encrypted office document.
+_ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
+#: File extensions of text formats that cannot be detected from the content.
 _MARKDOWN = frozenset({"md", "markdown", "mdown", "mkd"})
 _CODE = {
     "py": "python", "js": "javascript", "mjs": "javascript", "jsx": "javascript", "ts": "typescript", "tsx": "typescript", "java": "java",
@@ -46,9 +46,9 @@ _CODE = {
 
 
 def parse_here(path: Path, name: str, bounds: ParseBounds | None = None, kind: str | None = None) -> ParsedDocument:
-    """The text of a file. Its content decides what it is; its name only what kind of text it is. Raises `DocumentRefused`.
+    """Parse a file. Its format is detected from the content; the name only distinguishes text formats. Raises `DocumentRefused`.
 
-    `kind` is what `content_type` has found, for a caller that knows it.
+    `kind` is the result of `content_type`, if the caller already has it.
     """
     bounds = bounds or ParseBounds()
     started = time.monotonic()
@@ -59,13 +59,13 @@ def parse_here(path: Path, name: str, bounds: ParseBounds | None = None, kind: s
     document = builder.finish()
     if not document.text.strip():
         noted = f" {document.warnings[0]}" if document.warnings else ""
-        raise EmptyDocument(f"There is no text in the file.{noted}")
+        raise EmptyDocument(f"The file contains no text.{noted}")
     return document
 
 
 def content_type(path: Path, name: str) -> str:
-    """What a file is. Among texts that look alike, its name decides."""
-    # Imported here: a process that is given the type of its file starts in half the time.
+    """Detect the content type of a file. The name decides between text formats that look alike."""
+    # Imported here, because a process that gets the type from its caller starts in half the time without it.
     from gateleg.objects import sniff_file
 
     found = sniff_file(path)
@@ -98,15 +98,15 @@ def _read(path: Path, name: str, builder: DocumentBuilder, depth: int, started: 
         case "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":
             read_sheets(path, builder)
         case "application/vnd.ms-office":
-            _read_old(path, builder)
+            _read_legacy_office(path, builder)
         case _ if kind in _PICTURES:
             if not builder.bounds.ocr:
-                raise UnsupportedDocument("The file is a picture, and reading pictures is switched off.")
+                raise UnsupportedDocument("The file is an image, and OCR is switched off.")
             read_picture(path, builder)
         case "message/rfc822":
             read_mail(path.read_bytes(), builder, _read_part, depth)
         case "application/zip" if (named := _OFFICE.get(PurePath(name.lower()).suffix.removeprefix("."))) is not None:
-            raise UnreadableDocument(f"The file is named like a {named}, but its parts are missing or damaged.")
+            raise UnreadableDocument(f"The file has the extension of a {named}, but its parts are missing or damaged.")
         case _:
             _read_text(path.read_bytes(), kind, builder)
 
@@ -125,22 +125,22 @@ def _read_text(content: bytes, kind: str, builder: DocumentBuilder) -> None:
     elif kind == "image/svg+xml":
         read_xml(content, builder)
     else:
-        raise UnsupportedDocument(f"Files of the type {kind} are not read.")
+        raise UnsupportedDocument(f"Files of the type {kind} are not supported.")
 
 
-def _read_old(path: Path, builder: DocumentBuilder) -> None:
-    if _LOCKED in path.read_bytes():
-        raise EncryptedDocument("The office document can only be opened with a password.")
+def _read_legacy_office(path: Path, builder: DocumentBuilder) -> None:
+    if _ENCRYPTED_STREAM in path.read_bytes():
+        raise EncryptedDocument("The office document is protected by a password.")
     try:
         read_sheets(path, builder, zipped=False)
     except UnreadableDocument:
         raise UnsupportedDocument(
-            "The file is of an old office format.", fix="Save it as DOCX, PPTX, XLSX or PDF, and send that."
+            "The file has a legacy office format.", fix="Save it as DOCX, PPTX, XLSX or PDF, and upload the new file."
         ) from None
 
 
 def _read_part(content: bytes, name: str, builder: DocumentBuilder, depth: int) -> None:
-    """An attachment. Its pages are not pages of the message."""
+    """Parse an attachment. Its pages are not recorded, because they are not pages of the message."""
     inner = DocumentBuilder("", builder.bounds)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "part"

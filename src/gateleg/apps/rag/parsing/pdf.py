@@ -1,4 +1,4 @@
-"""PDF: the text of each page with the boxes of its lines; pages that are pictures are read by `scans`."""
+"""Parse PDF: the text of each page, with the boxes of its lines. Scanned pages are read by OCR (`scans`)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.parsing.document import DocumentBuilder
 
-#: A page with fewer letters than this is looked at as a picture.
+#: A page with fewer letters than this is treated as a scan.
 _FEW = 10
-#: Of the time for a document, the share after which no further picture is read.
+#: The share of the time limit after which no further page is read by OCR.
 _OCR_SHARE = 0.7
-#: Device units of a point, for boxes with two decimals.
+#: Device units per point, for boxes with two decimals.
 _UNITS = 100
-#: Where pdfium has joined a word that a hyphen divides at the end of a line.
+#: Characters with which pdfium marks a word that is hyphenated at the end of a line.
 _HYPHENS = ("\x02", "\ufffe", "\xad")
 
 
@@ -34,7 +34,7 @@ class _Box:
 
 
 def read_pdf(path: Path, builder: DocumentBuilder, started: float | None = None) -> None:
-    """The pages of a PDF. `started` is when reading began, by `time.monotonic`."""
+    """Parse the pages of a PDF. `started` is the start time of parsing, by `time.monotonic`."""
     import pypdfium2
 
     started = time.monotonic() if started is None else started
@@ -42,12 +42,12 @@ def read_pdf(path: Path, builder: DocumentBuilder, started: float | None = None)
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            raise EncryptedDocument("The PDF can only be opened with a password.") from None
-        raise UnreadableDocument(f"The PDF is broken: {reason_of(error)}.") from None
+            raise EncryptedDocument("The PDF is protected by a password.") from None
+        raise UnreadableDocument(f"The PDF is damaged: {reason_of(error)}.") from None
     with document:
         count = len(document)
         if count > builder.bounds.pages:
-            raise DocumentTooLarge(f"The PDF has {count:,} pages; at most {builder.bounds.pages:,} are read.")
+            raise DocumentTooLarge(f"The PDF has {count:,} pages; {builder.bounds.pages:,} are allowed.")
         facts = document.get_metadata_dict(skip_empty=True)
         builder.title = clean(facts.get("Title", "")).strip() or None
         builder.properties |= {name.lower(): facts[name][:500] for name in ("Author", "Subject", "CreationDate") if name in facts}
@@ -56,7 +56,7 @@ def read_pdf(path: Path, builder: DocumentBuilder, started: float | None = None)
             try:
                 page = document[number - 1]
             except pypdfium2.PdfiumError:
-                builder.warn(f"Page {number} is broken and was left out.")
+                builder.warn(f"Page {number} is damaged and was skipped.")
                 continue
             reader.read(page, number)
             page.close()
@@ -64,7 +64,7 @@ def read_pdf(path: Path, builder: DocumentBuilder, started: float | None = None)
 
 
 class _PageReader:
-    """Reads one page after the other, and keeps what reads pictures."""
+    """Reads pages one after the other, and keeps the OCR engine open."""
 
     def __init__(self, builder: DocumentBuilder, ocr_until: float) -> None:
         self.builder = builder
@@ -93,10 +93,10 @@ class _PageReader:
         from gateleg.apps.rag.parsing.scans import Scanner, render_scale
 
         if not self.builder.bounds.ocr:
-            self.builder.warn(f"Page {number} is a picture; reading pictures is switched off.")
+            self.builder.warn(f"Page {number} is an image and was skipped: OCR is switched off.")
             return None
         if time.monotonic() > self.ocr_until:
-            self.builder.warn(f"Page {number} is a picture and was not read: the time for this document was used up.")
+            self.builder.warn(f"Page {number} is an image and was skipped: the time limit for the document was reached.")
             return None
         if self._scanner is None:
             self._scanner = Scanner()
@@ -104,12 +104,12 @@ class _PageReader:
         image = page.render(scale=scale, grayscale=True).to_pil()
         scan = self._scanner.read(image, max(0.1, self.ocr_until - time.monotonic()))
         if not scan.complete:
-            self.builder.warn(f"Page {number} is a picture and was not read to its end: the time for this document was used up.")
+            self.builder.warn(f"Page {number} is an image and was read only in part: the time limit for the document was reached.")
         lines = [(line.text, _Box(*(round(side / scale, 2) for side in line.box))) for line in scan.lines]
         return list(lines), scan.confidence
 
     def _write(self, lines: list[tuple[str, _Box | None]], number: int) -> None:
-        """The lines of a page, with an empty line where there is more room than between lines."""
+        """Write the lines of a page, with an empty line between paragraphs."""
         builder = self.builder
         before: _Box | None = None
         divided = False
@@ -127,7 +127,7 @@ class _PageReader:
 
 
 def _is_apart(before: _Box, box: _Box) -> bool:
-    """Whether a line begins a paragraph: lower than usual, or in another column."""
+    """Whether a line begins a paragraph: it has more space above it than usual, or is in another column."""
     height = max(box.bottom - box.top, before.bottom - before.top, 1.0)
     return box.top - before.bottom > 0.8 * height or box.top < before.top - height
 
@@ -148,7 +148,7 @@ def _lines(page: Any, text: Any) -> list[tuple[str, _Box | None]]:
 
 
 def _letters(text: Any, count: int) -> list[str]:
-    """One string for each character that pdfium counts; the text as a whole may have more or fewer."""
+    """One string for each character that pdfium counts; the whole text may have a different length."""
     from pypdfium2 import raw
 
     whole = text.get_text_range(0, count) if count else ""
@@ -158,7 +158,7 @@ def _letters(text: Any, count: int) -> list[str]:
 
 
 def _box(page: Any, text: Any, start: int, count: int) -> _Box | None:
-    """What encloses some characters, in points from the top left corner of the page as it is shown."""
+    """The bounding box of a range of characters, in points from the top left corner of the displayed page."""
     rects = [text.get_rect(place) for place in range(text.count_rects(start, count))]
     if not rects:
         return None
@@ -168,7 +168,7 @@ def _box(page: Any, text: Any, start: int, count: int) -> _Box | None:
 
 
 def _shown(page: Any, x: float, y: float) -> tuple[float, float]:
-    """A place of the page's own coordinates where it is shown, with the page's rotation and its visible part."""
+    """Convert page coordinates to those of the displayed page, with its rotation and crop box."""
     from pypdfium2 import raw
 
     across, down = ctypes.c_int(), ctypes.c_int()

@@ -1,4 +1,4 @@
-"""Plain text, Markdown and source code."""
+"""Parse plain text, Markdown and source code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKS = (
 )
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _TITLE = re.compile(r"^title:\s*(.+?)\s*$", re.MULTILINE)
-#: Lines that begin a definition at the left margin, in most languages.
+#: Definitions at the left margin, in most programming languages.
 _DEFINITION = re.compile(
     r"^(?:export\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|static\s+|abstract\s+|async\s+|default\s+)*"
     r"(?:def|class|function|fn|func|struct|enum|trait|interface|impl|type|module|namespace)\s+(?P<name>\w[\w.]*)",
@@ -31,7 +31,7 @@ _DEFINITION = re.compile(
 
 
 def decode_text(content: bytes) -> tuple[str, str]:
-    """Text and the encoding that it was read in: by its mark, as UTF-8, as UTF-16 by its zeros, or else as Windows-1252."""
+    """Decode text, and return it with its encoding: by byte order mark, as UTF-16 if it has many zeros, as UTF-8, or as Windows-1252."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return content.decode(encoding, "replace"), encoding
@@ -42,7 +42,7 @@ def decode_text(content: bytes) -> tuple[str, str]:
     try:
         return content.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
-        # One damaged place does not make it another encoding.
+        # A few invalid bytes do not make it another encoding.
         if _is_mostly_utf8(content, error.start):
             return content.decode("utf-8", "replace"), "utf-8"
     return content.decode("cp1252", "replace"), "windows-1252"
@@ -55,15 +55,15 @@ def _is_mostly_utf8(content: bytes, first: int) -> bool:
 
 
 def read_plain(content: bytes, builder: DocumentBuilder) -> None:
-    """Text as it is."""
+    """Add plain text unchanged."""
     text, encoding = decode_text(content)
     if encoding == "windows-1252":
-        builder.warn("The text is not UTF-8; it was read as Windows-1252.")
+        builder.warn("The text is not valid UTF-8 and was read as Windows-1252.")
     builder.add(clean(text))
 
 
 def read_markdown(content: bytes, builder: DocumentBuilder) -> None:
-    """Markdown with its headings, and with rows that name their columns. What stands between dashes at its top is about it, not of it."""
+    """Parse Markdown with its headings, and with table rows that name their columns. Front matter is removed, except the title."""
     text = clean(decode_text(content)[0])
     front = _FRONT.match(text)
     if front is not None:
@@ -77,7 +77,7 @@ def read_markdown(content: bytes, builder: DocumentBuilder) -> None:
 
 
 def read_code(content: bytes, builder: DocumentBuilder) -> None:
-    """Source code as it is, with its definitions as headings."""
+    """Add source code unchanged, with its definitions as headings."""
     text = clean(decode_text(content)[0])
     for match in _DEFINITION.finditer(text):
         builder.mark_heading(match.start(), 1, match["name"])

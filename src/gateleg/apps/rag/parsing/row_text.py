@@ -1,4 +1,4 @@
-"""Rows of a table as text: each names its columns, so that it can be found, quoted and understood without the top of its table. Pure."""
+"""Table rows as text. Each row names its columns, so that it can be found, quoted and understood without the table's header. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 def row_lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """`Column: value; Column: value` for each row below the one that names the columns; without one, cells with bars between them.
+    """Convert rows to `Column: value; Column: value` below a header row; without a header, join the cells by bars.
 
-    Rows of one cell above the names are titles. Below an empty row, a row with other columns names those of the next table, and one that
-    fills few of the columns is not part of the table.
+    Rows with one cell above the header are titles. After an empty row, a row that fills other columns is the header of the next table, and
+    a row that fills less than half of the columns is not part of the table.
     """
     titles: list[str] = []
     begins = True

@@ -1,4 +1,4 @@
-"""Rich Text Format: its text. Only what changes the text is understood: characters, paragraphs, cells, and which groups are not text."""
+"""Parse the text of Rich Text Format. Interprets only characters, paragraphs, table cells, and groups that are not text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(rb"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|([^\\{}\r\n]+)|[\r\n]+|\\", re.DOTALL)
 _BREAKS = {"par": "\n\n", "line": "\n", "row": "\n", "sect": "\n\n", "page": "\n\n", "tab": "\t", "cell": " | ", "nestcell": " | "}
 _SIGNS = {"emdash": "—", "endash": "–", "bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”"}
-#: Groups that hold something else than the text of the document.
+#: Groups that do not contain text of the document.
 _OTHER = frozenset(
     re.split(
         r"\s+",
@@ -29,22 +29,22 @@ _DEEPEST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """What holds within a pair of braces."""
+    """The state within a pair of braces."""
 
     hidden: bool = False
-    #: characters behind a \\u that stand in for it
+    #: number of fallback characters after a \\u
     fallback: int = 1
 
 
 def read_rtf(content: bytes, builder: DocumentBuilder) -> None:
-    """The text of a document in Rich Text Format."""
+    """Parse a document in Rich Text Format."""
     if not content.startswith(b"{\\rtf"):
-        raise UnreadableDocument("The file does not begin as Rich Text Format does.")
+        raise UnreadableDocument("The file does not begin with the signature of Rich Text Format.")
     builder.add(re.sub(r"\n{3,}", "\n\n", clean(rtf_text(content))).strip() + "\n")
 
 
 def rtf_text(content: bytes) -> str:
-    """The text, with paragraphs apart."""
+    """The text, with empty lines between paragraphs."""
     stack: list[_Group] = []
     group, encoding, skip, place = _Group(), "cp1252", 0, 0
     found: list[str] = []
@@ -82,7 +82,7 @@ def rtf_text(content: bytes) -> str:
                 found.append(text[cut:].decode(encoding, "replace"))
         elif not group.hidden:
             found.append(_plain(code, sign, text, encoding))
-    # Letters beyond the first plane are written as two halves.
+    # Characters outside the basic multilingual plane are written as surrogate pairs.
     return "".join(found).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

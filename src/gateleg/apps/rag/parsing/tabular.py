@@ -1,4 +1,4 @@
-"""Rows as text: CSV, JSON and XML. Each row names its columns, so that a chunk of a table can be understood without its top."""
+"""Parse CSV, JSON and XML into rows of text. Each row names its columns, so that a chunk can be understood without the table's header."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.parsing.document import DocumentBuilder
 
-#: Levels of a JSON document that get paths of their own; what is deeper is one text.
+#: Nesting depth up to which JSON values get separate paths; deeper ones are kept as JSON.
 _DEEPEST = 50
 
 
 def write_rows(rows: Iterable[Sequence[str]], builder: DocumentBuilder) -> None:
-    """A table, one line for each row: see `row_lines`."""
+    """Add a table, one line for each row: see `row_lines`."""
     for line in row_lines(rows):
         builder.row(line)
 
 
 def read_csv(content: bytes, builder: DocumentBuilder) -> None:
-    """A table with commas, semicolons or tabs between its cells."""
+    """Parse a table with cells separated by commas, semicolons, tabs or bars."""
     text = decode_text(content)[0].replace("\0", "")
     first = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = max(",;\t|", key=first.count)
@@ -40,7 +40,7 @@ def read_csv(content: bytes, builder: DocumentBuilder) -> None:
 
 
 def read_json(content: bytes, builder: DocumentBuilder) -> None:
-    """JSON, or one value a line, as `path: value`, with an empty line behind each entry of a list."""
+    """Parse JSON or JSON Lines as lines of `path: value`, with an empty line after each entry of a list."""
     values = _json_values(decode_text(content)[0])
     entries = values[0] if len(values) == 1 and isinstance(values[0], list) else values
     for entry in entries:
@@ -60,9 +60,7 @@ def _json_values(text: str) -> list[Any]:
             raise UnreadableDocument(f"The JSON cannot be read: {reason_of(error)}.") from None
     wrong = next((number for number, line in lines if not _is_json(line)), None)
     if wrong is not None:
-        raise UnreadableDocument(
-            f"Each line should be a JSON value; line {wrong} is not.", fix="Correct that line, and send the file again."
-        )
+        raise UnreadableDocument(f"Line {wrong} is not a valid JSON value.", fix="Correct that line, and upload the file again.")
     return [json.loads(line) for _, line in lines]
 
 
@@ -89,7 +87,7 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
 
 
 def read_xml(content: bytes, builder: DocumentBuilder) -> None:
-    """The texts of XML, one element a line. Entities are not resolved."""
+    """Parse the text of XML, one line for each element. Entities are not resolved."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, recover=True, load_dtd=False)

@@ -1,4 +1,4 @@
-"""HTML: headings, paragraphs, lists and tables of the content, without navigation, scripts and styles."""
+"""Parse HTML: headings, paragraphs, lists and tables of the content, without navigation, scripts and styles."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _BLOCKS = frozenset(
     )
 )
 _NOT_SHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-#: Letters of a page below which it is not worth looking for its article.
+#: Minimum characters of a page or of an article for extracting the article.
 _ENOUGH = 400
 
 
 def read_html(content: bytes, builder: DocumentBuilder) -> None:
-    """The content of a page."""
+    """Parse the content of a page."""
     from selectolax.lexbor import LexborHTMLParser
 
     html = _decoded(content)
@@ -47,7 +47,7 @@ def read_html(content: bytes, builder: DocumentBuilder) -> None:
 
 
 def _without_hidden(tree: Any) -> str | None:
-    """Remove what a page does not show, such as words for search engines or for models; the rest as HTML, None if nothing was hidden."""
+    """Remove hidden elements, such as text for search engines or models. Return the rest as HTML; None if nothing was hidden."""
     hidden = [
         node for node in tree.css("[hidden], [style]") if "hidden" in node.attributes or _NOT_SHOWN.search(node.attributes["style"] or "")
     ]
@@ -69,7 +69,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _article(html: str) -> str | None:
-    """The article of a page that does not mark it, as HTML; None when too little of the page would be left."""
+    """Extract the article of a page without a main element, as HTML; None if it is too short."""
     import trafilatura
 
     found: str | None = trafilatura.extract(html, output_format="html", include_tables=True, include_comments=False, favor_recall=True)
@@ -77,7 +77,7 @@ def _article(html: str) -> str | None:
 
 
 class _Walker:
-    """Walks through a page without recursion, as pages may be nested as deeply as somebody likes."""
+    """Walks the element tree without recursion, because pages may be nested arbitrarily deep."""
 
     def __init__(self, builder: DocumentBuilder) -> None:
         self.builder = builder

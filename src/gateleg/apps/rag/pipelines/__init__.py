@@ -1,1 +1,1 @@
-"""Automated ingestion: what lies under a prefix of an object store, or in a folder, is kept in step with a collection."""
+"""Pipelines: keep a collection in step with a prefix of an object store or with a folder."""

@@ -1,4 +1,4 @@
-"""The job types of pipelines: their names, what they are asked for and what they answer."""
+"""The job types of pipelines, with their configs and results."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -6,30 +6,30 @@ RUN_PIPELINE, FOLLOW_PIPELINES = "rag.pipeline", "rag.pipelines"
 
 
 class PipelineConfig(BaseModel):
-    """One look of a pipeline."""
+    """The config of one run of a pipeline."""
 
     model_config = ConfigDict(extra="forbid")
 
     repository_id: str
-    #: the collection that has the pipeline; None for one of the repository
+    #: the collection that declares the pipeline; None if the repository does
     owner_collection: str | None = None
     pipeline_id: str
-    #: say what would be done, and do nothing
+    #: only report what would be done
     dry_run: bool = False
-    #: also while it is paused, and also objects that have not changed since the last look
+    #: run even if the pipeline is paused, and compare all objects, including those that have not changed since the last run
     now: bool = False
 
 
 class PipelineResult(BaseModel):
-    """What a pipeline has found and done. The lists have the first hundred keys."""
+    """The result of a run. The lists contain the first hundred keys."""
 
     found: int = 0
     ingested: int = 0
     removed: int = 0
     unchanged: int = 0
-    #: of those, how many could not be ingested; a look that is asked for tries them again
+    #: the unchanged objects whose ingestion has failed; a run started by hand retries them
     failed: int = 0
-    #: objects that its patterns leave out
+    #: objects that the patterns exclude
     left_out: int = 0
     to_ingest: list[str] = Field(default_factory=list)
     to_remove: list[str] = Field(default_factory=list)
@@ -38,7 +38,7 @@ class PipelineResult(BaseModel):
 
 
 class FollowedPipelines(BaseModel):
-    """How many pipelines there are, and how many of them got a new schedule."""
+    """The number of pipelines, and of new or changed schedules."""
 
     pipelines: int = 0
     scheduled: int = 0

@@ -1,4 +1,4 @@
-"""Which objects a pipeline takes, and what has happened to them. Pure."""
+"""Decide which objects a pipeline includes and which of them to ingest. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.tables import Document, Pipeline
 
-#: Files beside documents that describe them for another system.
+#: The suffix of metadata files that another system writes beside its documents.
 _COMPANION = ".metadata.json"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceObject:
-    """An object or a file that a pipeline has seen."""
+    """An object or file in the source of a pipeline."""
 
     key: str
     size: int
@@ -32,9 +32,9 @@ class SourceObject:
 
 
 def matches(key: str, prefix: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    """Whether a pipeline takes a key: under its prefix, like one of `include` (all, if there are none), and like none of `exclude`.
+    """Whether a key is below the prefix, matches one of `include` (or `include` is empty), and matches none of `exclude`.
 
-    Patterns are compared with the key below the prefix, and those without a slash with its last part: `*.pdf`, `drafts/*`.
+    A pattern with a slash is compared with the key below the prefix (`drafts/*`), others with the last part of the key (`*.pdf`).
     """
     if not key.startswith(prefix) or key.endswith(("/", _COMPANION)):
         return False
@@ -49,31 +49,32 @@ def _is_like(key: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(key if "/" in pattern else last, pattern) for pattern in patterns)
 
 
-def takes(pipeline: Pipeline, key: str) -> bool:
-    """Whether a pipeline takes a key."""
+def includes_key(pipeline: Pipeline, key: str) -> bool:
+    """Whether a pipeline includes a key."""
     return matches(key, pipeline.s3_prefix if pipeline.folder is None else "", pipeline.include, pipeline.exclude)
 
 
-def is_due(seen: SourceObject, document: Document | None, *, again: bool = False) -> bool:
-    """Whether an object is to be ingested: it is new, or another than the one that was ingested last; with `again` also what has failed."""
+def needs_ingestion(seen: SourceObject, document: Document | None, *, again: bool = False) -> bool:
+    """Whether to ingest an object: it is new, or has changed since it was last ingested; with `again`, also if its ingestion failed."""
     if document is None or document.source_etag != seen.etag:
         return True
     return again and document.status is DocumentStatus.FAILED
 
 
 def cron_of(pipeline: Pipeline) -> str | None:
-    """When a scheduled pipeline runs; None for one that follows events."""
+    """The cron expression of a scheduled pipeline; None for the trigger `event`."""
     if pipeline.trigger == "event":
         return None
     return pipeline.cron or "0 0 * * *"
 
 
 def check_pipeline(pipeline: Pipeline) -> None:
-    """Refuse a prefix that no key has, and times that no calendar has, where they are written."""
+    """Refuse an invalid prefix or schedule when a pipeline is declared."""
     prefix = pipeline.s3_prefix
     if prefix.startswith("/") or any(part in (".", "..") for part in prefix.split("/")):
         raise BadField(
-            f"s3Prefix {prefix!r} begins with a slash, or contains a '.' or '..' segment.", fix="Write it as keys begin: 'legal/'."
+            f"s3Prefix {prefix!r} begins with a slash, or contains a '.' or '..' segment.",
+            fix="Write it like the beginning of a key: 'legal/'.",
         )
     cron = cron_of(pipeline)
     try:

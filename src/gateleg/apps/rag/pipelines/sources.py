@@ -1,4 +1,4 @@
-"""Where pipelines look: object stores of the settings, and folders that the operator has allowed."""
+"""The sources of pipelines: object stores of the settings, and folders that the operator has allowed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Pipeline
     from gateleg.web import Resources
 
-#: Objects of a page, and files of a folder.
+#: Objects per page, and maximum files in a folder.
 _PAGE = 500
 _MOST_FILES = 1_000_000
 
 
 def check_source(settings: RagSettings, stores: frozenset[str], pipeline: Pipeline) -> None:
-    """Refuse a pipeline that looks where it may not: elsewhere than in the stores and folders that the operator has named."""
+    """Refuse a pipeline whose source is not one of the object stores and folders that the operator has configured."""
     if pipeline.folder is not None:
         check_folder(settings, pipeline.folder)
         return
@@ -32,14 +32,15 @@ def check_source(settings: RagSettings, stores: frozenset[str], pipeline: Pipeli
         raise PipelineRefused("The pipeline names neither a bucket nor a folder.", fix="Set s3Bucket to the name of an object store.")
     if pipeline.s3_bucket not in stores:
         raise PipelineRefused(
-            f"There is no object store named {pipeline.s3_bucket!r}.", fix="The operator of the host names it in object_stores."
+            f"There is no object store named {pipeline.s3_bucket!r}.", fix="Ask the operator of the host to add it to object_stores."
         )
 
 
-async def look_around(
+async def list_source(
     resources: Resources[RagSettings], pipeline: Pipeline, after: str | None
 ) -> AsyncIterator[tuple[list[SourceObject], str | None]]:
-    """What is there, page by page, each with what to give as `after` to go on behind it; None behind the last."""
+    """List the objects of a source page by page. Each page comes with the cursor that continues after it, to pass as `after`; None for the
+    last page."""
     if pipeline.folder is not None:
         found = await asyncio.to_thread(_files, Path(pipeline.folder))
         left = [one for one in found if after is None or one.key > after]
@@ -57,7 +58,7 @@ async def look_around(
 
 
 def _files(folder: Path) -> list[SourceObject]:
-    """The files below a folder, by their paths. Links are not followed: they may lead anywhere."""
+    """The files below a folder, sorted by path. Symbolic links are skipped, because they may lead out of the folder."""
     if not folder.is_dir():
         raise PipelineRefused(f"There is no folder {str(folder)!r} on this machine.")
     found = []
@@ -65,10 +66,10 @@ def _files(folder: Path) -> list[SourceObject]:
         if path.is_symlink() or not path.is_file():
             continue
         facts = path.stat()
-        # A file that was moved here keeps the time of its last change.
+        # A file that was moved here keeps its modification time, so its status change time counts, too.
         changed = datetime.fromtimestamp(max(facts.st_mtime, facts.st_ctime), UTC)
         key = path.relative_to(folder).as_posix()
         found.append(SourceObject(key, facts.st_size, f"{facts.st_mtime_ns:x}-{facts.st_size:x}", changed))
         if len(found) > _MOST_FILES:
-            raise PipelineRefused(f"The folder has more than {_MOST_FILES:,} files.", fix="Name a folder below it.")
+            raise PipelineRefused(f"The folder has more than {_MOST_FILES:,} files.", fix="Choose a subfolder.")
     return sorted(found, key=lambda one: one.key)

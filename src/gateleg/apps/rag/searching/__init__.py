@@ -1,1 +1,1 @@
-"""Searching collections: by meaning, by words and by both, with citations."""
+"""Search collections by meaning, by words or by both, with citations."""

@@ -30,12 +30,12 @@ class Passage(ResponseModel):
 class HitExplanation(ResponseModel):
     """Why a hit was found, and the parts of its score."""
 
-    #: rank by similarity and by BM25, from 1; None if that search did not find it
+    #: rank by similarity and by BM25, starting at 1; None if that search did not find it
     vector_rank: int | None = None
     keyword_rank: int | None = None
     vector_part: float = 0.0
     keyword_part: float = 0.0
-    #: words of the query, as they are written in the text
+    #: words of the query, as they occur in the text
     matched_words: list[str] = Field(default_factory=list)
     sentence: str = ""
 

@@ -17,12 +17,12 @@ from gateleg.ai import AiError
 from gateleg.apps.rag.errors import BadSearch, IndexDamaged, IndexReplaced
 from gateleg.apps.rag.index.filters import parse_filter
 from gateleg.apps.rag.index.names import searched_index
-from gateleg.apps.rag.index.rebuilding import ready_index
-from gateleg.apps.rag.searching.citing import cite
+from gateleg.apps.rag.index.rebuild import ready_index
+from gateleg.apps.rag.searching.citations import cite
 from gateleg.apps.rag.searching.diversity import diversify
 from gateleg.apps.rag.searching.fusion import Candidate, above_threshold, rank
 from gateleg.apps.rag.searching.results import SearchResult
-from gateleg.apps.rag.searching.verifying import HitReader
+from gateleg.apps.rag.searching.verification import HitReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.index.registry import Indexes
     from gateleg.apps.rag.searching.fusion import RankedCandidate
     from gateleg.apps.rag.searching.requests import Mode, SearchRequest
-    from gateleg.apps.rag.searching.verifying import VerifiedHit
+    from gateleg.apps.rag.searching.verification import VerifiedHit
     from gateleg.apps.rag.tables import Collection
     from gateleg.store import AsyncStore
 
@@ -172,7 +172,7 @@ async def _with_own_similarities(
     first: Sequence[Candidate],
     vectors: Vectors,
 ) -> list[RankedCandidate]:
-    """A ranking by moved vectors, with the similarity of each candidate to the query itself: that is what hits and thresholds mean."""
+    """A ranking by moved vectors, with the similarity of each candidate to the query itself, which hits show and thresholds use."""
     own = {(one.source, one.key): one.similarity for one in first if one.similarity is not None}
     unknown = [one for one in ranking if one.candidate.similarity is not None and (one.candidate.source, one.candidate.key) not in own]
     for one, vector in zip(unknown, await _read_vectors(tools, collections, unknown), strict=True):
@@ -285,8 +285,8 @@ async def _diversify(
     wanted: int,
 ) -> tuple[list[VerifiedHit], dict[int, float]]:
     vectors = await _read_vectors(tools, collections, [one.ranked for one in verified])
-    worth = [scores.get(place, one.ranked.score) for place, one in enumerate(verified)]
-    order = diversify(worth, vectors, request.diversity, wanted)
+    relevance = [scores.get(place, one.ranked.score) for place, one in enumerate(verified)]
+    order = diversify(relevance, vectors, request.diversity, wanted)
     return [verified[place] for place in order], {new: scores[old] for new, old in enumerate(order) if old in scores}
 
 

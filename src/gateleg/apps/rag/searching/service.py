@@ -1,4 +1,4 @@
-"""Searches on behalf of a caller: access is decided for each collection before its index is opened."""
+"""Search on behalf of a caller: access to each collection is checked before its index is opened."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_COLLECTIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """A collection to search, by id or name. Without one: all collections of the repository that the caller may search."""
+    """A collection to search, by id or name; None for all collections of the repository that the caller may search."""
 
     repository_id: str
     collection_id: str | None = None

@@ -1,1 +1,1 @@
-"""The HTTP surface of document collections beside `api`: what clients see, and the routes of each kind of thing."""
+"""The HTTP routes of document collections (`*_api`), their views, and the console pages (`*_page`, `*_part`)."""

@@ -1,4 +1,4 @@
-"""Who can read a collection and why: the rules, what who looks may do, and, for administrators of the host, each person with a key."""
+"""The Access tab: who can read a collection and why, what the viewer may do, and, for administrators of the host, who has a key."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.access import Decision
     from gateleg.apps.rag.collections import OpenedCollection
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
     from gateleg.web import Principal
 
-#: What somebody may do with a collection, in words.
+#: The actions on a collection, in words.
 ACTIONS = {
     Action.READ: "read its documents",
     Action.SEARCH: "search it",
@@ -29,48 +29,48 @@ _COLUMNS = (Column("name", "Name"), Column("reads", "Reads it"), Column("why", "
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody, and what the rules decide for them about a collection."""
+    """A person, with the access decisions about a collection."""
 
     principal: Principal
     decisions: dict[Action, Decision]
 
     @property
     def reading(self) -> Decision:
-        """Whether they can read it."""
+        """Whether the person can read the collection."""
         return self.decisions[Action.READ]
 
 
 def person_of(principal: Principal, opened: OpenedCollection, admin_group: str) -> Person:
-    """What the rules decide for somebody."""
+    """Decide all actions on a collection for a person."""
     caller = Caller(principal, admin_group)
     return Person(principal, {action: caller.decide(action, opened.repository, opened.collection) for action in ACTIONS})
 
 
 async def access_part(visit: Visit) -> None:
-    """Who can read the collection, and why."""
+    """Show who can read the collection, and why."""
     opened = visit.opened
     with section("Who can read it"), tag("ul", classes="stack gap-1"):
         for sentence in explain(opened.repository, opened.collection, admin_group=visit.caller.admin_group):
             tag("li", sentence)
     with section("What you may do"):
         _decisions(person_of(visit.caller.principal, opened, visit.caller.admin_group))
-    # The list of keys is for administrators of the host alone, here as everywhere.
+    # Only administrators of the host may see who has keys.
     if visit.view.may(Role.ADMIN):
         await _people(visit)
 
 
 async def _people(visit: Visit) -> None:
-    # Somebody may have several keys; those with the same rights are one person.
+    # A person may have several keys; keys with the same rights are shown once.
     principals = {(one.name, one.tenant, one.role, one.groups): one for one in await visit.view.host.keys.principals()}
     people = [person_of(one, visit.opened, visit.caller.admin_group) for one in principals.values()]
     people.sort(key=lambda one: (not one.reading.allowed, one.principal.name.casefold()))
     with section("Everybody with a key"):
         if not people:
-            empty("people", "Nobody has a key", "People are given keys in the settings of the host.")
+            empty("people", "Nobody has a key", "Create keys in the settings of the host.")
             return
         with tag("div", classes="line gap-1 rag-search", role="search"):
             names = sorted({one.principal.name for one in people})
-            name = Field("Name", "", placeholder="Somebody with a key", options=names, on_enter=lambda: explain_person())
+            name = Field("Name", "", placeholder="A person with a key", options=names, on_enter=lambda: explain_person())
             button("Explain", lambda: explain_person(), icon="help", look="first")
         found = tag("div", classes="stack gap-1", aria_live="polite")
         Grid("Everybody with a key", _COLUMNS, [_row(str(number), one) for number, one in enumerate(people)], complete=True)

@@ -1,4 +1,4 @@
-"""`/api/rag`: questions, answered with citations, at once or sentence by sentence; and conversations."""
+"""The routes of `/api/rag` for questions, answered at once or as a stream, and for conversations."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -8,11 +8,11 @@ from fastapi import APIRouter, Header, Path
 from fastapi.responses import Response
 from pydantic import Field
 
-from gateleg.apps.rag.answering.answering import AskRequest
+from gateleg.apps.rag.answering.answer_stream import AskRequest
 from gateleg.apps.rag.answering.answers import Answer, AnswerEvent
 from gateleg.apps.rag.answering.service import ask, ask_once, forget_conversation
 from gateleg.apps.rag.answering.tables import ConversationTurn
-from gateleg.apps.rag.api import mine
+from gateleg.apps.rag.api import resources_of
 from gateleg.apps.rag.searching.service import SearchScope
 from gateleg.apps.rag.web.search_api import PlaceBody
 from gateleg.apps.rag.web.views import View
@@ -23,15 +23,17 @@ from gateleg.web.streams import EventStream, event, stream_headers
 
 router = APIRouter()
 _STREAM = "text/event-stream"
-Accept = Annotated[str, Header(description=f"`{_STREAM}` for the answer as it comes, sentence by sentence.")]
+Accept = Annotated[str, Header(description=f"`{_STREAM}` streams the answer sentence by sentence.")]
 ConversationId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 _ANSWERS: dict[int | str, dict[str, Any]] = {200: {"model": Answer, "content": {_STREAM: {"schema": {"type": "string"}}}}}
 
 
 class RepositoryQuestion(AskRequest):
-    """A question to a repository: to the collections that are named, or to all that the caller may search."""
+    """A question to collections of a repository: the named ones, or all that the caller may search."""
 
-    collection_ids: list[str] = Field(default_factory=list, max_length=50, description="Ids or names; all without any.")
+    collection_ids: list[str] = Field(
+        default_factory=list, max_length=50, description="Ids or names; by default, all searchable collections."
+    )
 
 
 class Question(AskRequest):
@@ -53,7 +55,7 @@ class TurnView(View):
 
     @classmethod
     def of(cls, turn: ConversationTurn) -> "TurnView":
-        """The view of a question."""
+        """The view of a turn."""
         return cls(**{name: getattr(turn, name) for name in cls.model_fields})
 
 
@@ -63,10 +65,10 @@ def _request(body: AskRequest, *others: str) -> AskRequest:
 
 async def _answered(call: Call, places: list[SearchScope], request: AskRequest, accept: str) -> Response:
     if _STREAM not in accept:
-        found = await ask_once(mine(call), call.principal, places, request)
+        found = await ask_once(resources_of(call), call.principal, places, request)
         return Response(found.model_dump_json(by_alias=True), media_type="application/json")
-    # What is refused is refused here, with its status, before the stream begins.
-    return EventStream(_events(await ask(mine(call), call.principal, places, request)), headers=stream_headers())
+    # `ask` raises before the stream begins, so that a refusal has its own status.
+    return EventStream(_events(await ask(resources_of(call), call.principal, places, request)), headers=stream_headers())
 
 
 async def _events(answer: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
@@ -85,23 +87,23 @@ async def ask_places(call: Using, body: Question, accept: Accept = "") -> Respon
 
 @router.post("/repository/{repository_id}/ask", response_model=Answer, responses=_ANSWERS)
 async def ask_repository(call: Using, repository_id: str, body: RepositoryQuestion, accept: Accept = "") -> Response:
-    """Ask a repository. Each sentence of the answer cites the passages that support it; what no passage says is not in it."""
+    """Ask collections of a repository. Each sentence of the answer cites the passages that support it; others are dropped."""
     places = [SearchScope(repository_id, one) for one in body.collection_ids] or [SearchScope(repository_id)]
     return await _answered(call, places, _request(body, "collection_ids"), accept)
 
 
 @router.get("/conversation/{conversation_id}")
 async def get_conversation(call: Using, conversation_id: ConversationId, limit: Limit = 50, cursor: Cursor = None) -> Listing[TurnView]:
-    """The questions of one of the caller's conversations, in order."""
+    """List the questions of one of the caller's conversations, in order."""
     turns = ConversationTurn.in_conversation(owner=call.principal.owner, conversation_id=conversation_id)
     page = await call.host.store.page(turns, limit=limit, cursor=cursor)
     if not page.items and cursor is None:
-        raise Unknown(f"There is no conversation {conversation_id!r} of yours.")
+        raise Unknown(f"You have no conversation {conversation_id!r}.")
     return Listing(items=[TurnView.of(turn) for turn in page], next=page.next)
 
 
 @router.delete("/conversation/{conversation_id}", status_code=204)
 async def delete_conversation(call: Using, conversation_id: ConversationId) -> None:
-    """Forget one of the caller's conversations."""
-    if not await forget_conversation(mine(call), call.principal, conversation_id):
-        raise Unknown(f"There is no conversation {conversation_id!r} of yours.")
+    """Delete one of the caller's conversations."""
+    if not await forget_conversation(resources_of(call), call.principal, conversation_id):
+        raise Unknown(f"You have no conversation {conversation_id!r}.")

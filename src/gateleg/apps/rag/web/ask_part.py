@@ -1,15 +1,15 @@
-"""Asking a collection on its page: the answer sentence by sentence, each with the passages that support it."""
+"""The Ask tab of a collection: answers arrive sentence by sentence, each with the passages that support it."""
 
 from __future__ import annotations
 
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.answering.answering import AskRequest
+from gateleg.apps.rag.answering.answer_stream import AskRequest
 from gateleg.apps.rag.answering.answers import NOT_FOUND
 from gateleg.apps.rag.answering.service import ask
 from gateleg.apps.rag.searching.service import SearchScope
-from gateleg.apps.rag.web.places import passage_place
+from gateleg.apps.rag.web.page_paths import passage_path
 from gateleg.web.console.components import Field, button, tag, trouble
 
 if TYPE_CHECKING:
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.answering.answers import Answer, AnswerSentence
     from gateleg.apps.rag.searching.results import SearchHit
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
     from gateleg.web.console.components import Tag
 
 
 def ask_part(visit: Visit) -> None:
-    """A box for questions; a question may follow up on those before it while the page is open."""
+    """Show a form for questions. While the page is open, they belong to one conversation."""
     conversation = token_urlsafe(16)
     answers = tag("div", classes="stack gap-2", aria_live="polite")
     with tag("div", classes="line gap-1 rag-search"):
-        question = Field("Ask the documents", "", placeholder="A question that they answer", whole=True, on_enter=lambda: send())
+        question = Field("Ask the documents", "", placeholder="A question about the documents", whole=True, on_enter=lambda: send())
         button("Ask", lambda: send(), icon="question_answer", look="first")
 
     async def send() -> None:
@@ -64,7 +64,7 @@ def _sentence(words: Tag, one: AnswerSentence, hits: Sequence[SearchHit]) -> Non
 
 
 def _ending(words: Tag, sources: Tag, whole: Answer) -> None:
-    """What was used, and what was not said because nothing supports it."""
+    """Show the sources, and how many unsupported sentences were dropped."""
     if not whole.found:
         words.set_text(NOT_FOUND)
         return
@@ -77,14 +77,14 @@ def _ending(words: Tag, sources: Tag, whole: Answer) -> None:
                 tag("a", hit.citation, "link", href=_passage(hit))
                 if hit.heading:
                     tag("span", hit.heading, dir="auto")
-        how = "Sentences of the documents" if whole.way == "extracted" else f"Written by {whole.model}, each sentence checked"
-        dropped = f"; {whole.dropped} sentences that no passage supports were left out" if whole.dropped else ""
+        how = "Sentences from the documents" if whole.way == "extracted" else f"Written by {whole.model}, each sentence checked"
+        dropped = f"; {whole.dropped} sentences were dropped, because no passage supports them" if whole.dropped else ""
         tag("li", f"{how}{dropped}.")
 
 
 def _passage(hit: SearchHit, sentence: AnswerSentence | None = None) -> str:
-    """The page of a passage, with the sentence marked where it is one of the passage."""
+    """The address of a passage. If the sentence is from the passage, it is marked there."""
     span = None
     if sentence is not None and sentence.start is not None and sentence.end is not None and hit.start <= sentence.start < hit.end:
         span = (sentence.start, sentence.end)
-    return passage_place(hit.repository_id, hit.document_id, hit.ordinal, span)
+    return passage_path(hit.repository_id, hit.document_id, hit.ordinal, span)

@@ -1,4 +1,4 @@
-"""`/api/rag`: collections, of one repository and of all. `/collections` and `/collection` are the same."""
+"""The routes of `/api/rag` for collections. `/collection` is an alias of `/collections`."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -6,13 +6,13 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from gateleg.apps.rag.access import Action, explain
-from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamped, expected, mine, tag
+from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamp_page_size, expected_version, resources_of, set_etag
+from gateleg.apps.rag.collection_list import CollectionFilter, SortBy, list_all_collections, list_collections, list_own_collections
 from gateleg.apps.rag.collections import OpenedCollection, create_collection, open_collection, soft_delete_collection, update_collection
-from gateleg.apps.rag.deleting.starting import impact_of, start_collection_deletion
+from gateleg.apps.rag.deleting.submission import impact_of, start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection
 from gateleg.apps.rag.host_checks import check_folders, check_model
-from gateleg.apps.rag.listing import CollectionFilter, SortBy, list_all_collections, list_collections, list_own_collections
-from gateleg.apps.rag.pipelines.following import follow_pipelines
+from gateleg.apps.rag.pipelines.schedules import sync_schedules
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.statistics import count_collection
 from gateleg.apps.rag.tables import CollectionStatus
@@ -20,20 +20,19 @@ from gateleg.apps.rag.web.views import CollectionsView, CollectionView, View
 from gateleg.web.api.calls import Call, Using
 
 router = APIRouter()
-#: Both words are in use for the same thing.
 _MANY = "/repository/{repository_id}/collections"
-#: The default collection is called like its embedding model, which may have a slash.
+#: The id of a default collection is that of its embedding model, which may contain a slash.
 _ONE = "/repository/{repository_id}/collections/{collection_id:path}"
 _ALIASES = {path: path.replace("/collections", "/collection") for path in (_MANY, _ONE)}
-Text = Annotated[str | None, Query(alias="filter", max_length=200, description="Part of the name or the description, in any letter case.")]
-Status = Annotated[CollectionStatus | None, Query(description="Without it, all but deleted collections.")]
-Tag = Annotated[str | None, Query(max_length=50, description="Collections with this tag.")]
+Text = Annotated[str | None, Query(alias="filter", max_length=200, description="Substring of the name or description, ignoring case.")]
+Status = Annotated[CollectionStatus | None, Query(description="By default, all but deleted collections.")]
+Tag = Annotated[str | None, Query(max_length=50, description="Only collections with this tag.")]
 Sort = Annotated[SortBy, Query(alias="sortBy")]
 Order = Annotated[str, Query(alias="sortOrder", pattern="^(?i:asc|desc)$")]
 
 
 class ImpactView(View):
-    """What a deletion removes."""
+    """The documents that a deletion removes."""
 
     lisa_managed_documents: int
     user_managed_documents: int
@@ -50,7 +49,7 @@ class DeletionView(View):
 
 
 class WayIn(View):
-    """What the caller may do with a collection, and why."""
+    """Whether the caller may take an action, and why."""
 
     allowed: bool
     reason: str
@@ -64,7 +63,7 @@ class AccessView(View):
 
 
 class StatisticsView(View):
-    """How much a collection holds."""
+    """Statistics of a collection."""
 
     documents: int
     chunks: int
@@ -78,7 +77,7 @@ def _wanted(text: str | None, status: CollectionStatus | None, label: str | None
 
 
 def _shown(response: Response, opened: OpenedCollection, warnings: tuple[str, ...] = ()) -> CollectionView:
-    tag(response, opened.collection.version)
+    set_etag(response, opened.collection.version)
     return CollectionView.of(opened, warnings)
 
 
@@ -92,12 +91,15 @@ async def list_user_collections(
     sort_by: Sort = SortBy.CREATED_AT,
     order: Order = "desc",
     created_by: Annotated[
-        str | None, Query(alias="createdBy", max_length=400, description='Only what this user created; "me" for the caller. By creation.')
+        str | None,
+        Query(
+            alias="createdBy", max_length=400, description='Only collections that this user created, by creation time; "me" for the caller.'
+        ),
     ] = None,
     token: Token = None,
 ) -> CollectionsView:
-    """The collections of all repositories that the caller can read."""
-    wanted, size, caller = _wanted(text, status, label, sort_by, order), clamped(page_size), caller_of(call)
+    """List the readable collections of all repositories."""
+    wanted, size, caller = _wanted(text, status, label, sort_by, order), clamp_page_size(page_size), caller_of(call)
     if created_by is None:
         page = await list_all_collections(call.host.store, caller, wanted, size=size, token=token)
     else:
@@ -119,8 +121,8 @@ async def list_one_repository(
     order: Order = "desc",
     token: Token = None,
 ) -> CollectionsView:
-    """The collections of a repository that the caller can read, and how many they are."""
-    caller, size = caller_of(call), clamped(page_size)
+    """List the readable collections of a repository, with their total number."""
+    caller, size = caller_of(call), clamp_page_size(page_size)
     repository = await get_repository(call.host.store, caller, repository_id)
     wanted = _wanted(text, status, label, sort_by, order)
     page = await list_collections(call.host.store, caller, repository, wanted, size=size, token=token)
@@ -131,20 +133,20 @@ async def list_one_repository(
 @router.post(_MANY, status_code=201)
 async def create(call: Using, repository_id: str, new: NewCollection, response: Response) -> CollectionView:
     """Create a collection."""
-    check_model(mine(call), new.embedding_model)
-    check_folders(mine(call).settings, new.pipelines)
+    check_model(resources_of(call), new.embedding_model)
+    check_folders(resources_of(call).settings, new.pipelines)
     opened = await create_collection(call.host.store, caller_of(call), repository_id, new)
     if opened.collection.pipelines:
-        await follow_pipelines(mine(call))
+        await sync_schedules(resources_of(call))
     await call.note("rag.create-collection", f"{repository_id}/{opened.collection.collection_id}")
     response.headers["Location"] = f"/api/rag/repository/{repository_id}/collections/{opened.collection.collection_id}"
     return _shown(response, opened)
 
 
-# Before the collection itself, whose id would take the last word as well.
+# Declared before the collection's own route, whose id would match the last segment as well.
 @router.get(_ONE + "/access")
 async def get_access(call: Using, repository_id: str, collection_id: str) -> AccessView:
-    """Who can read a collection and why; and what the caller may do with it."""
+    """Explain who can read a collection, and what the caller may do with it."""
     caller = caller_of(call)
     opened = await open_collection(call.host.store, caller, repository_id, collection_id)
     ways = explain(opened.repository, opened.collection, admin_group=caller.admin_group)
@@ -155,7 +157,7 @@ async def get_access(call: Using, repository_id: str, collection_id: str) -> Acc
 
 @router.get(_ONE + "/statistics")
 async def get_statistics(call: Using, repository_id: str, collection_id: str) -> StatisticsView:
-    """How many documents and chunks a collection has, and how large its files are."""
+    """Count the documents, chunks and bytes of a collection."""
     opened = await open_collection(call.host.store, caller_of(call), repository_id, collection_id)
     found = await count_collection(call.host.store, opened)
     return StatisticsView(
@@ -166,7 +168,7 @@ async def get_statistics(call: Using, repository_id: str, collection_id: str) ->
 @router.get(_ALIASES[_ONE], include_in_schema=False)
 @router.get(_ONE)
 async def get_one(call: Using, repository_id: str, collection_id: str, response: Response) -> CollectionView:
-    """A collection by its id or its name. `default` is the default collection's, whose id is the embedding model's."""
+    """Read a collection by its id or name. `default` is an alias of the default collection, whose id is that of the embedding model."""
     return _shown(response, await open_collection(call.host.store, caller_of(call), repository_id, collection_id))
 
 
@@ -176,11 +178,11 @@ async def get_one(call: Using, repository_id: str, collection_id: str, response:
 async def update(
     call: Using, repository_id: str, collection_id: str, changes: CollectionChanges, response: Response, if_match: IfMatch = None
 ) -> CollectionView:
-    """Change what is sent; null clears. The status ARCHIVED puts a collection away, ACTIVE brings it back, also a deleted one."""
-    check_folders(mine(call).settings, changes.pipelines)
-    found = await update_collection(call.host.store, caller_of(call), repository_id, collection_id, changes, expected(if_match))
+    """Change the fields that are sent; null clears a field. The status ARCHIVED archives a collection, ACTIVE restores it."""
+    check_folders(resources_of(call).settings, changes.pipelines)
+    found = await update_collection(call.host.store, caller_of(call), repository_id, collection_id, changes, expected_version(if_match))
     if {"pipelines", "status"} & changes.model_fields_set:
-        await follow_pipelines(mine(call))
+        await sync_schedules(resources_of(call))
     await call.note(
         "rag.update-collection", f"{repository_id}/{found.opened.collection.collection_id}", fields=sorted(changes.model_fields_set)
     )
@@ -195,13 +197,13 @@ async def delete(
     collection_id: str,
     response: Response,
     hard: Annotated[
-        bool, Query(alias="hardDelete", description="Remove it for good, by a job, instead of for as long as it can be restored.")
+        bool, Query(alias="hardDelete", description="Remove the collection for good, by a job, instead of keeping it restorable.")
     ] = False,
 ) -> Any:
-    """Delete a collection. It can be restored for 90 days (200); with `hardDelete`, a job removes everything in it (202)."""
+    """Delete a collection. It can be restored for 90 days (200). With `hardDelete`, a job removes it with everything in it (202)."""
     if hard:
         return await _delete_for_good(call, repository_id, collection_id, response)
-    days = mine(call).settings.restore_days
+    days = resources_of(call).settings.restore_days
     opened = await soft_delete_collection(call.host.store, caller_of(call), repository_id, collection_id, days=days)
     await call.note("rag.delete-collection", f"{repository_id}/{opened.collection.collection_id}")
     return _shown(response, opened)
@@ -214,7 +216,7 @@ async def _delete_for_good(call: Call, repository_id: str, collection_id: str, r
         where = f"{repository_id}/{opened.collection.collection_id}"
         await call.note("rag.delete-collection-for-good", where, job=str(started.job.job_id))
     response.status_code = 202
-    action = "its documents are removed, the default collection stays" if opened.is_default else "the collection is removed"
+    action = "its documents are removed; the default collection itself is kept" if opened.is_default else "the collection is removed"
     return DeletionView(
         job_id=started.job.job_id,
         deletion_type="partial" if opened.is_default else "full",

@@ -1,4 +1,4 @@
-"""The page of a collection: its documents, a search in them, who can read it and why, and what can be done with it."""
+"""The page of a collection, with a tab for each part."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gateleg.apps.rag.documents import DocumentFilter, list_documents
 from gateleg.apps.rag.statistics import count_collection
 from gateleg.apps.rag.web.access_part import access_part
 from gateleg.apps.rag.web.ask_part import ask_part
-from gateleg.apps.rag.web.collection_deeds import deeds_part, settings_part
+from gateleg.apps.rag.web.collection_actions import actions_part, settings_part
 from gateleg.apps.rag.web.evaluation_part import evaluation_part
+from gateleg.apps.rag.web.page_paths import HOME, document_path, repository_path
 from gateleg.apps.rag.web.pipeline_part import pipeline_part
-from gateleg.apps.rag.web.places import HOME, document_place, repository_place
 from gateleg.apps.rag.web.search_part import search_part
 from gateleg.apps.rag.web.statuses import collection_badge, document_cell
-from gateleg.apps.rag.web.visiting import NOT_THERE, Visit, caller_of, show_not_found
+from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, Visit, caller_of, show_not_found
 from gateleg.web.console.components import (
     Column,
     Crumb,
@@ -54,8 +54,8 @@ _COLUMNS = (
     Column("added", "Added", desk=True),
 )
 _SIZE = 50
-#: Seconds between two looks at the documents of a page.
-_EVERY = 1.0
+#: Seconds between two refreshes of the documents.
+_REFRESH_SECONDS = 1.0
 TABS = (
     ("documents", "Documents"),
     ("search", "Search"),
@@ -70,12 +70,12 @@ TABS = (
 async def collection_page(
     resources: Resources[RagSettings], repository_id: str, collection_id: str, tab: str = "", cursor: str = "", item: str = ""
 ) -> None:
-    """A collection, if who looks can read it. `item` names something that a tab shows by itself."""
+    """Show a collection, if the viewer can read it. `item` selects a golden set or a run of the evaluation tab."""
     with frame(title="Collection", section="rag", crumbs=[Crumb("Documents", HOME)], titled=False) as view:
         caller = caller_of(view, resources)
         try:
             opened = await open_collection(resources.store, caller, repository_id, collection_id)
-        except NOT_THERE:
+        except NOT_FOUND_ERRORS:
             show_not_found("collection")
             return
         visit = Visit(view, resources, caller, opened)
@@ -112,20 +112,18 @@ async def _head(visit: Visit) -> None:
                 tag("p", found.description, "muted", dir="auto")
             with tag("p", classes="line gap-1 meta"):
                 collection_badge(found.status)
-                tag(
-                    "a", opened.repository.config.repository_name or found.repository_id, "link", href=repository_place(found.repository_id)
-                )
+                tag("a", opened.repository.config.repository_name or found.repository_id, "link", href=repository_path(found.repository_id))
                 tag("span", f"{counted.documents:,} documents", "num")
                 tag("span", f"{counted.chunks:,} passages", "num")
                 tag("span", size_text(counted.size), "num")
                 tag("span", found.embedding_model)
-        deeds_part(visit)
+        actions_part(visit)
 
 
 async def _documents(visit: Visit, cursor: str) -> None:
     found = visit.opened.collection
 
-    async def look() -> DocumentPage:
+    async def load() -> DocumentPage:
         return await list_documents(
             visit.resources.store,
             visit.caller,
@@ -136,7 +134,7 @@ async def _documents(visit: Visit, cursor: str) -> None:
             token=cursor or None,
         )
 
-    first = await look()
+    first = await load()
     if visit.caller.may(Action.INGEST, visit.opened.repository, found):
         where = f"/api/rag/repository/{quote(found.repository_id, safe='')}/document"
         most = min(visit.resources.settings.upload_bytes, visit.view.host.settings.upload_limit)
@@ -144,7 +142,7 @@ async def _documents(visit: Visit, cursor: str) -> None:
         FileForm(address(where, {"collectionId": found.collection_id}), method="POST", words=words, max_bytes=most, multiple=True)
     with section("Documents"):
         grid = Grid("Documents", _COLUMNS, [_row(one) for one in first.page.rows])
-        nothing = empty("tray", "No documents yet", "Send files above, or let a pipeline of the collection fetch them.")
+        nothing = empty("tray", "No documents yet", "Upload files above, or create a pipeline.")
         pager(visit.here, {}, cursor=cursor or None, following=first.page.next, shown=len(first.page.rows))
 
     def show(now: DocumentPage) -> None:
@@ -153,8 +151,8 @@ async def _documents(visit: Visit, cursor: str) -> None:
         nothing.set_visibility(not now.page.rows)
 
     show(first)
-    # What is seen depends on who looks: pages of one person share one look.
-    topic = Topic(("rag", found.repository_id, found.collection_id, visit.caller.user, cursor), look, _EVERY)
+    # The list depends on the viewer's rights, so only pages of the same user share a refresh.
+    topic = Topic(("rag", found.repository_id, found.collection_id, visit.caller.user, cursor), load, _REFRESH_SECONDS)
     follow(visit.view.live, topic, show)
 
 
@@ -168,7 +166,7 @@ def _row(one: Document) -> Row:
         "by": one.username,
         "added": ago_cell(_moment(one.upload_date)),
     }
-    return Row(one.document_id, cells, href=document_place(one.repository_id, one.document_id))
+    return Row(one.document_id, cells, href=document_path(one.repository_id, one.document_id))
 
 
 def _moment(milliseconds: int) -> datetime | None:

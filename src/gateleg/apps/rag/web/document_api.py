@@ -1,4 +1,4 @@
-"""`/api/rag`: documents and their chunks, and links to send and to fetch files."""
+"""The routes of `/api/rag` for documents and their chunks, and for signed uploads and downloads."""
 
 from typing import Annotated
 from uuid import UUID, uuid4
@@ -7,9 +7,9 @@ from fastapi import APIRouter, Body, Query, Response
 from pydantic import Field
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamped, expected, mine, tag
+from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamp_page_size, expected_version, resources_of, set_etag
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, open_collection
-from gateleg.apps.rag.deleting.starting import MOST_DOCUMENTS, DocumentOutcome, start_document_deletion
+from gateleg.apps.rag.deleting.submission import MOST_DOCUMENTS, DocumentOutcome, start_document_deletion
 from gateleg.apps.rag.documents import (
     DocumentChanges,
     DocumentFilter,
@@ -20,8 +20,8 @@ from gateleg.apps.rag.documents import (
     update_document,
 )
 from gateleg.apps.rag.drafts import Draft
+from gateleg.apps.rag.ingesting.job_failures import reconcile_with_job
 from gateleg.apps.rag.ingesting.reingestion import submit_again
-from gateleg.apps.rag.ingesting.settling import reconcile_with_job
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, CollectionStatus, DocumentStatus
@@ -32,50 +32,54 @@ from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest
 
 router = APIRouter()
-#: Paths that the public system has for one document; they come last, since they take any word.
+#: Paths of the public system for one document. They are included last, because they match any segment.
 older = APIRouter(include_in_schema=False)
 _MANY = "/repository/{repository_id}/document"
 _ONE = "/repository/{repository_id}/document/{document_id}"
-CollectionId = Annotated[str | None, Query(alias="collectionId", max_length=200, description="A collection's id or name; all without it.")]
+CollectionId = Annotated[
+    str | None, Query(alias="collectionId", max_length=200, description="The id or name of a collection; by default, all of them.")
+]
 
 
 class DocumentDeletionRequest(Draft):
-    """Documents to delete."""
+    """The documents to delete."""
 
     document_ids: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
 
 
 class DocumentDeletionView(View):
-    """What becomes of one of them."""
+    """The outcome of a deletion for one document."""
 
     document_id: str
     job_id: UUID | None = None
     status: str
     s3_path: str = ""
-    error: str | None = Field(default=None, description="The code of the refusal.")
+    error: str | None = Field(default=None, description="The error code, if the document was refused.")
     message: str | None = None
 
 
 class DeletionsView(View):
-    """What becomes of each document that was to be deleted."""
+    """The outcome of a deletion for each document."""
 
     jobs: list[DocumentDeletionView]
 
 
 class NewUpload(Draft):
-    """A file that is to be sent straight to the object store."""
+    """A file to be uploaded directly to the object store."""
 
     name: str = Field(min_length=1, max_length=1_024)
     collection_id: str | None = Field(default=None, max_length=200)
 
 
-#: The public system's clients send the name as it is, and not as JSON.
+#: Clients of the public system send the name as plain text, not as JSON.
 Wanted = Annotated[NewUpload | Annotated[str, Field(min_length=1, max_length=1_024)], Body()]
-InCollection = Annotated[str | None, Query(alias="collectionId", max_length=200, description="Its id or name, for a body of plain text.")]
+InCollection = Annotated[
+    str | None, Query(alias="collectionId", max_length=200, description="The id or name of the collection, if the body is plain text.")
+]
 
 
 class SignedUpload(View):
-    """How to send the file: with `fields`, as a form whose last field is `file`; without, as the body of the request."""
+    """How to upload the file: with `fields`, as a form whose last field is `file`; without, as the body of the request."""
 
     url: str
     method: str
@@ -83,7 +87,7 @@ class SignedUpload(View):
 
 
 class UploadView(View):
-    """Where to send a file, and the key to name when it is to be ingested (`POST .../bulk`)."""
+    """A signed upload, and the key to ingest afterwards (`POST .../bulk`)."""
 
     response: SignedUpload
     key: str
@@ -92,7 +96,7 @@ class UploadView(View):
 
 
 class ChunkView(View):
-    """A passage of a document."""
+    """A chunk of a document."""
 
     document_id: str
     ordinal: int
@@ -117,15 +121,15 @@ async def list_all(
     repository_id: str,
     collection_id: CollectionId = None,
     page_size: PageSize = 10,
-    text: Annotated[str | None, Query(alias="filter", max_length=200, description="Part of the name, in any letter case.")] = None,
+    text: Annotated[str | None, Query(alias="filter", max_length=200, description="Substring of the name, ignoring case.")] = None,
     status: DocumentStatus | None = None,
     label: Annotated[str | None, Query(alias="tag", max_length=50)] = None,
-    order: Annotated[str, Query(alias="sortOrder", pattern="^(?i:asc|desc)$", description="By the date of the upload.")] = "desc",
+    order: Annotated[str, Query(alias="sortOrder", pattern="^(?i:asc|desc)$", description="Order by upload date.")] = "desc",
     token: Token = None,
 ) -> DocumentsView:
-    """The documents of a collection, or of all collections of the repository that the caller can read."""
+    """List the documents of a collection, or of all readable collections of the repository."""
     wanted = DocumentFilter(text, status, label, descending=order.lower() == "desc")
-    size = clamped(page_size)
+    size = clamp_page_size(page_size)
     found = await list_documents(
         call.host.store, caller_of(call), repository_id, wanted, collection_id=collection_id, size=size, token=token
     )
@@ -140,7 +144,7 @@ async def list_all(
 
 @router.delete(_MANY, status_code=202)
 async def delete_many(call: Using, repository_id: str, doomed: DocumentDeletionRequest) -> DeletionsView:
-    """Delete up to 100 documents, by a job. Each has an outcome of its own; searches find none of them from now on."""
+    """Start a job that deletes up to 100 documents. Each has its own outcome. Searches stop finding them at once."""
     started, outcomes = await start_document_deletion(call.host.queue, caller_of(call), repository_id, doomed.document_ids)
     refused = [one.error for one in outcomes if one.error is not None]
     if started is None:
@@ -162,10 +166,10 @@ async def _opened(call: Call, repository_id: str, document_id: str) -> OpenedDoc
 @older.get("/repository/{repository_id}/{document_id}")
 @router.get(_ONE)
 async def get_one(call: Using, repository_id: str, document_id: str, response: Response) -> DocumentView:
-    """A document."""
+    """Read a document."""
     found = (await _opened(call, repository_id, document_id)).document
     found = await reconcile_with_job(call.host.store, call.host.queue, found)
-    tag(response, found.version)
+    set_etag(response, found.version)
     return DocumentView.of(found)
 
 
@@ -173,30 +177,30 @@ async def get_one(call: Using, repository_id: str, document_id: str, response: R
 async def update(
     call: Using, repository_id: str, document_id: str, changes: DocumentChanges, response: Response, if_match: IfMatch = None
 ) -> DocumentView:
-    """Change the name or the metadata of a document; null clears the metadata. A job brings the change to its chunks."""
+    """Change the name or the metadata of a document; null clears the metadata. A job then updates its chunks."""
     caller = caller_of(call)
-    opened = await update_document(call.host.store, caller, repository_id, document_id, changes, expected(if_match))
+    opened = await update_document(call.host.store, caller, repository_id, document_id, changes, expected_version(if_match))
     found = opened.document
     await call.note("rag.update-document", f"{repository_id}/{document_id}", fields=sorted(changes.model_fields_set))
     if found.generation is not None and found.source and opened.collection.status is CollectionStatus.ACTIVE:
-        # What searches filter by and show lies in the chunks. Their vectors stay, so this costs little.
-        found = (await submit_again(mine(call), found, caller=caller)).document
-    tag(response, found.version)
+        # Searches filter by and show the metadata of the chunks. Their vectors are reused, so this is cheap.
+        found = (await submit_again(resources_of(call), found, caller=caller)).document
+    set_etag(response, found.version)
     return DocumentView.of(found)
 
 
 @router.delete(_ONE, status_code=202)
 async def delete_one(call: Using, repository_id: str, document_id: str) -> DocumentDeletionView:
-    """Delete a document, by a job. Searches do not find it from now on."""
+    """Start a job that deletes a document. Searches stop finding it at once."""
     return (await delete_many(call, repository_id, DocumentDeletionRequest(document_ids=[document_id]))).jobs[0]
 
 
 @older.get("/repository/{repository_id}/{document_id}/download")
 @router.get(_ONE + "/download")
 async def download(call: Using, repository_id: str, document_id: str) -> str:
-    """A link to the file, which expires after 300 seconds."""
+    """Return a link to the file, which expires after 300 seconds."""
     opened = await _opened(call, repository_id, document_id)
-    resources = mine(call)
+    resources = resources_of(call)
     bucket = opened.document.bucket
     objects = resources.objects if bucket is None else resources.objects_named(bucket)
     return await download_url(objects, opened, resources.settings.download_seconds)
@@ -204,7 +208,7 @@ async def download(call: Using, repository_id: str, document_id: str) -> str:
 
 @router.get(_ONE + "/chunks")
 async def list_chunks(call: Using, repository_id: str, document_id: str, limit: Limit = 50, cursor: Cursor = None) -> Listing[ChunkView]:
-    """The chunks of a document that searches find, in order; none until it is ingested."""
+    """List the current chunks of a document, in order; empty until it is ingested."""
     document = (await _opened(call, repository_id, document_id)).document
     if document.generation is None:
         return Listing(items=[])
@@ -220,7 +224,7 @@ async def sign_upload_anywhere(
     repository_id: Annotated[str | None, Query(alias="repositoryId", max_length=100)] = None,
     collection_id: InCollection = None,
 ) -> UploadView:
-    """The older path, which does not have the repository: it must be named, since keys outside of repositories are not given away."""
+    """The legacy path without a repository, which must be named in the query: keys outside of repositories are not signed."""
     if repository_id is None:
         raise BadRequest("An upload needs the id of a repository.", fix="Send ?repositoryId=..., or POST /repository/{id}/presigned-url.")
     return await sign_upload(call, repository_id, wanted, collection_id)
@@ -228,11 +232,11 @@ async def sign_upload_anywhere(
 
 @router.post("/repository/{repository_id}/presigned-url", status_code=201)
 async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collection_id: InCollection = None) -> UploadView:
-    """A link with which one new file can be sent to a collection that the caller may add to. It is valid for an hour.
+    """Sign the upload of one new file into a collection to which the caller may add documents. The link is valid for an hour.
 
-    The body is JSON, or the name of the file as plain text.
+    The body is JSON, or the file name as plain text.
     """
-    resources = mine(call)
+    resources = resources_of(call)
     if isinstance(wanted, str):
         wanted = NewUpload(name=wanted)
     where = wanted.collection_id or collection_id or DEFAULT_ALIAS
@@ -240,7 +244,7 @@ async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collectio
     check_accepts_documents(opened.repository, opened.collection)
     name = plain_name(wanted.name)
     if not name:
-        raise BadRequest(f"{wanted.name!r} is not the name of a file.")
+        raise BadRequest(f"{wanted.name!r} is not a valid file name.")
     document_id = str(uuid4())
     key = source_key(repository_id, opened.collection.collection_id, document_id, name)
     own = resources.settings

@@ -1,4 +1,4 @@
-"""The page of a document: what is known of it, what can be done with it, and its passages where they stand."""
+"""The page of a document: its properties and actions, and its passages."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.deleting.starting import start_document_deletion
+from gateleg.apps.rag.deleting.submission import start_document_deletion
 from gateleg.apps.rag.documents import download_url, open_document
 from gateleg.apps.rag.errors import UnknownDocument
-from gateleg.apps.rag.ingesting.sourcing import store_of
+from gateleg.apps.rag.ingesting.source_download import store_of
 from gateleg.apps.rag.web.page_inspector import inspector
-from gateleg.apps.rag.web.places import HOME, collection_place
+from gateleg.apps.rag.web.page_paths import HOME, collection_path
 from gateleg.apps.rag.web.statuses import document_badge
-from gateleg.apps.rag.web.visiting import NOT_THERE, caller_of, do, show_not_found
+from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, caller_of, do, show_not_found
 from gateleg.objects import ObjectMissing
 from gateleg.web.console.components import Crumb, button, confirm, frame, size_text, tag
 from gateleg.web.errors import StoreNotConfigured
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 async def document_page(
     resources: Resources[RagSettings], repository_id: str, document_id: str, pointer: Pointer, cursor: str = ""
 ) -> None:
-    """A document, if who looks can read its collection, at the place that `pointer` names."""
+    """Show a document at the position of `pointer`, if the viewer can read its collection."""
     with frame(title="Document", section="rag", crumbs=[Crumb("Documents", HOME)], titled=False) as view:
         caller = caller_of(view, resources)
         try:
             opened = await open_document(resources.store, caller, repository_id, document_id)
-        except NOT_THERE:
+        except NOT_FOUND_ERRORS:
             show_not_found("document")
             return
         await _head(view, resources, caller, opened)
@@ -45,7 +45,7 @@ async def document_page(
 
 async def _head(view: View, resources: Resources[RagSettings], caller: Caller, opened: OpenedDocument) -> None:
     document = opened.document
-    where = collection_place(opened.repository.repository_id, opened.collection.collection_id)
+    where = collection_path(opened.repository.repository_id, opened.collection.collection_id)
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
             tag("h1", document.document_name or document.document_id, dir="auto")
@@ -63,13 +63,13 @@ async def _head(view: View, resources: Resources[RagSettings], caller: Caller, o
                 for fact in filter(None, facts):
                     tag("span", fact)
         with tag("div", classes="deeds"):
-            await _deeds(view, resources, caller, opened)
+            await _actions(view, resources, caller, opened)
     if document.error_message:
         with tag("div", classes="note failed", role="status"):
             tag("span", document.error_message)
 
 
-async def _deeds(view: View, resources: Resources[RagSettings], caller: Caller, opened: OpenedDocument) -> None:
+async def _actions(view: View, resources: Resources[RagSettings], caller: Caller, opened: OpenedDocument) -> None:
     document = opened.document
     try:
         url = await download_url(store_of(resources, document.bucket), opened, resources.settings.download_seconds)
@@ -81,11 +81,11 @@ async def _deeds(view: View, resources: Resources[RagSettings], caller: Caller, 
             tag("span", "Download")
     if not caller.decide(Action.CHANGE_DOCUMENT, opened.repository, opened.collection, document_owner=document.username).allowed:
         return
-    where = collection_place(opened.repository.repository_id, opened.collection.collection_id)
+    where = collection_path(opened.repository.repository_id, opened.collection.collection_id)
 
     async def delete() -> None:
-        if await confirm("Delete this document?", "Its file, its passages and their vectors are removed.", verb="Delete"):
+        if await confirm("Delete this document?", "Its file, passages and vectors are removed.", verb="Delete"):
             repository_id, wanted = opened.repository.repository_id, [document.document_id]
-            await do(view, lambda: start_document_deletion(resources.queue, caller, repository_id, wanted), "Deletion has begun", where)
+            await do(view, lambda: start_document_deletion(resources.queue, caller, repository_id, wanted), "Deletion started", where)
 
     button("Delete", delete, icon="delete", look="small danger")

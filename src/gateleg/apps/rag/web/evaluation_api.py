@@ -1,4 +1,4 @@
-"""`/api/rag`: golden sets and the evaluations that were run with them."""
+"""The routes of `/api/rag` for golden sets and evaluations."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.api import caller_of, mine
+from gateleg.apps.rag.api import caller_of, resources_of
 from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.drafts import Draft
 from gateleg.apps.rag.evaluating.service import Configuration, SetDraft, create_set, delete_set, find_set, start_evaluation
@@ -57,23 +57,23 @@ class QuestionView(View):
 
 
 class NewEvaluation(Draft):
-    """One way of searching, or several side by side, to be measured with a golden set."""
+    """One or more configurations to measure with a golden set."""
 
     set_id: str = Field(max_length=100)
     configurations: list[Configuration] = Field(min_length=1, max_length=4)
     k: int = Field(default=10, ge=1, le=25)
-    answers: bool = Field(default=False, description="Have the questions answered, too.")
+    answers: bool = Field(default=False, description="Also answer the questions.")
 
 
 class EvaluationStarted(View):
-    """The run, and the job that does it."""
+    """The run, and its job."""
 
     run_id: str
     job_id: UUID
 
 
 class MeasuredView(View):
-    """A configuration and how good it was, on average."""
+    """A configuration with its mean metrics."""
 
     name: str
     request: dict[str, Any]
@@ -95,7 +95,7 @@ class MeasuredView(View):
 
 
 class RunView(View):
-    """An evaluation that was run."""
+    """A completed evaluation."""
 
     run_id: str
     set_id: str
@@ -121,7 +121,7 @@ async def _searchable(call: Call, repository_id: str, collection_id: str) -> Col
 
 @router.get(_ROOT)
 async def list_sets(call: Using, repository_id: str, collection_id: str, limit: Limit = 50, cursor: Cursor = None) -> Listing[SetView]:
-    """The golden sets of a collection."""
+    """List the golden sets of a collection."""
     found = await _searchable(call, repository_id, collection_id)
     sets = GoldenSet.of_collection(repository_id=found.repository_id, collection_id=found.collection_id)
     page = await call.host.store.page(sets, limit=limit, cursor=cursor)
@@ -130,8 +130,8 @@ async def list_sets(call: Using, repository_id: str, collection_id: str, limit: 
 
 @router.post(_ROOT, status_code=201)
 async def write_set(call: Using, repository_id: str, collection_id: str, draft: SetDraft) -> SetView:
-    """Write a golden set, or have questions made from the documents of the collection."""
-    made = await create_set(mine(call), call.principal, repository_id, collection_id, draft)
+    """Write a golden set, or generate questions from the documents of the collection."""
+    made = await create_set(resources_of(call), call.principal, repository_id, collection_id, draft)
     await call.note("rag.create-golden-set", f"{repository_id}/{made.collection_id}/{made.set_id}")
     return SetView.of(made)
 
@@ -140,7 +140,7 @@ async def write_set(call: Using, repository_id: str, collection_id: str, draft: 
 async def list_questions(
     call: Using, repository_id: str, collection_id: str, set_id: SetId, limit: Limit = 50, cursor: Cursor = None
 ) -> Listing[QuestionView]:
-    """The questions of a golden set, in order."""
+    """List the questions of a golden set, in order."""
     golden = await find_set(call.host.store, await _searchable(call, repository_id, collection_id), set_id)
     questions = GoldenQuestion.of_set(repository_id=golden.repository_id, collection_id=golden.collection_id, set_id=set_id)
     page = await call.host.store.page(questions, limit=limit, cursor=cursor)
@@ -149,16 +149,18 @@ async def list_questions(
 
 @router.delete(_ROOT + "/{set_id}", status_code=204)
 async def remove_set(call: Using, repository_id: str, collection_id: str, set_id: SetId) -> None:
-    """Delete a golden set; its evaluations stay."""
-    await delete_set(mine(call), call.principal, repository_id, collection_id, set_id)
+    """Delete a golden set. Its evaluations are kept."""
+    await delete_set(resources_of(call), call.principal, repository_id, collection_id, set_id)
     await call.note("rag.delete-golden-set", f"{repository_id}/{collection_id}/{set_id}")
 
 
 @router.post(_RUNS, status_code=202)
 async def evaluate(call: Using, repository_id: str, collection_id: str, new: NewEvaluation) -> EvaluationStarted:
-    """Measure ways of searching with a golden set, by a job."""
+    """Start a job that measures configurations with a golden set."""
     place = Subject(repository_id, collection_id)
-    run_id, job_id = await start_evaluation(mine(call), call.principal, place, new.set_id, new.configurations, k=new.k, answers=new.answers)
+    run_id, job_id = await start_evaluation(
+        resources_of(call), call.principal, place, new.set_id, new.configurations, k=new.k, answers=new.answers
+    )
     return EvaluationStarted(run_id=run_id, job_id=job_id)
 
 
@@ -166,7 +168,7 @@ async def evaluate(call: Using, repository_id: str, collection_id: str, new: New
 async def list_evaluations(
     call: Using, repository_id: str, collection_id: str, limit: Limit = 50, cursor: Cursor = None
 ) -> Listing[RunView]:
-    """The evaluations of a collection."""
+    """List the evaluations of a collection."""
     found = await _searchable(call, repository_id, collection_id)
     runs = EvaluationRun.of_collection(repository_id=found.repository_id, collection_id=found.collection_id)
     page = await call.host.store.page(runs, limit=limit, cursor=cursor)
@@ -175,10 +177,10 @@ async def list_evaluations(
 
 @router.get(_RUNS + "/{run_id}")
 async def get_evaluation(call: Using, repository_id: str, collection_id: str, run_id: Annotated[str, Path(max_length=100)]) -> RunView:
-    """An evaluation, with the questions that went worst or on which its configurations differ most."""
+    """Read an evaluation, with the questions on which the configurations differ most, then those with the worst results."""
     place = await _searchable(call, repository_id, collection_id)
     ids = {"repository_id": place.repository_id, "collection_id": place.collection_id}
     found = await call.host.store.find(EvaluationRun.key(**ids, run_id=run_id), consistent=True)
     if found is None:
-        raise Unknown(f"There is no evaluation {run_id!r}.", fix="It is there when its job is completed.")
+        raise Unknown(f"There is no evaluation {run_id!r}.", fix="An evaluation exists once its job has completed.")
     return RunView.of(found)

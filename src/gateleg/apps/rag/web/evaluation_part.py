@@ -1,4 +1,4 @@
-"""Evaluation on the page of a collection: golden sets, runs of two ways of searching side by side, and what was measured."""
+"""The Evaluation tab of a collection: golden sets, runs, and a form that measures up to two configurations."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pydantic import BaseModel
 from pydantic import Field as Described
 
 from gateleg.apps.rag.access import Action
+from gateleg.apps.rag.evaluating.question_lines import parse_questions
 from gateleg.apps.rag.evaluating.service import Configuration, SetDraft, create_set, delete_set, start_evaluation
 from gateleg.apps.rag.evaluating.tables import EvaluationRun, GoldenQuestion, GoldenSet
-from gateleg.apps.rag.evaluating.written import parse_questions
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.web.run_part import run_part
-from gateleg.apps.rag.web.visiting import do
+from gateleg.apps.rag.web.visit import do
 from gateleg.web.console.components import (
     Column,
     Field,
@@ -39,39 +39,39 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
 
 MODES = (("hybrid", "Words and meaning"), ("vector", "Meaning"), ("keyword", "Words"))
 _SETS = (Column("name", "Golden set"), Column("questions", "Questions", right=True), Column("origin", "Origin"), Column("made", "Made"))
-_RUNS = (Column("set", "Run"), Column("ways", "Ways of searching"), Column("ndcg", "nDCG", right=True), Column("made", "Finished"))
+_RUNS = (Column("set", "Run"), Column("ways", "Configurations"), Column("ndcg", "nDCG", right=True), Column("made", "Finished"))
 _QUESTIONS = (
     Column("question", "Question"),
     Column("documents", "Documents", right=True),
     Column("answer", "Answer", desk=True),
 )
 _SIZE = 50
-#: Seconds between two looks at the runs of a page.
-_EVERY = 2.0
+#: Seconds between two refreshes of the runs.
+_REFRESH_SECONDS = 2.0
 
 
 class SetForm(BaseModel):
-    """What a new golden set is asked for."""
+    """The form for a new golden set."""
 
     name: str = Described(title="Name", min_length=1, max_length=100)
-    make: int = Described(default=20, title="Questions to make from the documents", ge=0, le=1_000)
+    make: int = Described(default=20, title="Questions to generate from the documents", ge=0, le=1_000)
     lines: list[str] = Described(
         default_factory=list,
-        title="Questions of your own",
-        description="one on each line: question | documents that answer it, with ; between them | what a right answer says",
+        title="Your own questions",
+        description="one per line: question | documents that answer it, separated by ; | expected answer",
     )
 
     def draft(self) -> SetDraft:
-        """The golden set as the rules want it."""
+        """The golden set as a request."""
         return SetDraft(name=self.name, make=self.make, questions=parse_questions(self.lines))
 
 
 async def evaluation_part(visit: Visit, chosen: str, cursor: str) -> None:
-    """The tab: one golden set or one run where `chosen` names it (`set:ID`, `run:ID`), all of them otherwise."""
+    """Show the golden set or run that `chosen` names (`set:ID`, `run:ID`), or all of them."""
     kind, _, name = chosen.partition(":")
     if kind == "set" and await _one_set(visit, name, cursor):
         return
@@ -98,20 +98,24 @@ async def _everything(visit: Visit) -> None:
     store = visit.resources.store
     sets = list(await store.page(GoldenSet.of_collection(**_ids(visit)), limit=_SIZE))
 
-    async def look() -> list[EvaluationRun]:
+    async def load() -> list[EvaluationRun]:
         return list(await store.page(EvaluationRun.of_collection(**_ids(visit)), limit=_SIZE))
 
-    first = await look()
+    first = await load()
     with section("Golden sets"):
         if sets:
             Grid("Golden sets", _SETS, [_set_row(visit, one) for one in sets])
         else:
-            empty("check", "No golden sets yet", "Its questions, whose documents are known, measure searches.")
+            empty(
+                "check",
+                "No golden sets yet",
+                "A golden set contains questions and the documents that answer them, to measure searches with.",
+            )
     if sets:
         _new_run(visit, sets)
     with section("Runs"):
         grid = Grid("Runs", _RUNS, [_run_row(visit, one) for one in first])
-        nothing = empty("clock", "No runs yet", "What a run measures is kept here.")
+        nothing = empty("clock", "No runs yet", "Runs are listed here when they are finished.")
 
     def show(runs: list[EvaluationRun]) -> None:
         grid.show([_run_row(visit, one) for one in runs])
@@ -119,7 +123,7 @@ async def _everything(visit: Visit) -> None:
         nothing.set_visibility(not runs)
 
     show(first)
-    follow(visit.view.live, Topic(("rag-runs", *_ids(visit).values()), look, _EVERY), show)
+    follow(visit.view.live, Topic(("rag-runs", *_ids(visit).values()), load, _REFRESH_SECONDS), show)
     if visit.caller.may(Action.CHANGE_COLLECTION, visit.opened.repository, visit.opened.collection):
         _new_set(visit)
 
@@ -134,7 +138,7 @@ def _new_set(visit: Visit) -> None:
 
 
 async def _one_set(visit: Visit, set_id: str, cursor: str) -> bool:
-    """A golden set with its questions; whether there is such a set."""
+    """Show a golden set with its questions. Return False if it does not exist."""
     store = visit.resources.store
     golden = await store.find(GoldenSet, **_ids(visit), set_id=set_id)
     if golden is None:
@@ -142,7 +146,7 @@ async def _one_set(visit: Visit, set_id: str, cursor: str) -> bool:
     page = await store.page(GoldenQuestion.of_set(**_ids(visit), set_id=set_id), limit=_SIZE, cursor=cursor or None)
     tag("a", "All golden sets", "link meta", href=here(visit))
     with section(golden.name):
-        origin = "made from the documents" if golden.origin == "made" else "written"
+        origin = "generated from the documents" if golden.origin == "made" else "written"
         tag("p", f"{golden.questions:,} questions, {origin} by {golden.created_by}", "meta")
         Grid("Questions", _QUESTIONS, [_question_row(one) for one in page])
         state = {"tab": "evaluate", "item": f"set:{set_id}"}
@@ -150,7 +154,7 @@ async def _one_set(visit: Visit, set_id: str, cursor: str) -> bool:
         if visit.caller.may(Action.CHANGE_COLLECTION, visit.opened.repository, visit.opened.collection):
 
             async def delete() -> None:
-                if await confirm("Delete this golden set?", "Its questions are removed; runs that were made with it stay.", verb="Delete"):
+                if await confirm("Delete this golden set?", "Its questions are removed. Its runs are kept.", verb="Delete"):
                     principal = visit.caller.principal
                     await do(
                         visit.view, lambda: delete_set(visit.resources, principal, **_ids(visit), set_id=set_id), "Deleted", here(visit)
@@ -165,21 +169,21 @@ async def _delete(visit: Visit, set_id: str) -> None:
 
 
 def _new_run(visit: Visit, sets: Sequence[GoldenSet]) -> None:
-    """A form that has one way of searching, or two side by side, measured by a job."""
+    """Show a form that starts a job to measure one or two configurations."""
     with section("Measure"), tag("div", classes="card stack gap-2"):
         with tag("div", classes="fields"):
             golden = Field("Golden set", sets[0].set_id, kind="choice", choices=[(one.set_id, one.name) for one in sets])
-            depth = Field("Documents that count", "10", kind="number", least=1, most=25, hint="the first k of each search")
+            depth = Field("Documents to measure (k)", "10", kind="number", least=1, most=25, hint="the first k of each search")
         with tag("div", classes="fields"):
-            first = _Way("First way", "hybrid", MODES)
-            second = _Way("Second way", "vector", (("", "none"), *MODES))
-        answers = Field("Have the questions answered, too", value=False, kind="tick")
+            first = _ConfigurationFields("First configuration", "hybrid", MODES)
+            second = _ConfigurationFields("Second configuration", "vector", (("", "none"), *MODES))
+        answers = Field("Also answer the questions", value=False, kind="tick")
         with tag("div"):
             button("Measure", lambda: start(), icon="play_arrow", look="first")
-        told = tag("div", classes="fill", aria_live="polite")
+        outcome = tag("div", classes="fill", aria_live="polite")
 
     async def start() -> None:
-        told.clear()
+        outcome.clear()
         try:
             configurations = [one for one in (first.configuration(), second.configuration()) if one is not None]
             if len({one.name for one in configurations}) < len(configurations):
@@ -196,16 +200,16 @@ def _new_run(visit: Visit, sets: Sequence[GoldenSet]) -> None:
                 answers=bool(answers.value),
             )
         except Exception as error:
-            with told:
+            with outcome:
                 trouble(error)
             return
-        with told, tag("p", classes="note line gap-1"):
-            tag("span", "The run has begun; it is listed below when it is finished.")
+        with outcome, tag("p", classes="note line gap-1"):
+            tag("span", "The run has started. It is listed below when it is finished.")
             tag("a", "Progress", "link", href=f"{jobs_address('rag')}/{job_id}")
 
 
-class _Way:
-    """The fields of one way of searching."""
+class _ConfigurationFields:
+    """The fields of one configuration."""
 
     def __init__(self, title: str, mode: str, modes: Sequence[tuple[str, str]]) -> None:
         with tag("fieldset", classes="rag-way"):
@@ -213,12 +217,12 @@ class _Way:
             with tag("div", classes="fields"):
                 self._mode = Field("By", mode, kind="choice", choices=modes)
                 self._fusion = Field("Combined", "weighted", kind="choice", choices=(("weighted", "by scores"), ("rrf", "by ranks (RRF)")))
-                self._weight = Field("Weight of meaning", "", kind="number", least=0, most=1, hint="0 to 1; the usual one when empty")
-                again = (("", "as usual"), ("yes", "yes"), ("no", "no"))
-                self._feedback = Field("Search again near the best hits", "", kind="choice", choices=again)
+                self._weight = Field("Weight of meaning", "", kind="number", least=0, most=1, hint="0 to 1; the default when empty")
+                again = (("", "default"), ("yes", "yes"), ("no", "no"))
+                self._feedback = Field("Relevance feedback", "", kind="choice", choices=again)
 
     def configuration(self) -> Configuration | None:
-        """What was chosen; None where nothing is to be measured."""
+        """The chosen configuration; None for none."""
         mode = self._mode.text
         if not mode:
             return None
@@ -237,7 +241,7 @@ class _Way:
 
 
 def _set_row(visit: Visit, one: GoldenSet) -> Row:
-    origin = "made from the documents" if one.origin == "made" else "written"
+    origin = "generated from the documents" if one.origin == "made" else "written"
     cells = {"name": one.name, "questions": f"{one.questions:,}", "origin": origin, "made": ago_cell(one.created_at)}
     return Row(one.set_id, cells, href=here(visit, f"set:{one.set_id}"))
 

@@ -1,4 +1,4 @@
-"""The page of all repositories that somebody can read."""
+"""The home page: all repositories that the viewer can read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from gateleg.apps.rag.drafts import NewRepository
 from gateleg.apps.rag.host_checks import check_model
 from gateleg.apps.rag.repositories import create_repository, list_repositories
-from gateleg.apps.rag.web.places import HOME, repository_place
+from gateleg.apps.rag.web.page_paths import HOME, repository_path
 from gateleg.apps.rag.web.statuses import repository_badge
-from gateleg.apps.rag.web.visiting import caller_of
+from gateleg.apps.rag.web.visit import caller_of
 from gateleg.web import Role
 from gateleg.web.console.components import Crumb, ModelForm, empty, frame, section, show_when_loaded, tag
 
@@ -27,16 +27,18 @@ NEW = f"{HOME}/new"
 
 
 class RepositoryForm(BaseModel):
-    """What a new repository is asked for."""
+    """The form for a new repository."""
 
-    repository_id: str = Field(title="Id", description="3 to 20 lower-case letters, digits and hyphens: it stands in addresses")
+    repository_id: str = Field(title="Id", description="3 to 20 lower-case letters, digits and hyphens; it is part of addresses")
     name: str = Field(default="", title="Name", max_length=100)
     description: str = Field(default="", title="Description", max_length=2_000)
-    groups: list[str] = Field(default_factory=list, title="Groups", description="who can read it, one on each line; everybody when empty")
+    groups: list[str] = Field(
+        default_factory=list, title="Groups", description="groups that can read it, one per line; everybody when empty"
+    )
     allow_user_collections: bool = Field(default=True, title="Readers may create collections")
 
     def draft(self) -> NewRepository:
-        """The repository as the rules want it."""
+        """The repository as a request."""
         return NewRepository(
             repository_id=self.repository_id,
             repository_name=self.name or None,
@@ -47,7 +49,7 @@ class RepositoryForm(BaseModel):
 
 
 async def home_page(resources: Resources[RagSettings]) -> None:
-    """All repositories that who looks can read."""
+    """Show all repositories that the viewer can read."""
     with frame(title="Documents", section="rag", titled=False) as view:
         with tag("div", classes="head"):
             tag("h1", "Documents")
@@ -58,7 +60,7 @@ async def home_page(resources: Resources[RagSettings]) -> None:
 
         def show(found: Sequence[Repository]) -> None:
             if not found:
-                sentence = "A repository holds collections of documents that can be searched and asked. Administrators create them."
+                sentence = "A repository contains collections of documents to search and ask. Administrators create repositories."
                 more = {"button": "New repository", "href": NEW} if view.may(Role.ADMIN) else {}
                 empty("folder", "No repositories yet", sentence, **more)
             with tag("div", classes="tiles"):
@@ -70,7 +72,7 @@ async def home_page(resources: Resources[RagSettings]) -> None:
 
 
 def _tile(one: Repository) -> None:
-    with tag("a", classes="card thing", href=repository_place(one.repository_id)):
+    with tag("a", classes="card thing", href=repository_path(one.repository_id)):
         tag("span", one.config.repository_name or one.repository_id, "strong clip", dir="auto")
         if one.config.description:
             tag("span", one.config.description, "meta rag-clamp", dir="auto")
@@ -80,13 +82,13 @@ def _tile(one: Repository) -> None:
 
 
 def new_page(resources: Resources[RagSettings]) -> None:
-    """A new repository."""
+    """Show a form for a new repository."""
     with frame(title="New repository", section="rag", crumbs=[Crumb("Documents", HOME)]) as view:
 
         async def make(form: RepositoryForm) -> None:
             usual = resources.settings.embedding_model or resources.models.embeddings().model
             check_model(resources, form.draft().embedding_model_id)
             made = await create_repository(resources.store, caller_of(view, resources), form.draft(), usual)
-            ui.navigate.to(repository_place(made.repository_id))
+            ui.navigate.to(repository_path(made.repository_id))
 
         ModelForm(RepositoryForm, make, title="New repository", submit="Create")

@@ -1,4 +1,4 @@
-"""`/api/rag`: documents that come in: as files, as uploaded objects, as texts, addresses or chunks that were made elsewhere."""
+"""The routes of `/api/rag` that ingest files, uploaded objects, texts, URLs and pre-made chunks."""
 
 import asyncio
 from typing import Annotated, Any
@@ -8,13 +8,13 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import Field
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.api import caller_of, mine
+from gateleg.apps.rag.api import caller_of, resources_of
 from gateleg.apps.rag.chunking import legacy_strategy, parse_strategy, preview
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, OpenedCollection, open_collection
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
-from gateleg.apps.rag.ingesting.submitting import (
+from gateleg.apps.rag.ingesting.submission import (
     MAX_BATCH_DOCUMENTS,
     MAX_TEXT_CHARACTERS,
     BatchResult,
@@ -34,61 +34,67 @@ from gateleg.web.uploads import ReceivedFile, UploadRules, receive_files, upload
 
 router = APIRouter()
 _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": {"type": "object"}}}}}
-Collection = Annotated[str | None, Query(alias="collectionId", max_length=200, description="Its id or name; the default one without it.")]
-Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first jobs back.")]
+Collection = Annotated[
+    str | None,
+    Query(alias="collectionId", max_length=200, description="The id or name of the collection; by default, the default collection."),
+]
+Once = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", max_length=200, description="A repeated request with the same key returns the jobs of the first."),
+]
 
 
 class ModelName(Draft):
-    """An embedding model by its name."""
+    """The name of an embedding model."""
 
     model_name: str
 
 
 class Bulk(Draft):
-    """Uploaded objects to ingest, by their keys."""
+    """The keys of uploaded objects to ingest."""
 
     keys: list[str] = Field(min_length=1, max_length=MAX_BATCH_DOCUMENTS)
     collection_id: str | None = Field(default=None, max_length=200)
-    #: the collection's model is used; the public system's clients name it
+    #: ignored: the collection's model is used, but clients of the public system send it
     embedding_model: ModelName | None = None
     chunking_strategy: dict[str, Any] | None = None
     metadata: MetadataDraft | None = None
 
 
 class NewContent(Draft):
-    """One document: `key`, `text`, `url` or `chunks` is its content."""
+    """A document: one of `key`, `text`, `url` and `chunks` is its content."""
 
     key: str | None = Field(default=None, max_length=1_024)
     text: str | None = Field(default=None, max_length=MAX_TEXT_CHARACTERS)
     url: str | None = Field(default=None, max_length=8_000)
     chunks: list[PremadeChunk] | None = Field(default=None, max_length=100_000)
     document_name: str | None = Field(default=None, max_length=1_024)
-    document_id: str | None = Field(default=None, max_length=200, description="The document that it replaces.")
+    document_id: str | None = Field(default=None, max_length=200, description="The document to replace.")
     chunking_strategy: dict[str, Any] | None = None
     metadata: MetadataDraft | None = None
-    force: bool = Field(default=False, description="Also when nothing has changed.")
+    force: bool = Field(default=False, description="Ingest even if nothing has changed.")
 
 
 class Batch(Draft):
-    """Documents to ingest. One that is refused does not keep the others from it."""
+    """Documents to ingest. A document that is refused does not stop the others."""
 
     documents: list[NewContent] = Field(min_length=1, max_length=MAX_BATCH_DOCUMENTS)
     collection_id: str | None = Field(default=None, max_length=200)
 
 
 class IngestView(View):
-    """What becomes of one document."""
+    """The outcome for one document."""
 
     job_id: UUID | None = None
     document_id: str | None = None
     status: str
     s3_path: str = ""
-    error: str | None = Field(default=None, description="The code of the refusal.")
+    error: str | None = Field(default=None, description="The error code, if the document was refused.")
     message: str | None = None
 
 
 class IngestsView(View):
-    """What becomes of each document, in the order in which they were sent."""
+    """The outcome for each document, in the order of the request."""
 
     jobs: list[IngestView]
     collection_id: str
@@ -96,14 +102,14 @@ class IngestsView(View):
 
 
 class PreviewBody(Draft):
-    """A text, and how it is to be cut."""
+    """A text, and a chunking strategy."""
 
     text: str = Field(min_length=1, max_length=500_000)
     chunking_strategy: dict[str, Any] | None = None
 
 
 class Piece(View):
-    """One chunk of a preview: the characters [start, end) of the text."""
+    """A chunk of a preview: the range [start, end) of the text."""
 
     start: int
     end: int
@@ -112,7 +118,7 @@ class Piece(View):
 
 
 class PreviewView(View):
-    """The first chunks that a strategy makes of a text, and the sizes of all of them in characters."""
+    """The first chunks that a strategy produces, and the sizes of all chunks in characters."""
 
     count: int
     shortest: int
@@ -133,7 +139,7 @@ def _metadata(draft: MetadataDraft | None) -> DocumentMetadata | None:
 
 async def _ingested(call: Call, opened: OpenedCollection, batch: list[NewDocument]) -> IngestsView:
     collection = opened.collection
-    result = await ingest_batch(mine(call), caller_of(call), collection.repository_id, collection.collection_id, batch)
+    result = await ingest_batch(resources_of(call), caller_of(call), collection.repository_id, collection.collection_id, batch)
     if result.refused == len(batch) == 1:
         raise next(one for one in result.results if isinstance(one, GatelegError))
     where = f"{collection.repository_id}/{collection.collection_id}"
@@ -163,7 +169,7 @@ async def ingest_keys(
     overlap: Annotated[int | None, Query(alias="chunkOverlap")] = None,
     once: Once = None,
 ) -> IngestsView:
-    """Ingest objects that were uploaded with `presigned-url`, each by a job of its own."""
+    """Ingest objects that were uploaded with `presigned-url`. Each is one job."""
     opened = await _target(call, repository_id, body.collection_id or collection_id)
     older = legacy_strategy(size, overlap)
     strategy = body.chunking_strategy or (None if older is None else older.stored())
@@ -174,7 +180,7 @@ async def ingest_keys(
 @router.post("/repository/{repository_id}/ingest", status_code=202)
 @body_limit("upload")
 async def ingest_contents(call: Using, repository_id: str, body: Batch, once: Once = None) -> IngestsView:
-    """Ingest texts, addresses, chunks that were made elsewhere, or uploaded objects, each by a job of its own."""
+    """Ingest texts, URLs, pre-made chunks or uploaded objects. Each is one job."""
     opened = await _target(call, repository_id, body.collection_id)
     batch = [
         NewDocument(
@@ -197,17 +203,17 @@ async def ingest_contents(call: Using, repository_id: str, body: Batch, once: On
 @router.post("/repository/{repository_id}/document", status_code=202, openapi_extra=_BODY)
 @body_limit("upload")
 async def upload(call: Using, repository_id: str, request: Request, collection_id: Collection = None) -> IngestsView:
-    """Send files, as a form or one as the body, and ingest them. A file that the caller sends again under its name replaces the earlier."""
+    """Upload files as a form, or one file as the body, and ingest them. A file with the same name from the same caller is replaced."""
     opened = await _target(call, repository_id, collection_id)
-    most = min(mine(call).settings.upload_bytes, call.host.settings.upload_limit)
+    most = min(resources_of(call).settings.upload_bytes, call.host.settings.upload_limit)
     async with upload_slot(call.principal), upload_folder() as folder:
-        files = await receive_files(request, folder, UploadRules(most, files=mine(call).settings.upload_files))
-        batch = [NewDocument(key=await _kept(call, opened, file), name=file.name) for file in files]
+        files = await receive_files(request, folder, UploadRules(most, files=resources_of(call).settings.upload_files))
+        batch = [NewDocument(key=await _store_file(call, opened, file), name=file.name) for file in files]
     return await _ingested(call, opened, batch)
 
 
-async def _kept(call: Call, opened: OpenedCollection, file: ReceivedFile) -> str:
-    """The key of a file that was sent: the same document for the same name of the same person, another object for another content."""
+async def _store_file(call: Call, opened: OpenedCollection, file: ReceivedFile) -> str:
+    """Store an uploaded file and return its key. The document id depends on user and name, the object key also on the content."""
     repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
     document_id = document_id_of(repository_id, collection_id, f"upload:{caller_of(call).user}:{file.name}")
     key = source_key(repository_id, collection_id, document_id, f"{file.sha256[:16]}/{plain_name(file.name)}")
@@ -218,7 +224,7 @@ async def _kept(call: Call, opened: OpenedCollection, file: ReceivedFile) -> str
 
 @router.post("/chunking/preview")
 async def preview_chunks(call: Using, body: PreviewBody) -> PreviewView:
-    """The chunks that a strategy makes of a text. Nothing is stored."""
+    """Show the chunks that a strategy would make of a text. Nothing is stored."""
     found = await asyncio.to_thread(preview, body.text, parse_strategy(body.chunking_strategy))
     pieces = [Piece(start=one.start, end=one.end, text=one.of(body.text), heading=one.heading) for one in found.spans]
     return PreviewView(count=found.count, shortest=found.shortest, longest=found.longest, mean=found.mean, chunks=pieces)

@@ -1,4 +1,4 @@
-"""`/api/rag`: the jobs of a repository. Cancel, retry, logs and events of a job are at `/api/rag/jobs`, as for every application."""
+"""The routes of `/api/rag` that list the jobs of a repository. The other job routes are at `/api/rag/jobs`, as for every application."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.api import PageSize, Token, caller_of, clamped, mine
-from gateleg.apps.rag.job_listing import list_repository_jobs
+from gateleg.apps.rag.api import PageSize, Token, caller_of, clamp_page_size, resources_of
+from gateleg.apps.rag.job_list import list_repository_jobs
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.web.views import View
@@ -33,7 +33,7 @@ class JobsView(View):
 
 def _jobs_of(call: Call) -> MemberJobs:
     application = next(one for one in call.host.applications if one.name == "rag")
-    return MemberJobs(application, mine(call), call.principal)
+    return MemberJobs(application, resources_of(call), call.principal)
 
 
 def _is_about(job: Job | ArchivedJob, repository_id: str) -> bool:
@@ -45,17 +45,18 @@ def _is_about(job: Job | ArchivedJob, repository_id: str) -> bool:
 async def list_jobs(
     call: Using,
     repository_id: str,
-    hours: Annotated[int, Query(alias="timeLimit", ge=1, le=8760, description="Only jobs of so many hours.")] = 720,
+    hours: Annotated[int, Query(alias="timeLimit", ge=1, le=8760, description="Only jobs of the last hours, this many.")] = 720,
     page_size: PageSize = 10,
     token: Token = None,
 ) -> JobsView:
-    """The jobs that the caller has submitted for a repository, newest first; for its administrators, the jobs of everybody. A page may
-    be short; the token leads on."""
-    caller, jobs, size = caller_of(call), _jobs_of(call), clamped(page_size)
+    """List the caller's jobs for a repository, newest first; for its administrators, everybody's.
+
+    A page may be short even if it is not the last."""
+    caller, jobs, size = caller_of(call), _jobs_of(call), clamp_page_size(page_size)
     repository = await get_repository(call.host.store, caller, repository_id)
     since = call.host.store.setup.now() - timedelta(hours=hours)
     if caller.may(Action.CHANGE_PIPELINES, repository):
-        page = await list_repository_jobs(mine(call), call.principal, repository, jobs.sees, since=since, size=size, token=token)
+        page = await list_repository_jobs(resources_of(call), call.principal, repository, jobs.sees, since=since, size=size, token=token)
         shown = [JobDetail.of(job) for job in page.rows]
         return JobsView(jobs=shown, last_evaluated_key=page.next, has_next_page=page.next is not None, has_previous_page=token is not None)
     found = await jobs.page(limit=size, cursor=token)
@@ -67,9 +68,9 @@ async def list_jobs(
 
 @router.get("/repository/{repository_id}/jobs/{job_id}")
 async def get_job(call: Using, repository_id: str, job_id: UUID) -> JobDetail:
-    """A job about the repository, with its progress, its result or its error."""
+    """Read a job of the repository with its progress, result or error."""
     await get_repository(call.host.store, caller_of(call), repository_id)
     job = await _jobs_of(call).get(job_id)
     if not _is_about(job, repository_id):
-        raise Unknown(f"There is no job {job_id} of the repository {repository_id!r}.")
+        raise Unknown(f"There is no job {job_id} in the repository {repository_id!r}.")
     return JobDetail.of(job)

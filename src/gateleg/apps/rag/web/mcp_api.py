@@ -1,4 +1,4 @@
-"""`/mcp/rag`: search and ask as tools of the Model Context Protocol, over streamable HTTP, with the rights of the caller's key."""
+"""The MCP server at `/mcp/rag`: the tools `search` and `ask` over streamable HTTP, with the rights of the caller's key."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 _BODY = 1_000_000
-#: Advice about the HTTP API.
+#: A reference to a route of the HTTP API.
 _ROUTE = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) [/.]")
 
 
 def mcp_surface(resources: Resources[RagSettings]) -> Surface:
     """The surface at `/mcp/rag`."""
-    # Imported here, because declaring an application loads no protocol.
+    # Imported here, because declaring the application must not load the protocol.
     import mcp_types as types
     from mcp.server.lowlevel import Server
     from mcp.server.transport_security import TransportSecuritySettings
@@ -51,18 +51,18 @@ def mcp_surface(resources: Resources[RagSettings]) -> Surface:
         return types.CallToolResult(content=[types.TextContent(type="text", text=orjson.dumps(found).decode())], structured_content=found)
 
     server: Server[Any] = Server("gateleg-documents", on_list_tools=list_tools, on_call_tool=call_tool)
-    # The host's gate has checked the origin and the host of each request.
+    # The host has already checked the Origin and Host headers.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(streamable_http_path="/", json_response=True, stateless_http=True, transport_security=security)
     return Surface("/mcp/rag", app, body_limit=_BODY)
 
 
 def tool_advice(error: GatelegError) -> str:
-    """What to do, for a caller that has tools and no routes."""
+    """The suggested fix of an error, for a caller that uses tools instead of routes."""
     if isinstance(error, UnknownRepository):
         return "Name a repository that the owner of this key can read."
     if isinstance(error, UnknownCollection):
-        return "Leave the collection out to use all of the repository, or name one by its id or name."
+        return "Leave the collection out to use all collections of the repository, or name another by its id or name."
     return "" if _ROUTE.search(error.fix or "") else error.fix or ""
 
 

@@ -1,4 +1,4 @@
-"""The inspector of a document: a page as a picture with its passages outlined, and the passages beside it; or the passages as text."""
+"""The inspector of a document: a page image with outlined passages and the passages beside it, or the passages as text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from urllib.parse import quote
 from nicegui import ui
 
 from gateleg.apps.rag.errors import PageNotDrawn, RagError
-from gateleg.apps.rag.inspecting.drawing import has_pages_to_draw
 from gateleg.apps.rag.inspecting.page_chunks import boxes_on, chunks_on
 from gateleg.apps.rag.inspecting.page_images import PageImage, page_image
+from gateleg.apps.rag.inspecting.page_rendering import can_render_pages
 from gateleg.apps.rag.inspecting.text_spans import boxes_of_span
 from gateleg.apps.rag.tables import Chunk
-from gateleg.apps.rag.web.marking import Outline, marked, overlay, parse_span, within
-from gateleg.apps.rag.web.places import document_place, passage_place
+from gateleg.apps.rag.web.markup import Outline, clip_span, mark_spans, overlay_svg, parse_span
+from gateleg.apps.rag.web.page_paths import document_path, passage_path
 from gateleg.web.console.components import address, empty, pager, section, show_when_loaded, tag, trouble
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _SIZE = 20
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """What an address points at in a document: a page, a passage by its ordinal, and characters of the text."""
+    """The position that an address selects in a document: a page, a passage by its ordinal, and a span of the text."""
 
     page: int | None = None
     chunk: int | None = None
@@ -39,13 +39,13 @@ class Pointer:
 
     @classmethod
     def of(cls, page: str, chunk: str, span: str) -> Pointer:
-        """What the query of an address says; what is not understood points at nothing."""
+        """Parse the query parameters of an address; invalid values are ignored."""
         return cls(_number(page), _number(chunk), parse_span(span))
 
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """A page that is looked at: its passages, its picture or why there is none, and the boxes of the marked characters."""
+    """A page to show: its passages, its image or the error, and the boxes of the marked span."""
 
     number: int
     chunks: Sequence[Chunk]
@@ -58,11 +58,11 @@ def _number(text: str) -> int | None:
 
 
 async def inspector(resources: Resources[RagSettings], document: Document, pointer: Pointer, cursor: str = "") -> None:
-    """The passages of a document: on the pictures of its pages where it has any, as text otherwise."""
+    """Show the passages of a document, on page images if it has pages, otherwise as text."""
     if document.generation is None:
         with section("Passages"):
-            empty("search", "Not searchable yet", "Its passages are shown here when it has been read.")
-    elif has_pages_to_draw(document.content_type) and document.pages:
+            empty("search", "Not searchable yet", "Its passages are shown here when it has been ingested.")
+    elif can_render_pages(document.content_type) and document.pages:
         number = min(await _page_of(resources, document, pointer), document.pages)
         with section(f"Page {number} of {document.pages:,}"):
             _turn(document, number)
@@ -72,7 +72,7 @@ async def inspector(resources: Resources[RagSettings], document: Document, point
 
 
 async def _page_of(resources: Resources[RagSettings], document: Document, pointer: Pointer) -> int:
-    """The page to show: the one that was asked for, else the one of the marked characters or of the passage, else the first."""
+    """The page to show: that of the pointer, else that of the marked span or the passage, else the first."""
     if pointer.page is not None or pointer.chunk is None:
         return max(1, pointer.page or 1)
     key = Chunk.key(document_id=document.document_id, generation=document.generation, ordinal=pointer.chunk)
@@ -96,8 +96,8 @@ async def _sheet(resources: Resources[RagSettings], document: Document, pointer:
 
 
 def _turn(document: Document, number: int) -> None:
-    """Links to the pages before and after."""
-    here = document_place(document.repository_id, document.document_id)
+    """Show links to the previous and the next page."""
+    here = document_path(document.repository_id, document.document_id)
     with tag("nav", classes="line gap-1", aria_label="Pages"):
         for word, target in (("Previous page", number - 1), ("Next page", number + 1)):
             if 1 <= target <= (document.pages or 0):
@@ -116,12 +116,12 @@ def _show(document: Document, pointer: Pointer, sheet: _Sheet) -> None:
             for one in sheet.chunks:
                 _passage(one, pointer)
             if not sheet.chunks:
-                empty("search", "No passages on this page", "Nothing on it was read as text.")
+                empty("search", "No passages on this page", "It contains no text.")
 
 
 def _picture(document: Document, pointer: Pointer, sheet: _Sheet, image: PageImage) -> None:
     base = f"/api/rag/repository/{quote(document.repository_id, safe='')}/document/{quote(document.document_id, safe='')}"
-    # The generation, so that a browser does not show the page of an earlier content.
+    # With the generation, so that the browser does not show a cached page of an earlier content.
     source = f"{base}/pages/{sheet.number}/image?generation={document.generation}"
     outlines = [
         Outline(f"Passage {one.ordinal + 1}", _place(one), boxes_on(one, sheet.number), one.ordinal == pointer.chunk)
@@ -129,15 +129,15 @@ def _picture(document: Document, pointer: Pointer, sheet: _Sheet, image: PageIma
     ]
     with tag("div", classes="rag-page").style(f"aspect-ratio: {image.size.width:g} / {image.size.height:g}"):
         tag("img", src=source, alt=f"Page {sheet.number}")
-        ui.html(overlay(image.size, outlines, sheet.span), sanitize=False).classes("rag-over")
+        ui.html(overlay_svg(image.size, outlines, sheet.span), sanitize=False).classes("rag-over")
 
 
 def _place(chunk: Chunk) -> str:
-    return passage_place(chunk.repository_id, chunk.document_id, chunk.ordinal)
+    return passage_path(chunk.repository_id, chunk.document_id, chunk.ordinal)
 
 
 async def _passages(resources: Resources[RagSettings], document: Document, pointer: Pointer, cursor: str) -> None:
-    """The passages as text, from the one that is pointed at."""
+    """Show the passages as text, starting at the selected one."""
     with section("Passages"):
         first = pointer.chunk
         query = Chunk.of_document(document_id=document.document_id, generation=document.generation)
@@ -146,7 +146,7 @@ async def _passages(resources: Resources[RagSettings], document: Document, point
         page = await resources.store.page(query, limit=_SIZE, cursor=cursor or None)
         for one in page:
             _passage(one, pointer)
-        here = document_place(document.repository_id, document.document_id)
+        here = document_path(document.repository_id, document.document_id)
         state = {} if first is None else {"chunk": str(first)}
         pager(here, state, cursor=cursor or (str(first) if first is not None else None), following=page.next, shown=len(page.items))
         if first is not None:
@@ -163,5 +163,5 @@ def _passage(one: Chunk, pointer: Pointer) -> None:
             tag("span", f"characters {one.start:,} to {one.end:,}", "num")
             if one.heading:
                 tag("span", one.heading, dir="auto")
-        spans = within(pointer.span, one.start, one.end) if pointed else []
-        ui.html(marked(one.text, spans), sanitize=False).classes("rag-text").props("dir=auto")
+        spans = clip_span(pointer.span, one.start, one.end) if pointed else []
+        ui.html(mark_spans(one.text, spans), sanitize=False).classes("rag-text").props("dir=auto")

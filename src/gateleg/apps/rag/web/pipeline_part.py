@@ -1,4 +1,4 @@
-"""The pipelines of a collection on its page: where they look, what came of it, and what can be done with them."""
+"""The Pipelines tab of a collection: its pipelines with their last results and actions, and a form for a new one."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from pydantic import BaseModel, Field
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import update_collection
 from gateleg.apps.rag.drafts import CollectionChanges, PipelineDraft
-from gateleg.apps.rag.pipelines.following import follow_pipelines, start_look
 from gateleg.apps.rag.pipelines.job_types import PipelineConfig, PipelineResult
 from gateleg.apps.rag.pipelines.matching import cron_of
-from gateleg.apps.rag.pipelines.running import state_of
-from gateleg.apps.rag.web.visiting import do
+from gateleg.apps.rag.pipelines.run import state_of
+from gateleg.apps.rag.pipelines.schedules import start_run, sync_schedules
+from gateleg.apps.rag.web.visit import do
 from gateleg.jobs import JobStatus, follow_async
 from gateleg.web.console.components import ModelForm, ago, badge, button, confirm, empty, section, tag, trouble
 from gateleg.web.console.member_jobs import jobs_address
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Pipeline, PipelineState
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
     from gateleg.jobs import Job
     from gateleg.web.console.components import Tag
 
-#: Seconds for which a page waits for a look; a longer one is followed on the page of its job.
-_PATIENCE = 60.0
+#: Seconds for which the page waits for a run; longer runs are followed on the page of the job.
+_WAIT_SECONDS = 60.0
 
 
 class PipelineForm(BaseModel):
-    """What a new pipeline is asked for."""
+    """The form for a new pipeline."""
 
-    bucket: str = Field(default="", title="Object store", description="a name of object_stores in the settings of the host")
-    prefix: str = Field(default="", title="Prefix", description="the beginning of the keys to take, such as legal/")
-    folder: str = Field(default="", title="Or a folder of the host", description="one of pipeline_folders or below")
-    trigger: Literal["event", "schedule", "daily"] = Field(default="event", title="Looks", description="event: every minute")
-    cron: str = Field(default="", title="Cron expression", description="for a schedule; every midnight when empty")
+    bucket: str = Field(default="", title="Object store", description="the name of a store in object_stores of the host's settings")
+    prefix: str = Field(default="", title="Prefix", description="the beginning of the keys to include, such as legal/")
+    folder: str = Field(default="", title="Or a folder of the host", description="one of pipeline_folders, or a subfolder")
+    trigger: Literal["event", "schedule", "daily"] = Field(default="event", title="Trigger", description="event: every minute")
+    cron: str = Field(default="", title="Cron expression", description="for trigger schedule; daily at midnight when empty")
     timezone: str = Field(default="", title="Time zone", description="UTC when empty")
-    include: list[str] = Field(default_factory=list, title="Take", description="patterns such as *.pdf, one on each line; all when empty")
-    exclude: list[str] = Field(default_factory=list, title="Leave out", description="patterns, one on each line")
+    include: list[str] = Field(default_factory=list, title="Include", description="patterns such as *.pdf, one per line; all when empty")
+    exclude: list[str] = Field(default_factory=list, title="Exclude", description="patterns, one per line")
     auto_remove: bool = Field(default=True, title="Remove documents whose objects are gone")
 
     def draft(self) -> PipelineDraft:
-        """The pipeline as the rules want it."""
+        """The pipeline as a request."""
         return PipelineDraft(
             s3_bucket=self.bucket,
             s3_prefix=self.prefix,
@@ -59,7 +59,7 @@ class PipelineForm(BaseModel):
 
 
 async def pipeline_part(visit: Visit) -> None:
-    """The tab: the collection's pipelines, for those who may change them."""
+    """Show the collection's pipelines, if the viewer may change them."""
     opened = visit.opened
     may = visit.caller.may(Action.CHANGE_PIPELINES, opened.repository) and visit.caller.may(
         Action.CHANGE_COLLECTION, opened.repository, opened.collection
@@ -68,7 +68,7 @@ async def pipeline_part(visit: Visit) -> None:
     with section("Pipelines"):
         if not may:
             reason = visit.caller.decide(Action.CHANGE_PIPELINES, opened.repository).reason
-            empty("box", "Pipelines fetch documents by themselves", f"They are shown to those who may change them: {reason}.")
+            empty("box", "Pipelines ingest documents automatically", f"Only people who may change them can see them: {reason}.")
             return
         for one in pipelines:
             await _card(visit, one)
@@ -76,7 +76,7 @@ async def pipeline_part(visit: Visit) -> None:
             empty("box", "No pipelines yet", "A pipeline keeps the collection in step with a prefix of an object store, or with a folder.")
         others = [one for one in opened.repository.config.pipelines or () if one.collection_id in _names(visit)]
         if others:
-            tag("p", f"{len(others)} pipelines of the repository add to this collection, too.", "meta")
+            tag("p", f"{len(others)} pipelines of the repository also add documents to this collection.", "meta")
 
     async def create(form: PipelineForm) -> None:
         await _save(visit, [*map(draft_of, pipelines), form.draft()])
@@ -96,7 +96,7 @@ def _names(visit: Visit) -> set[str | None]:
 
 
 def draft_of(pipeline: Pipeline) -> PipelineDraft:
-    """A pipeline as it is sent back unchanged."""
+    """Convert a pipeline to a request that leaves it unchanged."""
     return PipelineDraft.model_validate(pipeline.model_dump(by_alias=False))
 
 
@@ -110,7 +110,7 @@ async def _save(visit: Visit, drafts: list[PipelineDraft]) -> None:
         CollectionChanges(pipelines=drafts),
         expected=found.version if found.version > 0 else None,
     )
-    await follow_pipelines(visit.resources)
+    await sync_schedules(visit.resources)
 
 
 async def _card(visit: Visit, pipeline: Pipeline) -> None:
@@ -120,7 +120,7 @@ async def _card(visit: Visit, pipeline: Pipeline) -> None:
     with tag("article", classes="card stack gap-1 rag-pipeline"):
         with tag("p", classes="line gap-1"):
             tag("span", source_text(pipeline), "strong", dir="auto")
-            badge("Paused", "warning") if pipeline.paused else badge("Follows", "done")
+            badge("Paused", "warning") if pipeline.paused else badge("Active", "done")
         tag("p", when_text(pipeline), "meta")
         _outcome(state)
         with tag("div", classes="line gap-1"):
@@ -128,26 +128,26 @@ async def _card(visit: Visit, pipeline: Pipeline) -> None:
 
 
 def source_text(pipeline: Pipeline) -> str:
-    """Where a pipeline looks."""
+    """The source of a pipeline, in words."""
     return pipeline.folder or f"{pipeline.s3_bucket}/{pipeline.s3_prefix}"
 
 
 def when_text(pipeline: Pipeline) -> str:
-    """When a pipeline looks, and what it takes."""
+    """The schedule of a pipeline and its patterns, in words."""
     cron = cron_of(pipeline)
-    when = "looks every minute" if cron is None else f"looks at {cron} ({pipeline.timezone or 'UTC'})"
-    takes = f"takes {', '.join(pipeline.include)}" if pipeline.include else "takes everything"
-    leaves = f" but {', '.join(pipeline.exclude)}" if pipeline.exclude else ""
-    removes = "removes what is gone" if pipeline.auto_remove else "keeps what is gone"
-    return f"{when}; {takes}{leaves}; {removes}".capitalize()
+    when = "runs every minute" if cron is None else f"runs at {cron} ({pipeline.timezone or 'UTC'})"
+    includes = f"includes {', '.join(pipeline.include)}" if pipeline.include else "includes everything"
+    excludes = f" except {', '.join(pipeline.exclude)}" if pipeline.exclude else ""
+    removes = "removes documents whose objects are gone" if pipeline.auto_remove else "keeps documents whose objects are gone"
+    return f"{when}; {includes}{excludes}; {removes}".capitalize()
 
 
 def _outcome(state: PipelineState) -> None:
-    """What came of the last look."""
+    """Show the result of the last run."""
     if state.error_message:
         tag("p", state.error_message, "note failed")
     if state.looked_at is None:
-        tag("p", "It has not looked so far.", "meta")
+        tag("p", "It has not run yet.", "meta")
         return
     with tag("p", classes="line gap-1 meta"):
         tag("span", f"{state.found:,} found, {state.ingested:,} ingested, {state.removed:,} removed", "num")
@@ -156,14 +156,14 @@ def _outcome(state: PipelineState) -> None:
             tag("a", "Job", "link", href=f"{jobs_address('rag')}/{state.last_job_id}")
 
 
-def _buttons(visit: Visit, pipeline: Pipeline, told: Tag) -> None:
+def _buttons(visit: Visit, pipeline: Pipeline, outcome: Tag) -> None:
     pipelines = visit.opened.collection.pipelines or []
 
-    async def look(dry_run: bool) -> None:
-        told.clear()
+    async def run_pipeline(dry_run: bool) -> None:
+        outcome.clear()
         found = visit.opened.collection
         try:
-            job = await start_look(
+            job = await start_run(
                 visit.resources,
                 visit.caller,
                 found.repository_id,
@@ -171,12 +171,12 @@ def _buttons(visit: Visit, pipeline: Pipeline, told: Tag) -> None:
                 collection=found.collection_id,
                 dry_run=dry_run,
             )
-            ended = await _ended(visit, job)
+            ended = await _wait_for_end(visit, job)
         except Exception as error:
-            with told:
+            with outcome:
                 trouble(error)
             return
-        with told:
+        with outcome:
             _result(ended)
 
     async def pause() -> None:
@@ -184,22 +184,22 @@ def _buttons(visit: Visit, pipeline: Pipeline, told: Tag) -> None:
             draft_of(one).model_copy(update={"paused": not one.paused}) if one.pipeline_id == pipeline.pipeline_id else draft_of(one)
             for one in pipelines
         ]
-        await do(visit.view, lambda: _save(visit, changed), "It follows again" if pipeline.paused else "Paused", _here(visit))
+        await do(visit.view, lambda: _save(visit, changed), "Resumed" if pipeline.paused else "Paused", _here(visit))
 
     async def remove() -> None:
-        if await confirm("Remove this pipeline?", "The documents that it has fetched stay.", verb="Remove"):
+        if await confirm("Remove this pipeline?", "The documents that it has ingested are kept.", verb="Remove"):
             kept = [draft_of(one) for one in pipelines if one.pipeline_id != pipeline.pipeline_id]
             await do(visit.view, lambda: _save(visit, kept), "Removed", _here(visit))
 
     with tag("div", classes="line gap-1"):
-        button("Dry run", lambda: look(True), icon="visibility", look="small")
-        button("Run now", lambda: look(False), icon="play_arrow", look="small")
+        button("Dry run", lambda: run_pipeline(True), icon="visibility", look="small")
+        button("Run now", lambda: run_pipeline(False), icon="play_arrow", look="small")
         button("Resume" if pipeline.paused else "Pause", pause, icon="play_circle" if pipeline.paused else "pause", look="small")
         button("Remove", remove, icon="delete", look="small danger")
 
 
-async def _ended(visit: Visit, job: Job) -> Job:
-    """A look when it is over, or as far as it is by then."""
+async def _wait_for_end(visit: Visit, job: Job) -> Job:
+    """Wait for the job of a run, and return it in its latest state."""
     queue = visit.resources.queue
 
     async def followed() -> None:
@@ -207,18 +207,18 @@ async def _ended(visit: Visit, job: Job) -> Job:
             pass
 
     try:
-        await asyncio.wait_for(followed(), _PATIENCE)
+        await asyncio.wait_for(followed(), _WAIT_SECONDS)
     except TimeoutError:
         return job
     return await queue.get(job.job_id)
 
 
 def _result(job: Job) -> None:
-    """What a look has found, or would do."""
+    """Show the result of a run or a dry run."""
     place = f"{jobs_address('rag')}/{job.job_id}"
     if job.status is not JobStatus.COMPLETED or job.job_results is None:
         over = job.status in (JobStatus.FAILED, JobStatus.CANCELLED)
-        words = "The look was not completed" if over else "It is still looking"
+        words = "The run was not completed" if over else "The run is still in progress"
         failure = job.attempts[-1].error if over and job.attempts else None
         with tag("p", classes=f"note line gap-1 {'failed' if over else ''}"):
             tag("span", f"{words}: {failure.message}" if failure else f"{words}.")
@@ -227,7 +227,7 @@ def _result(job: Job) -> None:
     found = PipelineResult.model_validate(job.job_results.value)
     verb = "would be " if found.dry_run else ""
     with tag("div", classes="note stack gap-1", role="status"):
-        counts = f"{found.found:,} found, {found.unchanged:,} unchanged, {found.left_out:,} left out"
+        counts = f"{found.found:,} found, {found.unchanged:,} unchanged, {found.left_out:,} excluded"
         tag("p", found.note or f"{counts}; {found.ingested:,} {verb}ingested, {found.removed:,} {verb}removed.")
         for words, names in (("To ingest" if found.dry_run else "Ingested", found.to_ingest), ("To remove", found.to_remove)):
             if names:

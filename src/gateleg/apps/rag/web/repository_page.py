@@ -1,4 +1,4 @@
-"""The page of a repository: its collections, and a form for a new one."""
+"""The page of a repository: its collections, and a form for a new collection."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from nicegui import ui
 from pydantic import BaseModel, Field
 
 from gateleg.apps.rag.access import Action
+from gateleg.apps.rag.collection_list import CollectionFilter, list_collections
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.drafts import NewCollection
 from gateleg.apps.rag.host_checks import check_model
-from gateleg.apps.rag.listing import CollectionFilter, list_collections
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.tables import CollectionStatus
-from gateleg.apps.rag.web.places import HOME, collection_place, repository_place
+from gateleg.apps.rag.web.page_paths import HOME, collection_path, repository_path
 from gateleg.apps.rag.web.statuses import collection_cell, repository_badge
-from gateleg.apps.rag.web.visiting import NOT_THERE, caller_of, show_not_found
+from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, caller_of, show_not_found
 from gateleg.web.console.components import Column, Crumb, Grid, ModelForm, Row, ago_cell, empty, frame, pager, section, tag
 
 if TYPE_CHECKING:
@@ -37,25 +37,25 @@ _SIZE = 50
 
 
 class CollectionForm(BaseModel):
-    """What a new collection is asked for."""
+    """The form for a new collection."""
 
     name: str = Field(title="Name", min_length=1, max_length=100)
     description: str = Field(default="", title="Description", max_length=2_000)
-    private: bool = Field(default=False, title="Private: for you and administrators only")
-    groups: list[str] = Field(default_factory=list, title="Groups", description="of the repository, one on each line; all when empty")
+    private: bool = Field(default=False, title="Private: visible only to you and administrators")
+    groups: list[str] = Field(default_factory=list, title="Groups", description="groups of the repository, one per line; all when empty")
 
     def draft(self) -> NewCollection:
-        """The collection as the rules want it."""
+        """The collection as a request."""
         return NewCollection(name=self.name, description=self.description or None, private=self.private, allowed_groups=self.groups or None)
 
 
 async def repository_page(resources: Resources[RagSettings], repository_id: str, cursor: str = "", deleted: str = "") -> None:
-    """A repository, if who looks can read it."""
+    """Show a repository, if the viewer can read it."""
     with frame(title="Repository", section="rag", crumbs=[Crumb("Documents", HOME)], titled=False) as view:
         caller = caller_of(view, resources)
         try:
             repository = await get_repository(resources.store, caller, repository_id)
-        except NOT_THERE:
+        except NOT_FOUND_ERRORS:
             show_not_found("repository")
             return
         _head(repository)
@@ -65,7 +65,7 @@ async def repository_page(resources: Resources[RagSettings], repository_id: str,
             async def make(form: CollectionForm) -> None:
                 check_model(resources, form.draft().embedding_model)
                 made = await create_collection(resources.store, caller, repository_id, form.draft())
-                ui.navigate.to(collection_place(repository_id, made.collection.collection_id))
+                ui.navigate.to(collection_path(repository_id, made.collection.collection_id))
 
             with section("New collection"):
                 ModelForm(CollectionForm, make, submit="Create")
@@ -86,7 +86,7 @@ def _head(repository: Repository) -> None:
 async def _collections(resources: Resources[RagSettings], caller: Caller, repository: Repository, cursor: str, deleted: bool) -> None:
     wanted = CollectionFilter(status=CollectionStatus.DELETED if deleted else None)
     page = await list_collections(resources.store, caller, repository, wanted, size=_SIZE, token=cursor or None)
-    here = repository_place(repository.repository_id)
+    here = repository_path(repository.repository_id)
     with section("Deleted collections" if deleted else "Collections"):
         if page.rows:
             Grid("Collections", _COLUMNS, [_row(one) for one in page.rows])
@@ -94,7 +94,7 @@ async def _collections(resources: Resources[RagSettings], caller: Caller, reposi
             empty(
                 "folder",
                 "No collections",
-                "Deleted collections are kept here until their date." if deleted else "Create the first one below.",
+                "Deleted collections are listed here until they are purged." if deleted else "Create the first one below.",
             )
         state = {"deleted": "1"} if deleted else {}
         pager(here, state, cursor=cursor or None, following=page.next, shown=len(page.rows))
@@ -113,4 +113,4 @@ def _row(opened: OpenedCollection) -> Row:
         "creator": found.created_by,
         "updated": ago_cell(found.updated_at),
     }
-    return Row(found.collection_id, cells, href=collection_place(found.repository_id, found.collection_id))
+    return Row(found.collection_id, cells, href=collection_path(found.repository_id, found.collection_id))

@@ -1,4 +1,4 @@
-"""`/api/rag`: searches, in the form of the public system and in ours."""
+"""The routes of `/api/rag` for searches, in Gateleg's form and in that of the public system."""
 
 from typing import Annotated, Any
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from gateleg.apps.rag.api import caller_of, mine
+from gateleg.apps.rag.api import caller_of, resources_of
 from gateleg.apps.rag.collections import DEFAULT_ALIAS
 from gateleg.apps.rag.errors import BadSearch
 from gateleg.apps.rag.repositories import get_repository
@@ -19,17 +19,19 @@ router = APIRouter()
 
 
 class RepositorySearch(SearchRequest):
-    """A search in a repository: in the collections that are named, or in all that the caller may search."""
+    """A search in collections of a repository: the named ones, or all that the caller may search."""
 
-    collection_ids: list[str] = Field(default_factory=list, max_length=50, description="Ids or names; all without any.")
+    collection_ids: list[str] = Field(
+        default_factory=list, max_length=50, description="Ids or names; by default, all searchable collections."
+    )
 
     def request(self) -> SearchRequest:
-        """What is searched for."""
+        """The search request without the scope."""
         return SearchRequest.model_validate(self.model_dump(exclude={"collection_ids"}))
 
 
 class PlaceBody(BaseModel):
-    """A repository, or a collection of it."""
+    """A repository, or one of its collections."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
@@ -43,19 +45,19 @@ class SearchBody(SearchRequest):
     places: list[PlaceBody] = Field(min_length=1, max_length=50)
 
     def request(self) -> SearchRequest:
-        """What is searched for."""
+        """The search request without the scope."""
         return SearchRequest.model_validate(self.model_dump(exclude={"places"}))
 
 
 class Excerpt(BaseModel):
-    """A passage as the public system has it."""
+    """A passage in the form of the public system."""
 
     page_content: str
     metadata: dict[str, Any]
 
 
 class Found(BaseModel):
-    """A passage in its envelope."""
+    """The envelope of a passage."""
 
     document: Excerpt = Field(serialization_alias="Document")
 
@@ -71,14 +73,14 @@ class SimilarView(BaseModel):
 async def search_places(call: Using, body: SearchBody) -> SearchResult:
     """Search collections of several repositories together."""
     places = [SearchScope(place.repository_id, place.collection_id) for place in body.places]
-    return await search(mine(call), call.principal, places, body.request())
+    return await search(resources_of(call), call.principal, places, body.request())
 
 
 @router.post("/repository/{repository_id}/search")
 async def search_repository(call: Using, repository_id: str, body: RepositorySearch) -> SearchResult:
-    """Search collections of a repository: those that are named, or all that the caller may search."""
+    """Search collections of a repository: the named ones, or all that the caller may search."""
     places = [SearchScope(repository_id, one) for one in body.collection_ids] or [SearchScope(repository_id)]
-    return await search(mine(call), call.principal, places, body.request())
+    return await search(resources_of(call), call.principal, places, body.request())
 
 
 @router.get("/repository/{repository_id}/similaritySearch")
@@ -94,11 +96,11 @@ async def similarity_search(
     vector_weight: Annotated[float | None, Query(alias="vectorWeight", ge=0, le=1)] = None,
     lexical_weight: Annotated[float | None, Query(alias="lexicalWeight", ge=0, le=1)] = None,
 ) -> SimilarView:
-    """The best passages of a collection, or of all collections that the caller may search, in the form of the public system."""
+    """Search a collection, or all collections that the caller may search, in the form of the public system."""
     weights = {"vectorWeight": vector_weight, "lexicalWeight": lexical_weight}
     asked = {"query": query, "topK": top, "searchMode": mode, **{name: value for name, value in weights.items() if value is not None}}
     place = SearchScope(repository_id, await _named(call, repository_id, collection_id, model))
-    found = await search(mine(call), call.principal, [place], _checked(asked))
+    found = await search(resources_of(call), call.principal, [place], _checked(asked))
     used = {"search_mode": found.search_mode, "actual_mode_used": found.actual_mode_used, "backend": "embedded", "hybrid_supported": True}
     return SimilarView(docs=[Found(document=_excerpt(hit, score)) for hit in found.hits], metadata=used)
 

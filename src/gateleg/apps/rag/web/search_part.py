@@ -1,4 +1,4 @@
-"""Searching a collection on its page: what was found, with its words marked, and why each passage was found."""
+"""The Search tab of a collection: passages with the query's words marked, and why each was found."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from nicegui import ui
 
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search
-from gateleg.apps.rag.web.marking import marked
-from gateleg.apps.rag.web.places import passage_place
+from gateleg.apps.rag.web.markup import mark_spans
+from gateleg.apps.rag.web.page_paths import passage_path
 from gateleg.web.console.components import Field, button, empty, section, tag, trouble
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.searching.results import SearchHit, SearchResult
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
 
 _MODES = (("hybrid", "Words and meaning"), ("vector", "Meaning"), ("keyword", "Words"))
 
 
 def search_part(visit: Visit) -> None:
-    """A search box, and below it the passages that were found."""
+    """Show a search form, and the passages that were found."""
     with tag("div", classes="line gap-1 rag-search", role="search"):
-        query = Field("Search for", "", placeholder="Words, or a question", whole=True, on_enter=lambda: look())
+        query = Field("Search for", "", placeholder="Words, or a question", whole=True, on_enter=lambda: run_search())
         mode = Field("By", "hybrid", kind="choice", choices=_MODES)
-        button("Search", lambda: look(), icon="search", look="first")
+        button("Search", lambda: run_search(), icon="search", look="first")
     found = tag("div", classes="stack gap-2", aria_live="polite")
 
-    async def look() -> None:
+    async def run_search() -> None:
         found.clear()
         if not query.text.strip():
             return
@@ -46,11 +46,11 @@ def search_part(visit: Visit) -> None:
 
 def _show(result: SearchResult) -> None:
     if not result.hits:
-        empty("search", "Nothing found", "No passage has these words or anything like them.")
+        empty("search", "Nothing found", "No passage matches the query.")
         return
     with section(f"{len(result.hits)} passages"):
         if result.actual_mode_used != result.search_mode:
-            tag("p", f"Searched by {result.actual_mode_used}: the embedding model did not answer.", "note")
+            tag("p", f"Searched by {result.actual_mode_used} only, because the embedding model did not respond.", "note")
         for hit in result.hits:
             _hit(hit)
 
@@ -61,7 +61,7 @@ def _hit(hit: SearchHit) -> None:
         with tag("p", classes="line gap-1 meta"):
             whole = (start, end) == (0, len(hit.text))
             span = None if whole else (hit.start + start, hit.start + end)
-            tag("a", hit.citation, "link strong", href=passage_place(hit.repository_id, hit.document_id, hit.ordinal, span))
+            tag("a", hit.citation, "link strong", href=passage_path(hit.repository_id, hit.document_id, hit.ordinal, span))
             if hit.heading:
                 tag("span", hit.heading, dir="auto")
             tag("span", f"score {hit.score:.3f}", "num")
@@ -79,7 +79,7 @@ def _hit(hit: SearchHit) -> None:
 
 
 def _text(hit: SearchHit, start: int, end: int) -> None:
-    """A part of a passage with the words of the query marked."""
+    """Show a part of a passage with the query's words marked."""
     spans = [(first - start, last - start) for first, last in hit.highlights if start <= first and last <= end]
     before, after = "… " if start else "", " …" if end < len(hit.text) else ""
-    ui.html(f"{before}{marked(hit.text[start:end], spans)}{after}", sanitize=False).classes("rag-text").props("dir=auto")
+    ui.html(f"{before}{mark_spans(hit.text[start:end], spans)}{after}", sanitize=False).classes("rag-text").props("dir=auto")

@@ -1,4 +1,4 @@
-"""How the states of repositories, collections and documents look."""
+"""Labels and badges for the statuses of repositories, collections and documents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLLECTION = Statuses[CollectionStatus](
 DOCUMENT = Statuses[DocumentStatus](
     {
         DocumentStatus.PENDING: ("Waiting", "waiting"),
-        DocumentStatus.IN_PROGRESS: ("Being read", "running"),
+        DocumentStatus.IN_PROGRESS: ("Being ingested", "running"),
         DocumentStatus.COMPLETED: ("Searchable", "done"),
         DocumentStatus.FAILED: ("Failed", "failed"),
         DocumentStatus.DELETE_IN_PROGRESS: ("Being removed", "running"),
@@ -36,27 +36,27 @@ DOCUMENT = Statuses[DocumentStatus](
 
 
 def collection_badge(status: CollectionStatus) -> Element:
-    """The state of a collection."""
+    """The badge of a collection's status."""
     return COLLECTION.badge(status)
 
 
 def collection_cell(status: CollectionStatus) -> Part:
-    """The state of a collection in a table."""
+    """The table cell of a collection's status."""
     return COLLECTION.cell(status)
 
 
 def document_badge(status: DocumentStatus) -> Element:
-    """The state of a document."""
+    """The badge of a document's status."""
     return DOCUMENT.badge(status)
 
 
 def document_cell(status: DocumentStatus) -> Part:
-    """The state of a document in a table."""
+    """The table cell of a document's status."""
     return DOCUMENT.cell(status)
 
 
 def repository_badge(repository: Repository) -> Element:
-    """The state of a repository."""
+    """The badge of a repository's status."""
     return (
         badge("Ready", "done") if repository.status in READY else badge(repository.status.value.replace("_", " ").capitalize(), "warning")
     )

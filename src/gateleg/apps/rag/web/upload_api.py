@@ -1,6 +1,6 @@
-"""Large files in parts: the kit's resumable uploads at `/api/rag/uploads/document`, by whoever may add to a collection.
+"""Resumable uploads of large files at `/api/rag/uploads/document`, for callers who may add documents to a collection.
 
-An upload says which collection it is for; when it is whole, `POST .../bulk` ingests the key that it has become.
+The metadata of an upload names the collection. When the upload is complete, `POST .../bulk` ingests its key.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.rag.access import Action, Caller
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, open_collection
 from gateleg.apps.rag.errors import BadField
-from gateleg.apps.rag.ingesting.submitting import document_id_of
+from gateleg.apps.rag.ingesting.submission import document_id_of
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.web.uploads import UploadKind, UploadRules
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from gateleg.web import Principal, Resources
     from gateleg.web.uploads import PendingUpload
 
-#: What an upload is called in its address, and the details that it needs.
+#: The kind of the upload in its address, and the names of its metadata.
 KIND, REPOSITORY, COLLECTION, USER = "document", "repositoryId", "collectionId", "username"
 
 
 def document_kind(resources: Resources[RagSettings]) -> UploadKind:
-    """Documents, as uploads: checked when they begin, and once more when they are ingested."""
+    """The upload kind of documents. Access is checked when an upload begins, and again when it is ingested."""
 
     async def check(principal: Principal, details: Mapping[str, str]) -> Mapping[str, str]:
         caller = Caller(principal, resources.settings.admin_group)
@@ -42,7 +42,7 @@ def document_kind(resources: Resources[RagSettings]) -> UploadKind:
 
 
 def key_of(upload: PendingUpload) -> str:
-    """The key of the object: the same document for the same name of the same person, another object for each upload."""
+    """The key of the uploaded object. The document id depends on user and name, the object key also on the upload."""
     repository_id, collection_id, user = (upload.details[name] for name in (REPOSITORY, COLLECTION, USER))
     document_id = document_id_of(repository_id, collection_id, f"upload:{user}:{upload.name}")
     return source_key(repository_id, collection_id, document_id, f"{upload.upload_id[:16]}/{upload.name}")

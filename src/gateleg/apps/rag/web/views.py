@@ -1,4 +1,4 @@
-"""What clients see of repositories, collections and documents. Names are those of the public system."""
+"""Response models of repositories, collections and documents, with the names of the public system."""
 
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,7 @@ from gateleg.apps.rag.tables import (
 
 
 class View(BaseModel):
-    """Something that is answered, with names in camel case."""
+    """The base of response models, with names in camel case."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -37,12 +37,12 @@ class MetadataView(View):
 
     @classmethod
     def of(cls, metadata: Metadata | None) -> "MetadataView":
-        """The view of metadata, empty where there is none."""
+        """The view of metadata; empty for None."""
         return cls() if metadata is None else cls(tags=metadata.tags, custom_fields=metadata.custom_fields)
 
 
 class PipelineView(View):
-    """An automated ingestion."""
+    """A pipeline."""
 
     pipeline_id: str
     collection_id: str | None
@@ -69,7 +69,7 @@ class PipelineView(View):
 
 
 class RepositoryView(View):
-    """A repository: its config, with its status."""
+    """A repository: its config and status."""
 
     repository_id: str
     repository_name: str | None
@@ -84,7 +84,7 @@ class RepositoryView(View):
     created_at: datetime | None
     updated_at: datetime | None
     status: RepositoryStatus
-    tenant: str | None = Field(default=None, description="The tenant whose members alone can see it.")
+    tenant: str | None = Field(default=None, description="If set, only members of this tenant can see it.")
     version: int
 
     @classmethod
@@ -124,12 +124,12 @@ class CollectionView(View):
     private: bool
     pipelines: list[PipelineView]
     deleted_at: datetime | None
-    default: bool = Field(description="Whether documents that name no collection belong to it.")
+    default: bool = Field(description="Whether it is the default collection, which contains documents without a collection.")
     delete_job_id: UUID | None
-    shadow_model: str | None = Field(description="The embedding model that a job is changing the collection to; null if none is.")
+    shadow_model: str | None = Field(description="The model with which a job is re-embedding the collection; null if none.")
     shadow_job_id: UUID | None = Field(description="That job.")
     version: int
-    warnings: list[str] = Field(default_factory=list, description="What the caller should know about a change.")
+    warnings: list[str] = Field(default_factory=list, description="Warnings about a change.")
 
     @classmethod
     def of(cls, opened: OpenedCollection, warnings: tuple[str, ...] = ()) -> "CollectionView":
@@ -148,7 +148,7 @@ class CollectionView(View):
 
 
 class PaginationView(View):
-    """Where a page stands among the others; null where that is not counted."""
+    """The position of a page among all pages; null if they are not counted."""
 
     total_count: int | None = None
     current_page: int | None = None
@@ -160,19 +160,19 @@ class CollectionsView(View):
 
     collections: list[CollectionView]
     pagination: PaginationView
-    last_evaluated_key: str | None = Field(description="Give it back for the next page; null at the end.")
+    last_evaluated_key: str | None = Field(description="The token of the next page; null on the last page.")
     has_next_page: bool
     has_previous_page: bool
 
     @classmethod
     def of(cls, page: KeysetPage[OpenedCollection], size: int, token: str | None) -> "CollectionsView":
         """The view of a page."""
-        counted = PaginationView()
+        pagination = PaginationView()
         if page.total is not None and page.before is not None:
-            counted = PaginationView(total_count=page.total, current_page=page.before // size + 1, total_pages=-(-page.total // size))
+            pagination = PaginationView(total_count=page.total, current_page=page.before // size + 1, total_pages=-(-page.total // size))
         return cls(
             collections=[CollectionView.of(row) for row in page.rows],
-            pagination=counted,
+            pagination=pagination,
             last_evaluated_key=page.next,
             has_next_page=page.next is not None,
             has_previous_page=token is not None,
@@ -180,7 +180,7 @@ class CollectionsView(View):
 
 
 class RevisionView(View):
-    """An earlier content of a document."""
+    """A previous content of a document."""
 
     number: int
     content_hash: str
@@ -195,7 +195,7 @@ class RevisionView(View):
 
 
 class DocumentView(BaseModel):
-    """A document. Its older names are in snake case, as the public system writes them."""
+    """A document. The names of the public system are in snake case, later ones in camel case."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -217,13 +217,13 @@ class DocumentView(BaseModel):
     pages: int | None
     language: str | None
     metadata: MetadataView
-    generation: int | None = Field(description="Raised whenever its chunks are replaced; null until it can be searched.")
+    generation: int | None = Field(description="Increases whenever its chunks are replaced; null until it can be searched.")
     job_id: UUID | None = Field(serialization_alias="jobId")
     title: str | None
-    url: str | None = Field(description="The address that it was fetched from.")
-    warnings: list[str] = Field(description="What its parser left out.")
-    revision: int = Field(description="Counts contents, from 1.")
-    revisions: list[RevisionView] = Field(description="Earlier contents that are kept, newest first.")
+    url: str | None = Field(description="The URL it was fetched from.")
+    warnings: list[str] = Field(description="Parts that the parser skipped.")
+    revision: int = Field(description="The number of the current content, starting at 1.")
+    revisions: list[RevisionView] = Field(description="The kept earlier contents, newest first.")
     version: int
 
     @classmethod
@@ -237,7 +237,7 @@ class DocumentsView(View):
     """A page of documents."""
 
     documents: list[DocumentView]
-    last_evaluated: str | None = Field(description="Give it back as `lastEvaluatedKey` for the next page; null at the end.")
+    last_evaluated: str | None = Field(description="The token of the next page, to send as `lastEvaluatedKey`; null on the last page.")
     total_documents: int | None
     has_next_page: bool
     has_previous_page: bool

@@ -11,7 +11,7 @@ from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
 from gateleg.apps.mv.drawing.elements.figures import stand, tapered
 from gateleg.apps.mv.drawing.elements.quadrupeds import DARK, WHITE, Anatomy, blob, coat_of, draw_animal, lit, polygon, stroke
-from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -530,7 +530,7 @@ def whale(stage: Stage) -> Sequence[Layer]:
         path.lineTo(-0.62, 0.05 + tail)
         path.cubicTo(-0.2, 0.16, 0.3, 0.22, 0.62, 0.02)
         canvas.drawPath(
-            path, upright(-0.2, 0.2, mix(stage.palette.coat or stage.palette.far, stage.palette.light, 0.25), stage.palette.near)
+            path, vertical_gradient(-0.2, 0.2, mix(stage.palette.coat or stage.palette.far, stage.palette.light, 0.25), stage.palette.near)
         )
         fin = skia.Path()
         fin.moveTo(0.2, 0.1)

@@ -1,4 +1,4 @@
-"""Abstract fields that fill the frame: for words that name no place."""
+"""Abstract fields that fill the frame, for texts that name no place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import skia
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import mix
 from gateleg.apps.mv.drawing.shaders import shade
-from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,7 +174,7 @@ def flow_lines(stage: Stage) -> Sequence[Layer]:
     back = [stage.palette.zenith, stage.palette.middle]
 
     def draw(canvas: Any, moment: Moment) -> None:
-        canvas.drawPaint(upright(0.0, 1.0, back[0], back[1]))
+        canvas.drawPaint(vertical_gradient(0.0, 1.0, back[0], back[1]))
         for number, (y, weight, phase) in enumerate(lines):
             path = skia.Path()
             for at in range(37):

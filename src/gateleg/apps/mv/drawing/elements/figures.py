@@ -1,7 +1,7 @@
-"""Places figures on the ground, with a shadow and a rim light.
+"""Place figures on the ground, with a shadow and a rim light.
 
-Each figure is drawn twice: in the colour of the light, shifted slightly towards it, and then in its own colours. The visible edge of the
-first is the rim light. Figures are drawn with their feet at the origin and a height of 1.
+Each figure is drawn twice: first in the colour of the light and shifted slightly towards it, then in its own colours. The visible edge of
+the first drawing is the rim light. Figures are drawn with their feet at the origin and a height of 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import skia
 
 from gateleg.apps.mv.drawing.colour import Colour, mix
-from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, paint, upright
+from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, paint, vertical_gradient
 
 #: draws a figure; with the flag, only its outline in one colour, for the rim light
 Sketch = Callable[[Any, Moment, Colour, bool], None]
@@ -30,7 +30,7 @@ def shadow(canvas: Any, stage: Stage, x: float, y: float, width: float, tall: fl
     canvas.drawOval(skia.Rect.MakeXYWH(-width * 0.6, -width * 0.09, width * 1.2, width * 0.2), paint((0.0, 0.0, 0.0), 0.5, MaskFilter=blur))
     canvas.skew(way * (0.8 + 1.6 * low), 0)
     reach = tall * (0.12 + 0.18 * low)
-    fade = upright(-0.01, reach, ((0.0, 0.0, 0.0), 0.38), ((0.0, 0.0, 0.0), 0.0))
+    fade = vertical_gradient(-0.01, reach, ((0.0, 0.0, 0.0), 0.38), ((0.0, 0.0, 0.0), 0.0))
     fade.setMaskFilter(blur)
     canvas.drawOval(skia.Rect.MakeXYWH(-width * 0.45, -0.01, width * 0.9, reach), fade)
     canvas.restore()
@@ -40,7 +40,7 @@ def stand(stage: Stage, sketch: Sketch, width: float = 0.35, hop: float = 0.02, 
     """A figure on the ground with its shadow and rim light."""
     x, foot, height = stage.spot
     if foot > 1:
-        # The lower edge of the frame cuts the figure off: small ones are raised, so that their upper part is visible.
+        # The lower edge of the frame cuts the figure off, so raise small figures to show their upper part.
         foot -= height * (1 - tall) * 1.25
     height *= tall
     body = stage.palette.coat or mix(stage.silhouette(0.75), stage.palette.ground, 0.2)

@@ -10,7 +10,7 @@ import skia
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import mix, scale
 from gateleg.apps.mv.drawing.shaders import shade
-from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Moment, Stage, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Moment, Stage, glow, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def room_floor(stage: Stage) -> Sequence[Layer]:
 
     def painted(canvas: Any) -> None:
         top = stage.horizon
-        canvas.drawRect(skia.Rect.MakeLTRB(stage.left, top, stage.right, BOTTOM), upright(top, 1.0, scale(wood, 0.75), wood))
+        canvas.drawRect(skia.Rect.MakeLTRB(stage.left, top, stage.right, BOTTOM), vertical_gradient(top, 1.0, scale(wood, 0.75), wood))
         for board in range(-26, 27):
             canvas.drawLine(
                 board * 0.09,
@@ -50,7 +50,7 @@ def room_floor(stage: Stage) -> Sequence[Layer]:
             skia.Rect.MakeXYWH(table_x - 0.28, top - 0.05, 0.56, 0.04),
             0.01,
             0.01,
-            upright(top - 0.05, top, mix(wood, stage.palette.light, 0.35), dark),
+            vertical_gradient(top - 0.05, top, mix(wood, stage.palette.light, 0.35), dark),
         )
         cup = paint(mix(stage.palette.accent, stage.palette.light, 0.3))
         canvas.drawRoundRect(skia.Rect.MakeXYWH(table_x - 0.08, top - 0.1, 0.045, 0.05), 0.006, 0.006, cup)
@@ -91,7 +91,7 @@ def plain_floor(stage: Stage) -> Sequence[Layer]:
     """A floor that the light pools on."""
     top = stage.horizon
     area = skia.Rect.MakeLTRB(stage.left, top, stage.right, BOTTOM)
-    brush = upright(top, 1.05, stage.palette.horizon, stage.palette.ground, scale(stage.palette.near, 1.1))
+    brush = vertical_gradient(top, 1.05, stage.palette.horizon, stage.palette.ground, scale(stage.palette.near, 1.1))
 
     def draw(canvas: Any, moment: Moment) -> None:
         canvas.drawRect(area, brush)

@@ -9,7 +9,7 @@ import skia
 
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import mix, scale
-from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, four, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, argb, glow, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +126,7 @@ def screens(stage: Stage) -> Sequence[Layer]:
             colour = (stage.palette.accent, stage.palette.accent2, stage.palette.middle, stage.palette.horizon, stage.palette.light)[number]
             canvas.save()
             canvas.clipRect(inner)
-            canvas.drawRect(inner, upright(y, y + 0.19, mix(colour, (1.0, 1.0, 1.0), 0.15), mix(colour, stage.palette.near, 0.5)))
+            canvas.drawRect(inner, vertical_gradient(y, y + 0.19, mix(colour, (1.0, 1.0, 1.0), 0.15), mix(colour, stage.palette.near, 0.5)))
             for bar in range(9):
                 tall = 0.02 + 0.1 * abs(math.sin(bar * 1.7 + phase + moment.time)) * (0.3 + moment.mid)
                 canvas.drawRect(
@@ -164,7 +164,7 @@ def ruins(stage: Stage) -> Sequence[Layer]:
             path.lineTo(x + width, base)
             path.close()
             side = skia.GradientShader.MakeLinear(
-                [skia.Point(x - width, 0), skia.Point(x + width, 0)], [four(mix(tone, stage.palette.light, 0.3)), four(scale(tone, 0.55))]
+                [skia.Point(x - width, 0), skia.Point(x + width, 0)], [argb(mix(tone, stage.palette.light, 0.3)), argb(scale(tone, 0.55))]
             )
             canvas.drawPath(path, skia.Paint(AntiAlias=True, Shader=side))
             for flute in range(-2, 3):
@@ -197,7 +197,7 @@ def castle(stage: Stage) -> Sequence[Layer]:
         for dx, height, width in parts:
             canvas.drawRect(
                 skia.Rect.MakeXYWH(x + dx - width / 2, base - height, width, height),
-                upright(base - height, base, mix(tone, stage.palette.light, 0.15), tone),
+                vertical_gradient(base - height, base, mix(tone, stage.palette.light, 0.15), tone),
             )
             roof = skia.Path()
             roof.moveTo(x + dx - width * 0.75, base - height)
@@ -229,7 +229,7 @@ def rocket(stage: Stage) -> Sequence[Layer]:
         flame = skia.Path()
         flame.moveTo(-0.025, 0.1)
         flame.quadTo(0, 0.1 + length * 2, 0.025, 0.1)
-        canvas.drawPath(flame, upright(0.1, 0.1 + length, (1.0, 0.95, 0.8), stage.palette.accent))
+        canvas.drawPath(flame, vertical_gradient(0.1, 0.1 + length, (1.0, 0.95, 0.8), stage.palette.accent))
         body = skia.Path()
         body.moveTo(0, -0.14)
         body.cubicTo(0.055, -0.06, 0.045, 0.05, 0.03, 0.1)
@@ -240,7 +240,7 @@ def rocket(stage: Stage) -> Sequence[Layer]:
             skia.Paint(
                 AntiAlias=True,
                 Shader=skia.GradientShader.MakeLinear(
-                    [skia.Point(-0.05, 0), skia.Point(0.05, 0)], [four((0.95, 0.95, 0.97)), four(stage.palette.far)]
+                    [skia.Point(-0.05, 0), skia.Point(0.05, 0)], [argb((0.95, 0.95, 0.97)), argb(stage.palette.far)]
                 ),
             ),
         )

@@ -9,7 +9,7 @@ import skia
 
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
-from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Stage, below, glow, paint, ridge, upright
+from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Stage, area_below, glow, paint, ridge, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,9 +45,9 @@ def land(
     tone = colour or stage.air(depth)
 
     def painted(canvas: Any) -> None:
-        area = below(line, BOTTOM)
+        area = area_below(line, BOTTOM)
         foot = mix(tone, stage.palette.horizon, 0.35 * (1 - depth))
-        canvas.drawPath(area, upright(base - height, base + 0.25, tone, foot))
+        canvas.drawPath(area, vertical_gradient(base - height, base + 0.25, tone, foot))
         textured(canvas, area, float(random.uniform(0, 99)), 0.5, (0.6, 1.2))
         path = skia.Path()
         path.moveTo(*line[0])
@@ -68,7 +68,7 @@ def land(
 
 def haze(stage: Stage, y: float, depth: float, alpha: float = 0.5) -> Layer:
     """A bank of air in the colour of the horizon."""
-    band = upright(y - 0.12, y + 0.12, (stage.palette.horizon, 0.0), (stage.palette.horizon, alpha), (stage.palette.horizon, 0.0))
+    band = vertical_gradient(y - 0.12, y + 0.12, (stage.palette.horizon, 0.0), (stage.palette.horizon, alpha), (stage.palette.horizon, 0.0))
     area = skia.Rect.MakeLTRB(stage.left, y - 0.12, stage.right, y + 0.12)
     return Layer(0.1 + depth * 0.8, lambda canvas, moment: canvas.drawRect(area, band))
 
@@ -132,7 +132,7 @@ def mesas(stage: Stage) -> Sequence[Layer]:
                 path.lineTo(x + width * 0.46, base - height * 0.5)
                 path.lineTo(x + width * 0.75, base + 0.1)
                 path.close()
-                canvas.drawPath(path, upright(base - height, base + 0.05, mix(tone, stage.palette.light, 0.2), tone))
+                canvas.drawPath(path, vertical_gradient(base - height, base + 0.05, mix(tone, stage.palette.light, 0.2), tone))
                 canvas.save()
                 canvas.clipPath(path, skia.ClipOp.kIntersect, True)
                 for stratum in range(7):
@@ -167,7 +167,7 @@ def volcano(stage: Stage) -> Sequence[Layer]:
         path.lineTo(x + 0.07, top)
         path.cubicTo(x + 0.15, top + 0.1, x + 0.3, base - 0.05, x + 0.7, base)
         path.close()
-        canvas.drawPath(path, upright(top, base, mix(stage.air(0.4), stage.palette.accent, 0.25), stage.air(0.3)))
+        canvas.drawPath(path, vertical_gradient(top, base, mix(stage.air(0.4), stage.palette.accent, 0.25), stage.air(0.3)))
         for stream in range(3):
             lava = skia.Path()
             lava.moveTo(x + (stream - 1) * 0.04, top)
@@ -217,8 +217,8 @@ def _dune(stage: Stage, number: int, base: float, depth: float) -> Layer:
     line = ridge(random, stage.left, stage.right, base, 0.1 + 0.03 * number, 0.0, 2.4 - 0.3 * number)
 
     def painted(canvas: Any) -> None:
-        area = below(line, BOTTOM)
-        canvas.drawPath(area, upright(base - 0.14, base + 0.22, mix(tone, stage.palette.light, 0.25), tone, scale(tone, 0.8)))
+        area = area_below(line, BOTTOM)
+        canvas.drawPath(area, vertical_gradient(base - 0.14, base + 0.22, mix(tone, stage.palette.light, 0.25), tone, scale(tone, 0.8)))
         shadow = skia.Path()
         way = -1 if stage.light[0] > 0 else 1
         tops = [at for at in range(4, len(line) - 4) if line[at][1] <= min(line[at - 4][1], line[at + 4][1])]
@@ -277,7 +277,7 @@ def _blades(stage: Stage, row: int) -> Layer:
             path.moveTo(x - 0.004, base + 0.005)
             path.quadTo(x, base - height * tall * 0.6, tip, base - height * tall)
             path.quadTo(x + 0.006, base - height * tall * 0.5, x + 0.006, base + 0.005)
-        canvas.drawPath(path, upright(base - height, base, mix(tone, stage.palette.light, 0.4), tone))
+        canvas.drawPath(path, vertical_gradient(base - height, base, mix(tone, stage.palette.light, 0.4), tone))
 
     return Layer(0.1 + depth * 0.8, draw)
 
@@ -311,8 +311,8 @@ def craters(stage: Stage) -> Sequence[Layer]:
     tone = mix(stage.palette.ground, stage.palette.light, 0.18)
 
     def painted(canvas: Any) -> None:
-        area = below(line, BOTTOM)
-        canvas.drawPath(area, upright(base - 0.06, 1.0, mix(tone, stage.palette.light, 0.3), scale(tone, 0.6)))
+        area = area_below(line, BOTTOM)
+        canvas.drawPath(area, vertical_gradient(base - 0.06, 1.0, mix(tone, stage.palette.light, 0.3), scale(tone, 0.6)))
         textured(canvas, area, 5.0, 0.7)
         canvas.save()
         canvas.clipPath(area, skia.ClipOp.kIntersect, True)

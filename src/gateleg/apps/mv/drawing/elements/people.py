@@ -11,7 +11,7 @@ import skia
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
 from gateleg.apps.mv.drawing.elements.figures import bent, stand, tapered
-from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Build:
-    """The proportions of a body, and how it moves."""
+    """The proportions and the movement of a body."""
 
     limb: float = 0.05
     shoulders: float = 0.11
@@ -41,7 +41,7 @@ class _Clothes:
     shoes: Colour
     #: whether the sleeves are long
     sleeves: bool = True
-    #: how the hair is worn
+    #: the hair style
     style: str = "short"
 
     @classmethod
@@ -58,7 +58,7 @@ _HAIRS: tuple[Colour, ...] = ((0.1, 0.08, 0.09), (0.26, 0.16, 0.11), (0.45, 0.28
 def _dressed(
     stage: Stage, colour: Colour, number: int, top: Colour, bottom: Colour, *, sleeves: bool = True, style: str = "short"
 ) -> _Clothes:
-    """Clothes in the light of the scene; skin and hair are those of the cast, others for each number."""
+    """Clothes in the light of the scene. Skin and hair depend on the stage's `cast` and on `number`."""
     who = stage.cast + number * 3
 
     def lit(own: Colour, share: float = 0.42) -> Colour:
@@ -76,7 +76,7 @@ def _dressed(
 
 
 def body(canvas: Any, moment: Moment, build: _Build, worn: _Clothes) -> tuple[float, float]:
-    """A walking or dancing body, seen half from the side; returns where its head is."""
+    """Draw a walking or dancing body, seen half from the side, and return the position of its head."""
     phase = moment.beats * math.pi
     stride = 0.42 * build.stride
     bob = 0.012 * abs(math.sin(phase)) * max(build.stride, 0.5)
@@ -136,7 +136,7 @@ def _head(canvas: Any, worn: _Clothes, build: _Build, head: tuple[float, float])
 
 
 def _features(canvas: Any, worn: _Clothes, head: tuple[float, float], size: float) -> None:
-    """Eyes, nose and mouth of somebody who looks ahead, a little to the side."""
+    """Eyes, nose and mouth of a face that looks ahead and slightly to the side."""
     x, y = head
     dark, line = scale(worn.skin, 0.28), {"Style": skia.Paint.kStroke_Style, "StrokeCap": skia.Paint.kRound_Cap}
     for dx in (-0.12, 0.48):
@@ -173,7 +173,7 @@ def _hair(canvas: Any, worn: _Clothes, head: tuple[float, float], size: float) -
 
 
 def _long_hair(canvas: Any, worn: _Clothes, head: tuple[float, float], size: float) -> None:
-    """What falls over the shoulders, behind the face."""
+    """The hair over the shoulders, behind the face."""
     x, y = head
     hair = skia.Path()
     hair.moveTo(x + size * 0.7, y - size * 0.9)
@@ -272,7 +272,7 @@ def _in_a_dress(
     dress.quadTo(0, -0.15, -0.18 + swing, -0.2)
     dress.quadTo(-0.12, -0.36, -0.06, -0.54)
     dress.quadTo(-0.045, -0.6, -0.062, -0.68)
-    canvas.drawPath(dress, paint(colour) if outline else upright(-0.7, -0.15, dyed, mix(dyed, stage.palette.near, 0.4)))
+    canvas.drawPath(dress, paint(colour) if outline else vertical_gradient(-0.7, -0.15, dyed, mix(dyed, stage.palette.near, 0.4)))
     if build.arms == "swing":
         _arm(canvas, worn, build, -1, -0.8, math.sin(moment.beats * math.pi + math.pi), moment, 1.0)
 
@@ -338,7 +338,7 @@ def robot(stage: Stage) -> Sequence[Layer]:
         if outline:
             return
         plate = skia.Rect.MakeXYWH(-0.115, -0.78, 0.23, 0.2)
-        canvas.drawRoundRect(plate, 0.03, 0.03, upright(-0.78, -0.58, (0.93, 0.95, 0.98), mix(metal, stage.palette.near, 0.45)))
+        canvas.drawRoundRect(plate, 0.03, 0.03, vertical_gradient(-0.78, -0.58, (0.93, 0.95, 0.98), mix(metal, stage.palette.near, 0.45)))
         for side in (-1, 1):
             canvas.drawCircle(side * 0.14, -0.755, 0.04, paint(mix(metal, (1.0, 1.0, 1.0), 0.35)))
             eye = head[0] + side * 0.028 + 0.01
@@ -367,7 +367,7 @@ def astronaut(stage: Stage) -> Sequence[Layer]:
         visor = skia.Rect.MakeXYWH(head[0] - 0.035, head[1] - 0.05, 0.115, 0.1)
         canvas.drawOval(
             visor,
-            upright(
+            vertical_gradient(
                 head[1] - 0.05,
                 head[1] + 0.05,
                 mix(stage.palette.light, (1.0, 0.8, 0.35), 0.6),
@@ -425,7 +425,7 @@ def child(stage: Stage) -> Sequence[Layer]:
         canvas.drawLine(0.12, -0.55, x, y + 0.15, paint(stage.palette.light, 0.7, Style=skia.Paint.kStroke_Style, StrokeWidth=0.006))
         canvas.drawOval(
             skia.Rect.MakeXYWH(x - 0.13, y - 0.16, 0.26, 0.32),
-            upright(
+            vertical_gradient(
                 y - 0.16, y + 0.16, mix(stage.palette.accent, (1.0, 1.0, 1.0), 0.35), mix(stage.palette.accent, stage.palette.near, 0.25)
             ),
         )
@@ -452,7 +452,7 @@ def ghost(stage: Stage) -> Sequence[Layer]:
             path.quadTo(left - 0.02, 0.08 + 0.04 * math.sin(moment.time * 2 + fold), left - 0.08, 0.0)
         path.close()
         pale = mix(stage.palette.light, (1.0, 1.0, 1.0), 0.4)
-        canvas.drawPath(path, upright(-1.0, 0.05, (pale, 0.92), (pale, 0.6), (pale, 0.0)))
+        canvas.drawPath(path, vertical_gradient(-1.0, 0.05, (pale, 0.92), (pale, 0.6), (pale, 0.0)))
         for side in (-1, 1):
             canvas.drawOval(skia.Rect.MakeXYWH(side * 0.075 - 0.028, -0.82, 0.056, 0.085), paint(stage.palette.near, 0.85))
         canvas.restore()

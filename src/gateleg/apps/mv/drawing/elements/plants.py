@@ -11,7 +11,7 @@ import skia
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
 from gateleg.apps.mv.drawing.elements.lands import haze, land
-from gateleg.apps.mv.drawing.stage import MARGIN, Layer, Moment, Stage, paint, upright
+from gateleg.apps.mv.drawing.stage import MARGIN, Layer, Moment, Stage, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ def _pine(canvas: Any, random: np.random.Generator, x: float, base: float, heigh
         path.lineTo(x - width * share, base - height * (1 - share) + height * 0.03)
         path.lineTo(x - width * share * 0.55, base - height * (1 - share) - height * 0.06)
     path.close()
-    canvas.drawPath(path, upright(base - height, base, mix(tone, (1.0, 1.0, 1.0), 0.05), scale(tone, 0.8)))
+    canvas.drawPath(path, vertical_gradient(base - height, base, mix(tone, (1.0, 1.0, 1.0), 0.05), scale(tone, 0.8)))
 
 
 def _branch(path: Any, random: np.random.Generator, x: float, y: float, angle: float, length: float, left: int) -> None:

@@ -1,4 +1,4 @@
-"""Figures: products and vehicles, drawn where no picture of them was given."""
+"""Figures of products and vehicles, drawn if no picture of them is given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import skia
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
 from gateleg.apps.mv.drawing.elements.figures import stand
-from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,14 +35,14 @@ def car(stage: Stage) -> Sequence[Layer]:
             shell,
             paint(colour)
             if outline
-            else upright(-0.62, -0.1, mix(paintwork, stage.palette.light, 0.45), paintwork, scale(paintwork, 0.45)),
+            else vertical_gradient(-0.62, -0.1, mix(paintwork, stage.palette.light, 0.45), paintwork, scale(paintwork, 0.45)),
         )
         if not outline:
             glass = skia.Path()
             glass.moveTo(-0.46, -0.4)
             glass.cubicTo(-0.32, -0.56, 0.06, -0.58, 0.26, -0.4)
             glass.close()
-            canvas.drawPath(glass, upright(-0.57, -0.4, mix(stage.palette.zenith, stage.palette.light, 0.3), stage.palette.near))
+            canvas.drawPath(glass, vertical_gradient(-0.57, -0.4, mix(stage.palette.zenith, stage.palette.light, 0.3), stage.palette.near))
             canvas.drawLine(-0.1, -0.55, -0.12, -0.4, paint(paintwork, 1.0, Style=skia.Paint.kStroke_Style, StrokeWidth=0.025))
             glow(canvas, 0.93, -0.24, 0.34 + 0.08 * moment.beat, stage.palette.light, 0.8)
             glow(canvas, -0.94, -0.25, 0.14, (1.0, 0.15, 0.1), 0.8)
@@ -84,7 +84,7 @@ def bottle(stage: Stage) -> Sequence[Layer]:
             mix(stage.palette.accent, (1.0, 1.0, 1.0), 0.35),
             mix(stage.palette.accent, stage.palette.near, 0.65),
         ]
-        canvas.drawPath(path, upright(-0.9, 0.0, *stops))
+        canvas.drawPath(path, vertical_gradient(-0.9, 0.0, *stops))
         canvas.save()
         canvas.clipPath(path, skia.ClipOp.kIntersect, True)
         canvas.drawRect(
@@ -117,7 +117,7 @@ def sneaker(stage: Stage) -> Sequence[Layer]:
             upper,
             paint(colour)
             if outline
-            else upright(
+            else vertical_gradient(
                 -0.62, -0.05, mix(stage.palette.accent, (1.0, 1.0, 1.0), 0.3), mix(stage.palette.accent, stage.palette.near, 0.35)
             ),
         )

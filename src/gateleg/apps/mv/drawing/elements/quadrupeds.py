@@ -13,7 +13,7 @@ import skia
 
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
 from gateleg.apps.mv.drawing.elements.figures import tapered
-from gateleg.apps.mv.drawing.stage import Moment, Stage, paint, upright
+from gateleg.apps.mv.drawing.stage import Moment, Stage, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,7 +91,7 @@ def stroke(canvas: Any, colour: Colour, width: float, *points: Point) -> None:
 
 
 def coat_of(stage: Stage, natural: Colour, colour: Colour, *, outline: bool) -> Colour:
-    """The colour of an animal in the light of its scene; a colour word of the text takes precedence over its natural colour."""
+    """The colour of an animal in the light of its scene. A colour word in the text overrides its natural colour."""
     if outline:
         return colour
     if stage.palette.coat is not None:
@@ -100,7 +100,7 @@ def coat_of(stage: Stage, natural: Colour, colour: Colour, *, outline: bool) -> 
 
 
 def lit(stage: Stage, own: Colour, pelt: Colour, *, outline: bool) -> Colour:
-    """The colour of a marking in the light of its scene; the outline has one colour."""
+    """The colour of a marking in the light of its scene, or the single colour of the outline."""
     return pelt if outline else mix(mix(own, stage.palette.light, 0.1), pelt, 0.15)
 
 
@@ -178,7 +178,7 @@ def draw_animal(
         _leg(canvas, anatomy, tone, (anatomy.shoulder[0] + shift, anatomy.shoulder[1]), -way * swing, hind=False, outline=outline)
     trunk = smooth(anatomy.trunk)
     top, bottom = min(y for _, y in anatomy.trunk), max(y for _, y in anatomy.trunk)
-    shaded = paint(pelt) if outline else upright(top, bottom, mix(pelt, (1.0, 1.0, 1.0), 0.06), scale(pelt, 0.8))
+    shaded = paint(pelt) if outline else vertical_gradient(top, bottom, mix(pelt, (1.0, 1.0, 1.0), 0.06), scale(pelt, 0.8))
     canvas.drawPath(trunk, shaded)
     if markings is not None and not outline:
         canvas.save()

@@ -9,7 +9,7 @@ import skia
 
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
-from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Moment, Stage, four, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Moment, Stage, argb, glow, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ _WHITE: Colour = (1.0, 1.0, 1.0)
 
 
 def _side(stage: Stage) -> int:
-    """The free side of the frame: not where the subject stands, and not in front of the light."""
+    """The free side of the frame, away from the subject and the light."""
     if abs(stage.spot[0]) > 0.05:
         return -1 if stage.spot[0] > 0 else 1
     return 1 if stage.light[0] < 0 else -1
@@ -42,7 +42,7 @@ def lighthouse(stage: Stage) -> Sequence[Layer]:
 
     def painted(canvas: Any) -> None:
         rock = _polygon((x - 0.34, base + 0.16), (x - 0.2, base + 0.02), (x - 0.07, base - 0.02), (x + 0.12, base), (x + 0.36, base + 0.16))
-        canvas.drawPath(rock, upright(base - 0.02, base + 0.16, mix(tone, stage.palette.light, 0.12), tone))
+        canvas.drawPath(rock, vertical_gradient(base - 0.02, base + 0.16, mix(tone, stage.palette.light, 0.12), tone))
         for band in range(6):
             high, low = (top + (base - top) * share / 6 for share in (band, band + 1))
             wide = [0.036 + 0.03 * (y - top) / (base - top) for y in (high, low)]
@@ -61,7 +61,7 @@ def lighthouse(stage: Stage) -> Sequence[Layer]:
             turn = math.cos(moment.beats * math.pi / 4 + way)
             reach, spread = 1.7 * turn, 0.05 + 0.12 * abs(turn)
             ends = [skia.Point(x, top), skia.Point(x + reach, top)]
-            colours = [four(lamp, 0.4 + 0.15 * moment.low), four(lamp, 0.15), four(lamp, 0.0)]
+            colours = [argb(lamp, 0.4 + 0.15 * moment.low), argb(lamp, 0.15), argb(lamp, 0.0)]
             shader = skia.GradientShader.MakeLinear(ends, colours)
             beam = skia.Paint(AntiAlias=True, Shader=shader, BlendMode=skia.BlendMode.kPlus, Dither=True)
             far = top - 0.035 - 0.04 * turn
@@ -125,12 +125,12 @@ def grand_piano(stage: Stage) -> Sequence[Layer]:
                 paint(black),
             )
         lid = _polygon((x - 0.24, foot - 0.3), (x + 0.3, foot - 0.3), (x + 0.24, foot - 0.56), (x - 0.1, foot - 0.6))
-        canvas.drawPath(lid, upright(foot - 0.6, foot - 0.3, mix(black, shine, 0.35), black))
+        canvas.drawPath(lid, vertical_gradient(foot - 0.6, foot - 0.3, mix(black, shine, 0.35), black))
         canvas.drawRoundRect(
             skia.Rect.MakeXYWH(x - 0.32, foot - 0.32, 0.64, 0.13),
             0.03,
             0.03,
-            upright(foot - 0.32, foot - 0.19, mix(black, shine, 0.18), black),
+            vertical_gradient(foot - 0.32, foot - 0.19, mix(black, shine, 0.18), black),
         )
         canvas.drawLine(x + 0.2, foot - 0.3, x + 0.17, foot - 0.52, paint(shine, 0.7, Style=skia.Paint.kStroke_Style, StrokeWidth=0.006))
 
@@ -210,7 +210,7 @@ def mushrooms(stage: Stage) -> Sequence[Layer]:
             dome.moveTo(x - size, foot - size * 1.05)
             dome.cubicTo(x - size, foot - size * 2.3, x + size, foot - size * 2.3, x + size, foot - size * 1.05)
             dome.quadTo(x, foot - size * 0.75, x - size, foot - size * 1.05)
-            canvas.drawPath(dome, upright(foot - size * 2.1, foot - size, mix(cap, _WHITE, 0.45), cap))
+            canvas.drawPath(dome, vertical_gradient(foot - size * 2.1, foot - size, mix(cap, _WHITE, 0.45), cap))
             for dx, dy in ((-0.45, 1.45), (0.1, 1.7), (0.5, 1.35)):
                 canvas.drawCircle(x + dx * size, foot - dy * size, size * 0.13, paint(_WHITE, 0.8))
 

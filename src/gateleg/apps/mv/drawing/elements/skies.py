@@ -10,7 +10,7 @@ import skia
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import luminance, mix, scale
 from gateleg.apps.mv.drawing.shaders import shade
-from gateleg.apps.mv.drawing.stage import MARGIN, NEAREST, Layer, Moment, Stage, glow, halo, paint, upright
+from gateleg.apps.mv.drawing.stage import MARGIN, NEAREST, Layer, Moment, Stage, glow, halo, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ _HIDDEN = 0.2
 def backdrop(stage: Stage) -> Layer:
     """The plain gradient of the air, from zenith to horizon."""
     colours = stage.palette
-    filled = upright(-0.05, stage.horizon + 0.05, colours.zenith, colours.middle, colours.horizon)
+    filled = vertical_gradient(-0.05, stage.horizon + 0.05, colours.zenith, colours.middle, colours.horizon)
     drawn = stage.picture_of(lambda canvas: canvas.drawPaint(filled), -stage.aspect / 2, 0.0, stage.aspect / 2, 1.0, NEAREST)
     return Layer(0.0, lambda canvas, moment: drawn(canvas))
 
@@ -53,7 +53,7 @@ def sun(stage: Stage, radius: float, low: bool) -> Layer:
     """The disc of the sun, its halo breathing with the drums."""
     x, y = stage.light
     colour = stage.palette.light
-    # In front of a bright sky, a halo would turn everything white.
+    # A halo in front of a bright sky would turn everything white.
     room = 1.15 - luminance(stage.palette.horizon)
 
     def draw(canvas: Any, moment: Moment) -> None:
@@ -264,7 +264,7 @@ def room_wall(stage: Stage) -> Sequence[Layer]:
     wall = mix(colours.middle, colours.far, 0.5)
 
     def painted(canvas: Any) -> None:
-        canvas.drawPaint(upright(0.0, stage.horizon, scale(wall, 0.8), wall))
+        canvas.drawPaint(vertical_gradient(0.0, stage.horizon, scale(wall, 0.8), wall))
         stripe = paint(mix(wall, colours.light, 0.12), 0.5)
         step = 0.055
         for number in range(int((stage.right - stage.left) / step)):
@@ -279,7 +279,7 @@ def room_wall(stage: Stage) -> Sequence[Layer]:
 
     def draw(canvas: Any, moment: Moment) -> None:
         drawn(canvas)
-        canvas.drawRect(frame, upright(0.1, 0.5, colours.zenith, colours.horizon))
+        canvas.drawRect(frame, vertical_gradient(0.1, 0.5, colours.zenith, colours.horizon))
         glow(canvas, window_x, 0.3, 0.7, colours.light, 0.35 + 0.15 * moment.low)
         wood = paint(mix(colours.near, colours.ground, 0.4), 1.0, Style=skia.Paint.kStroke_Style, StrokeWidth=0.016)
         canvas.drawRect(frame, wood)
@@ -303,7 +303,7 @@ def stage_lights(stage: Stage) -> Sequence[Layer]:
     places = [stage.left + (stage.right - stage.left) * (at + 0.5) / count for at in range(count)]
 
     def draw(canvas: Any, moment: Moment) -> None:
-        canvas.drawPaint(upright(0.0, 1.0, colours.zenith, colours.middle, scale(colours.horizon, 0.75)))
+        canvas.drawPaint(vertical_gradient(0.0, 1.0, colours.zenith, colours.middle, scale(colours.horizon, 0.75)))
         for number, x in enumerate(places):
             swing = math.sin(moment.beats * math.pi / 4 + number * 0.9) * 0.35
             strength = (0.2 + 0.28 * moment.low + 0.3 * moment.beat * ((number + int(moment.beats)) % 2)) * (0.5 + 0.5 * stage.energy)
@@ -315,7 +315,7 @@ def stage_lights(stage: Stage) -> Sequence[Layer]:
             path.lineTo(foot + 0.15, 1.02)
             path.lineTo(foot - 0.15, 1.02)
             path.close()
-            beam = upright(-0.05, 1.0, (colour, strength), (colour, strength * 0.3), (colour, 0.0))
+            beam = vertical_gradient(-0.05, 1.0, (colour, strength), (colour, strength * 0.3), (colour, 0.0))
             beam.setBlendMode(skia.BlendMode.kPlus)
             canvas.drawPath(path, beam)
             glow(canvas, x, -0.01, 0.12, mix(colour, (1.0, 1.0, 1.0), 0.4), strength * 1.4)
@@ -330,7 +330,7 @@ def studio_backdrop(stage: Stage) -> Sequence[Layer]:
     colours = stage.palette
 
     def draw(canvas: Any, moment: Moment) -> None:
-        canvas.drawPaint(upright(0.0, 1.05, colours.zenith, colours.middle, colours.ground))
+        canvas.drawPaint(vertical_gradient(0.0, 1.05, colours.zenith, colours.middle, colours.ground))
         canvas.drawCircle(0, 0.42, 0.9, halo(0, 0.42, 0.9, colours.light, 0.34 + 0.12 * moment.low, skia.BlendMode.kPlus))
         x = math.sin(moment.time * 0.6) * 0.5
         glow(canvas, x, 0.2, 0.5, colours.accent, 0.12 + 0.15 * moment.beat * stage.motion)

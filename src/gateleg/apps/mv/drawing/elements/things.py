@@ -9,7 +9,7 @@ import skia
 
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import mix
-from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ def lanterns(stage: Stage) -> Sequence[Layer]:
             body = skia.RRect.MakeRectXY(skia.Rect.MakeXYWH(sway - size * 0.7, at - size, size * 1.4, size * 2), size * 0.5, size * 0.5)
             canvas.drawRRect(
                 body,
-                upright(
+                vertical_gradient(
                     at - size, at + size, mix(stage.palette.accent, (0.6, 0.2, 0.1), 0.35), mix(stage.palette.accent, (1.0, 1.0, 0.9), 0.5)
                 ),
             )
@@ -172,7 +172,7 @@ def coins(stage: Stage) -> Sequence[Layer]:
             body = skia.Rect.MakeXYWH(x - width, at - size, width * 2, size * 2)
             canvas.drawOval(
                 body,
-                upright(
+                vertical_gradient(
                     at - size, at + size, mix(gold, (1.0, 1.0, 1.0), 0.55 * abs(turn) + 0.2 * moment.high), mix(gold, (0.4, 0.2, 0.0), 0.5)
                 ),
             )
@@ -199,7 +199,9 @@ def candles(stage: Stage) -> Sequence[Layer]:
             glow(canvas, x, top - 0.02, 0.22 + 0.05 * moment.beat, stage.palette.accent, 0.35 + 0.15 * moment.low)
             canvas.drawRect(
                 skia.Rect.MakeXYWH(x - 0.014, top, 0.028, height),
-                upright(top, base, mix(stage.palette.light, (1.0, 1.0, 1.0), 0.2), mix(stage.palette.light, stage.palette.near, 0.6)),
+                vertical_gradient(
+                    top, base, mix(stage.palette.light, (1.0, 1.0, 1.0), 0.2), mix(stage.palette.light, stage.palette.near, 0.6)
+                ),
             )
             lean = 0.008 * math.sin(moment.time * 5 + phase) + 0.004 * moment.high
             flame = skia.Path()
@@ -207,7 +209,7 @@ def candles(stage: Stage) -> Sequence[Layer]:
             flame.quadTo(x - 0.012, top - 0.02, x + lean, top - 0.045 - 0.012 * moment.mid)
             flame.quadTo(x + 0.012, top - 0.02, x + 0.008, top)
             flame.close()
-            canvas.drawPath(flame, upright(top - 0.05, top, (1.0, 0.95, 0.75), stage.palette.accent))
+            canvas.drawPath(flame, vertical_gradient(top - 0.05, top, (1.0, 0.95, 0.75), stage.palette.accent))
 
     return [Layer(0.75, draw)]
 

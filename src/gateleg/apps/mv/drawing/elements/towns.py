@@ -9,14 +9,14 @@ import skia
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import mix, scale
 from gateleg.apps.mv.drawing.shaders import shade
-from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Moment, Stage, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Moment, Stage, glow, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def _towers(stage: Stage, row: int, base: float, tallest: float, depth: float) -> Layer:
-    """A row of buildings, whose windows are lit by the middle of the music."""
+    """A row of buildings, whose windows follow the middle band of the music."""
     random = stage.random("towers", row)
     tone = stage.silhouette(depth * 0.6)
     x, blocks = stage.left, []
@@ -32,7 +32,7 @@ def _towers(stage: Stage, row: int, base: float, tallest: float, depth: float) -
         for left, width, height, kind in blocks:
             canvas.drawRect(
                 skia.Rect.MakeLTRB(left, base - height, left + width, BOTTOM),
-                upright(base - height, base, tone, mix(tone, stage.palette.horizon, 0.3 * (1 - depth))),
+                vertical_gradient(base - height, base, tone, mix(tone, stage.palette.horizon, 0.3 * (1 - depth))),
             )
             if kind == 0:
                 canvas.drawRect(skia.Rect.MakeXYWH(left + width * 0.46, base - height - 0.07, width * 0.08, 0.07), paint(tone))
@@ -210,7 +210,8 @@ def rails(stage: Stage) -> Sequence[Layer]:
     def draw(canvas: Any, moment: Moment) -> None:
         top = stage.horizon + 0.01
         canvas.drawRect(
-            skia.Rect.MakeLTRB(stage.left, top, stage.right, BOTTOM), upright(top, 1.0, stage.air(0.4), scale(stage.palette.ground, 0.7))
+            skia.Rect.MakeLTRB(stage.left, top, stage.right, BOTTOM),
+            vertical_gradient(top, 1.0, stage.air(0.4), scale(stage.palette.ground, 0.7)),
         )
         for number in range(16):
             depth = ((number / 16 - moment.time * 0.12 * stage.motion) % 1.0) ** 2 * 14 + 0.55
@@ -257,7 +258,9 @@ def train(stage: Stage) -> Sequence[Layer]:
         for car in range(6):
             x = (head - car * length + span) % span - span / 2
             body = skia.RRect.MakeRectXY(skia.Rect.MakeXYWH(x, y - height, length * 0.96, height), 0.02, 0.02)
-            canvas.drawRRect(body, upright(y - height, y, mix(stage.silhouette(0.6), stage.palette.accent, 0.25), stage.silhouette(0.8)))
+            canvas.drawRRect(
+                body, vertical_gradient(y - height, y, mix(stage.silhouette(0.6), stage.palette.accent, 0.25), stage.silhouette(0.8))
+            )
             for window in range(6):
                 spot = skia.Rect.MakeXYWH(x + 0.035 + window * 0.092, y - height * 0.78, 0.066, height * 0.34)
                 canvas.drawRect(spot, paint(mix(stage.palette.light, stage.palette.accent, 0.2), 0.65 + 0.3 * moment.mid))
@@ -310,7 +313,7 @@ def gears(stage: Stage) -> Sequence[Layer]:
 def neon_signs(stage: Stage) -> Sequence[Layer]:
     """Tubes of light in simple shapes that flicker with the treble."""
     random = stage.random("neon")
-    # On posts along both sides, smaller towards the horizon.
+    # The signs stand on posts along both sides, smaller towards the horizon.
     signs = []
     for side in (-1, 1):
         for depth in (0.0, 0.45, 1.0):
@@ -404,7 +407,7 @@ def chimneys(stage: Stage) -> Sequence[Layer]:
                 )
             canvas.drawRect(
                 skia.Rect.MakeLTRB(x - width, base - height, x + width, base + 0.1),
-                upright(base - height, base, mix(tone, stage.palette.light, 0.15), tone),
+                vertical_gradient(base - height, base, mix(tone, stage.palette.light, 0.15), tone),
             )
             glow(canvas, x, base - height, 0.05, stage.palette.accent, 0.5 * moment.beat)
         canvas.drawRect(skia.Rect.MakeLTRB(stage.left, base - 0.06, stage.right, BOTTOM), paint(tone))

@@ -1,4 +1,4 @@
-"""Water: sea, lake, beach, and what lives below the surface."""
+"""Water: sea, lake, beach, boats, and animals under water."""
 
 from __future__ import annotations
 

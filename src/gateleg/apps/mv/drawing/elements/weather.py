@@ -1,4 +1,4 @@
-"""What is in the air: rain, snow, sparks, petals, confetti and the like. All of it moves with the music."""
+"""Things in the air, such as rain, snow, sparks, petals and confetti. All of them move with the music."""
 
 from __future__ import annotations
 

@@ -1,0 +1,103 @@
+"""Check the streamed answer of a chat model sentence by sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.answering.answers import AnswerSentence
+from gateleg.apps.rag.answering.candidates import context_of
+from gateleg.apps.rag.answering.injection import is_injection, remove_injections
+from gateleg.apps.rag.answering.prompts import NO_ANSWER
+from gateleg.apps.rag.answering.support import cited_numbers, support, without_citations
+from gateleg.apps.rag.chunking.sentences import sentences
+from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gateleg.apps.rag.searching.results import SearchHit
+
+#: Number of best hits that a sentence without a valid citation is compared with.
+_COMPARED = 5
+
+
+@dataclass(slots=True)
+class Checker:
+    """Receives pieces of text and returns the complete sentences that passages support.
+
+    A citation that does not support its sentence is dropped. A sentence without any valid citation is compared with the best passages, and
+    dropped if none of them supports it.
+    """
+
+    hits: Sequence[SearchHit]
+    languages: Sequence[str] = (DEFAULT_LANGUAGE,)
+    dropped: int = 0
+    refused: bool = False
+    _pending: str = ""
+    _passages: dict[int, str] = field(default_factory=dict)
+
+    def add(self, piece: str) -> Iterator[AnswerSentence]:
+        """Add a piece of text and return the supported sentences that it completes."""
+        self._pending += piece
+        whole = list(sentences(self._pending))
+        # The last sentence may continue, and citations may follow its full stop.
+        complete = whole[:-2]
+        if complete:
+            taken = [self._pending[start:end] for start, end in complete]
+            self._pending = self._pending[complete[-1][1] :]
+            yield from self._checked(taken)
+
+    def finish(self) -> Iterator[AnswerSentence]:
+        """Return the supported sentences of the remaining text."""
+        taken = [self._pending[start:end] for start, end in sentences(self._pending)]
+        self._pending = ""
+        yield from self._checked(taken)
+
+    def _checked(self, taken: Sequence[str]) -> Iterator[AnswerSentence]:
+        for text in _with_their_citations(taken):
+            found = self._check(text)
+            if found is not None:
+                yield found
+
+    def _check(self, text: str) -> AnswerSentence | None:
+        bare = without_citations(text)
+        if NO_ANSWER.casefold() in bare.casefold():
+            self.refused = True
+            return None
+        if not any(letter.isalnum() for letter in bare):
+            return None
+        named = [number for number in cited_numbers(text) if 1 <= number <= len(self.hits)]
+        scores = {number: self._support(bare, number) for number in named}
+        kept = {number: score for number, score in scores.items() if score > 0}
+        if not kept:
+            # The model has cited a wrong passage or none: find the best one that supports the sentence.
+            others = {
+                number: self._support(bare, number) for number in range(1, min(len(self.hits), _COMPARED) + 1) if number not in scores
+            }
+            best = max(others, key=lambda number: others[number], default=None)
+            kept = {best: others[best]} if best is not None and others[best] > 0 else {}
+        if not kept or is_injection(bare):
+            self.dropped += 1
+            return None
+        return AnswerSentence(text=bare, citations=sorted(kept), support=round(max(kept.values()), 3))
+
+    def _support(self, sentence: str, number: int) -> float:
+        if number not in self._passages:
+            self._passages[number] = remove_injections(self.hits[number - 1].text)
+        found = support(sentence, self._passages[number], self.languages, context_of(self.hits[number - 1]))
+        return found.score if found.holds else 0.0
+
+
+def _with_their_citations(taken: Sequence[str]) -> Iterator[str]:
+    """Join citations that follow a full stop to their sentence."""
+    current = ""
+    for text in taken:
+        if current and cited_numbers(text) and not any(letter.isalpha() for letter in without_citations(text)):
+            current += text
+            continue
+        if current:
+            yield current
+        current = text
+    if current:
+        yield current
