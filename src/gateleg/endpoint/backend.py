@@ -3,7 +3,7 @@
 import logging
 from typing import Protocol
 
-from gateleg.endpoint.dispatcher import EngineCall
+from gateleg.endpoint.dispatcher import Call
 from gateleg.endpoint.responses import Response, error_response
 from gateleg.engine import EngineError, Namespace
 
@@ -59,7 +59,7 @@ def internal_error(content_type: bytes) -> Response:
     return error_response(EngineError("InternalServerError", "Internal server error"), content_type)
 
 
-def execute(backend: Backend, call: EngineCall) -> Response:
+def execute(backend: Backend, call: Call) -> Response:
     """Run a call. Unexpected exceptions are logged with their traceback and answered as internal errors."""
     try:
         body = backend.call_json(call.operation, call.body, call.namespace)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from gateleg.endpoint.backend import Backend, Group, execute, internal_error
-from gateleg.endpoint.dispatcher import EngineCall
+from gateleg.endpoint.dispatcher import Call
 from gateleg.endpoint.responses import Response, error_response
 from gateleg.endpoint.targets import Kind
 from gateleg.engine import EngineError
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 _MAX_GROUP_WRITES = 256
 
 Reply = Callable[[Response], None]
-_Outcome = tuple[EngineCall, Reply, Response]
+_Outcome = tuple[Call, Reply, Response]
 
 
 class Commits:
@@ -33,7 +33,7 @@ class Commits:
         self._backend = backend
         self._loop = loop
         self._threaded = threaded
-        self._waiting: deque[tuple[EngineCall, Reply]] = deque()
+        self._waiting: deque[tuple[Call, Reply]] = deque()
         self._running = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -41,7 +41,7 @@ class Commits:
         self._thread = threading.Thread(target=self._run_jobs, name="gateleg-commits", daemon=True)
         self._thread.start()
 
-    def submit(self, call: EngineCall, reply: Reply) -> None:
+    def submit(self, call: Call, reply: Reply) -> None:
         """Queue a call; `reply` is called on the loop once its effect is durable, or when it has failed."""
         self._waiting.append((call, reply))
         if not self._running:
@@ -66,14 +66,14 @@ class Commits:
             self._waiting.popleft()
             self._jobs.put(lambda: [(call, reply, execute(self._backend, call))])
 
-    def _take_writes(self) -> list[tuple[EngineCall, Reply]]:
+    def _take_writes(self) -> list[tuple[Call, Reply]]:
         waiting = self._waiting
-        batch: list[tuple[EngineCall, Reply]] = []
+        batch: list[tuple[Call, Reply]] = []
         while waiting and waiting[0][0].kind is Kind.WRITE and len(batch) < _MAX_GROUP_WRITES:
             batch.append(waiting.popleft())
         return batch
 
-    def _run_group(self, batch: list[tuple[EngineCall, Reply]]) -> None:
+    def _run_group(self, batch: list[tuple[Call, Reply]]) -> None:
         try:
             group = self._backend.try_begin_group()
         except Exception as error:
@@ -89,7 +89,7 @@ class Commits:
         else:
             self._finish(_commit(group, outcomes))
 
-    def _run_group_in_thread(self, batch: list[tuple[EngineCall, Reply]]) -> list[_Outcome]:
+    def _run_group_in_thread(self, batch: list[tuple[Call, Reply]]) -> list[_Outcome]:
         """Run a whole group in the thread."""
         try:
             group = self._backend.begin_group()
@@ -121,7 +121,7 @@ def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
     return outcomes
 
 
-def _failure(call: EngineCall, error: Exception) -> Response:
+def _failure(call: Call, error: Exception) -> Response:
     if isinstance(error, EngineError):
         return error_response(error, call.content_type)
     _log.error("could not commit %s", call.operation, exc_info=error)

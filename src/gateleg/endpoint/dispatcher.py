@@ -13,11 +13,11 @@ from gateleg.endpoint.targets import TARGETS, Kind, kind_of
 from gateleg.engine import EngineError, Namespace
 from gateleg.engine.errors import serialization
 
-__all__ = ["Dispatcher", "EngineCall"]
+__all__ = ["Call", "Dispatcher"]
 
 
 @dataclass(frozen=True, slots=True)
-class EngineCall:
+class Call:
     """A call to the engine."""
 
     operation: str
@@ -51,7 +51,7 @@ class Dispatcher:
         self._max_body = max_body
         self._paths = frozenset(paths)
 
-    def decide(self, request: Request, *, authenticated: bool = False) -> EngineCall | Response:
+    def decide(self, request: Request, *, authenticated: bool = False) -> Call | Response:
         """The call that the request asks for, or an immediate answer.
 
         With `authenticated`, the caller has been identified by other means, and no signature is needed.
@@ -75,7 +75,7 @@ class Dispatcher:
             return self._health
         return NOT_FOUND
 
-    def _call(self, request: Request, content_type: bytes, *, authenticated: bool) -> EngineCall | Response:
+    def _call(self, request: Request, content_type: bytes, *, authenticated: bool) -> Call | Response:
         body = request.body
         encoding = request.headers.get(b"content-encoding")
         if encoding is not None:
@@ -97,7 +97,7 @@ class Dispatcher:
         host = request.headers.get(b"host")
         if operation == "DescribeEndpoints" and host is not None:
             return _endpoint_answer(host + request.path.rstrip(b"/"), content_type)
-        return EngineCall(operation, body, kind, content_type, namespace)
+        return Call(operation, body, kind, content_type, namespace)
 
     def _operation(self, request: Request) -> tuple[str, Kind]:
         found = self._targets.get(request.headers.get(b"x-amz-target", b""))

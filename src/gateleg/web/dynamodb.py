@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from gateleg.endpoint.backend import execute
-from gateleg.endpoint.dispatcher import Dispatcher, EngineCall
+from gateleg.endpoint.dispatcher import Call, Dispatcher
 from gateleg.endpoint.requests import Request as WireRequest
 from gateleg.endpoint.responses import AMZ_JSON, encode_body, error_response
 from gateleg.endpoint.responses import Response as WireResponse
@@ -122,7 +122,7 @@ class _Surface:
             return _response(request, wire_request, error_response(error, AMZ_JSON))
         wire_request.body = await request.body()
         decided = self._gate.decide(wire_request, authenticated=True)
-        if isinstance(decided, EngineCall):
+        if isinstance(decided, Call):
             # In a thread of the event loop's pool: a write waits for the disk, and a scan takes long.
             found = await asyncio.to_thread(execute, self._engine, decided)
             await self._note(request, principal, decided, found)
@@ -162,7 +162,7 @@ class _Surface:
         Verifier({LOCAL_ID: self._host.local.token}, self._host.store.setup.now).verify(wire_request, claim)
         return found
 
-    async def _note(self, request: Request, principal: Principal, call: EngineCall, answer: WireResponse) -> None:
+    async def _note(self, request: Request, principal: Principal, call: Call, answer: WireResponse) -> None:
         """Write operations on whole tables to the audit log. Operations on items are too many."""
         if call.kind is Kind.EXCLUSIVE and answer.status == 200 and not call.operation.startswith(("Batch", "Execute")):
             target = orjson.loads(call.body)
