@@ -23,7 +23,7 @@ from gateleg.apps.delphi.conversations.votes import Ints, Votes
 from gateleg.apps.delphi.opinions.chance import chance_of
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.division_choice import choose_division
-from gateleg.apps.delphi.opinions.improved import find_improved_groups
+from gateleg.apps.delphi.opinions.improved_groups import find_improved_groups
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.membership import members
 from gateleg.apps.delphi.opinions.moderation import Moderation

@@ -27,8 +27,8 @@ from gateleg.ai import Models
 from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.conversations.exports import read_export
 from gateleg.apps.delphi.topics.coherence import coherence
-from gateleg.apps.delphi.topics.layering import find_layers
-from gateleg.apps.delphi.topics.projecting import project
+from gateleg.apps.delphi.topics.comment_map import project
+from gateleg.apps.delphi.topics.layers import find_layers
 from gateleg.apps.delphi.topics.stage import analyse_comments
 
 SIZES = ((6, 120), (12, 400), (30, 1_500))

@@ -54,6 +54,14 @@ def test_queues_that_cannot_be_are_refused(queues: str, tmp_path: Path) -> None:
     assert result.exit_code == 2
 
 
+def test_a_worker_without_handlers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "idle.py").write_text("from gateleg.jobs import Jobs\njobs = Jobs()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    result = CliRunner().invoke(app, ["worker", "--app", "idle:jobs", "--store", f"embedded:{tmp_path}/data"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("gateleg: idle:jobs has no job handlers.")
+
+
 @pytest.mark.parametrize("limit", ["a", "a=0", "a=-1", "a=cores+1", "a b=1"])
 def test_limits_that_cannot_be_are_refused(limit: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["worker", "--app", "tests.jobs.chores", "--limit", limit, "--store", f"embedded:{tmp_path}"])

@@ -1,10 +1,12 @@
 """One test for each mistake in a key that a declaration is refused for; the message must name the way out."""
 
+import re
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from gateleg.model import (
     GSI,
@@ -21,6 +23,7 @@ from gateleg.model.errors import (
     BadKeyOption,
     BadMark,
     KeyMismatch,
+    KeyValueError,
     MissingKey,
     NegativeInKey,
     NumberWithoutWidth,
@@ -238,6 +241,41 @@ def test_a_key_part_whose_template_names_no_field() -> None:
 
         class _(KeyPart, template="{a}#{b}"):
             a: str
+
+
+class Place(KeyPart, template="{tenant}#{branch}"):
+    tenant: str
+    branch: int
+
+
+class Shelf(Entity, table=single()):
+    place: Attr[Place]
+    key = Key("{place}")
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("acme", "Input should have the form '{tenant}#{branch}'"),
+        ("acme#main", "Input should have the form '{tenant}#{branch}'"),
+        (5, "Input should be of type Place or text of the form '{tenant}#{branch}'"),
+    ],
+)
+def test_a_value_that_is_not_a_key_part_is_one_problem_in_plain_words(value: Any, problem: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Shelf(place=value)
+    assert [found["msg"] for found in refused.value.errors()] == [problem]
+    with pytest.raises(
+        KeyValueError, match=rf"Shelf.place cannot be {value!r}: {re.escape(problem)}\. Pass a value of the attribute's type\."
+    ):
+        Shelf.key(place=value)
+
+
+def test_a_key_part_is_validated_from_an_instance_text_and_json() -> None:
+    place = Place(tenant="acme", branch=1)
+    assert Shelf(place=place).place is place
+    assert Shelf.model_validate({"place": "acme#1"}).place == place
+    assert Shelf.model_validate_json('{"place": "acme#1"}').place == place
 
 
 @pytest.mark.parametrize("kind", [dict[str, Any], list[str], bool])

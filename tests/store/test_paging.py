@@ -1,6 +1,6 @@
 """Pages: full, in order, forwards and backwards, through filters and over shards."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateleg.model import Query
 from gateleg.store import CursorRejected, Page, Store
 from gateleg.store.errors import BadLimit
-from gateleg.store.operations import page
+from gateleg.store.operations import count, page, query
 from tests.store.doubles import play, quiet_setup
 from tests.store.notes import Note, notes, shelf
 
@@ -125,6 +125,12 @@ def test_projected_page_has_only_what_was_asked_for(filled: Store) -> None:
 def test_page_without_a_limit_is_refused() -> None:
     with pytest.raises(BadLimit, match="at least 1, and is 0"):
         page(Note.in_book(book="b"), limit=0)
+
+
+@pytest.mark.parametrize("verb", [page, query, count])
+def test_a_limit_that_is_text_is_refused(verb: Callable[..., Any]) -> None:
+    with pytest.raises(BadLimit, match=r"must be an int, and is '10'\. Convert it"):
+        verb(Note.in_book(book="b"), limit="10")
 
 
 def test_deleted_item_at_the_edge_of_a_page_does_no_harm(memory: Store) -> None:

@@ -32,6 +32,7 @@ async def test_a_host_whose_table_is_missing_is_not_ready(client: httpx.AsyncCli
     async with client_of(app, peer="10.0.0.1") as stranger:
         told = await stranger.get("/ready")
         assert (told.status_code, "Songs" in told.text) == (503, False)
+        assert "lacks a declared table or index" in told.json()["error"]["message"]
 
 
 async def test_a_host_whose_index_is_missing_is_not_ready(client: httpx.AsyncClient, host: Host, clock: ManualClock) -> None:

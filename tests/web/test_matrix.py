@@ -32,6 +32,7 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/metrics"): VIEWER,
     ("GET", "/api/openapi.json"): VIEWER,
     ("GET", "/api/docs"): VIEWER,
+    ("GET", "/api/docs.js"): VIEWER,
     ("GET", "/api/session"): MEMBER,
     ("GET", "/api/search"): MEMBER,
     # Members of a tenant see that tenant's; these here have none.

@@ -137,6 +137,8 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     handlers: Jobs | object = getattr(found, "jobs", found)
     if not isinstance(handlers, Jobs):
         fail(f"{app} is neither a gateleg.jobs.Jobs nor a gateleg.web.Application", MISUSED)
+    if not handlers:
+        fail(f"{app} has no job handlers. Decorate functions with its @jobs.handler(...), and import the modules that do", MISUSED)
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
         queue = AsyncQueue(store, handlers, queue_rules(settings, rules), tables=LAYOUTS[settings.job_tables or "plain"])
         await queue.ensure_tables()

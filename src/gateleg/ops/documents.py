@@ -63,7 +63,7 @@ def _pattern_table(patterns: Sequence[Access[Any]]) -> str:
     rows = [
         [_code(access.name), access.pattern.title, _arguments(access), _code(access.plan.index.name) or "the table"] for access in patterns
     ]
-    return _grid(["pattern", "title", "arguments", "reads"], rows)
+    return _grid(["pattern", "title", "arguments", "index"], rows)
 
 
 def _arguments(access: Access[Any]) -> str:

@@ -1,4 +1,4 @@
-"""Documentation of the HTTP APIs: OpenAPI for programs, and a page for people that needs no scripts and no other host."""
+"""Documentation of the HTTP APIs: OpenAPI for programs, and a page for people with a form for each operation. It needs no other host."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from gateleg.web.access import only
 from gateleg.web.api.error_shapes import FAILURES, ErrorEnvelope
-from gateleg.web.headers import PLAIN_POLICY
+from gateleg.web.headers import REFERENCE_POLICY
 from gateleg.web.principal import Role
+from gateleg.web.schema_examples import call_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ def _describe_failures(document: dict[str, Any]) -> None:
 
 
 def document_routes() -> APIRouter:
-    """`/api/openapi.json` and `/api/docs`."""
+    """`/api/openapi.json`, and `/api/docs` with its script."""
     router = APIRouter(include_in_schema=False, dependencies=[only(Role.VIEWER)])
 
     @router.get("/api/openapi.json")
@@ -68,9 +69,17 @@ def document_routes() -> APIRouter:
         if not hasattr(state, "reference"):
             # Routes do not change while a host runs.
             state.reference = reference_page(openapi(request.app))
-        return HTMLResponse(state.reference, headers={"Content-Security-Policy": PLAIN_POLICY})
+        return HTMLResponse(state.reference, headers={"Content-Security-Policy": REFERENCE_POLICY})
+
+    @router.get("/api/docs.js")
+    async def script() -> Response:
+        return Response(_packaged("reference.js"), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
     return router
+
+
+def _packaged(name: str) -> str:
+    return resources.files("gateleg.web").joinpath(name).read_text(encoding="utf-8")
 
 
 def reference_page(document: dict[str, Any]) -> str:
@@ -85,7 +94,7 @@ def reference_page(document: dict[str, Any]) -> str:
     body = "".join(
         f'<section id="{_anchor(name)}"><h2>{html.escape(name)}</h2>{"".join(parts)}</section>' for name, parts in groups.items()
     )
-    template = Template(resources.files("gateleg.web").joinpath("reference.html").read_text(encoding="utf-8"))
+    template = Template(_packaged("reference.html"))
     return template.substitute(title=html.escape(document["info"]["title"]), about=_words(_ABOUT), contents=contents, body=body)
 
 
@@ -103,11 +112,13 @@ def _operation(path: str, verb: str, operation: dict[str, Any], document: dict[s
     table = f"<table><thead><tr><th>parameter<th>in<th>type<th></thead><tbody>{rows}</tbody></table>" if rows else ""
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     answers = "".join(_answers(operation, document))
+    call = html.escape(json.dumps(call_of(path, verb, operation, document), ensure_ascii=False, separators=(",", ":")))
     about = _words(operation.get("description") or operation.get("summary") or "")
     return (
         f'<details class="operation"><summary><b class="{verb}">{verb.upper()}</b> <code>{html.escape(path)}</code>'
         f"<span>{about.split('. ')[0].rstrip('.')}</span></summary><p>{about}</p>{table}"
-        f"{_schema('Body', body, document) if body else ''}{answers}</details>"
+        f'<details class="try" data-call="{call}" hidden><summary>Try it</summary></details>'
+        f"{_schema('Body schema', body, document) if body else ''}{answers}</details>"
     )
 
 
@@ -122,7 +133,7 @@ def _answers(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[st
     for status, response in operation.get("responses", {}).items():
         if status.startswith("2"):
             schema = response.get("content", {}).get("application/json", {}).get("schema")
-            yield _schema(f"Answer {status}", schema, document) if schema else f"<p>Answer {status}</p>"
+            yield _schema(f"Response {status}", schema, document) if schema else f"<p>Response {status}, without a body</p>"
 
 
 def _type(schema: dict[str, Any]) -> str:

@@ -51,7 +51,8 @@ async def ready(request: Request) -> Alive:
     if not found.well:
         # Anonymous callers learn that something is wrong, but not what.
         known = getattr(request.state, "principal", None) is not None
-        raise NotReady("The store is not available.", details={"problems": list(found.problems)} if known else None)
+        details = {"problems": list(found.problems)} if known else None
+        raise NotReady("The store does not respond, or lacks a declared table or index.", details=details)
     return Alive()
 
 

@@ -97,11 +97,11 @@ def test_those_who_run_the_host_enter_a_tenant_and_stay_in_it(engine: Served, op
     page = _as(engine, open_page, "operator", "/agents?tab=tenants")
     page.get_by_role("textbox", name="Tenant").fill("acme")
     page.get_by_role("button", name="Enter").click()
-    expect(page.get_by_text("Tenant acme of the endpoint local")).to_be_visible()
+    expect(page.get_by_text("Tenant acme, endpoint local")).to_be_visible()
     page.get_by_role("link", name="Usage").click()
     expect(page.get_by_text("Nothing was used")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("Tenant acme of the endpoint local")).to_be_visible()
+    expect(page.get_by_text("Tenant acme, endpoint local")).to_be_visible()
     assert serious_faults(page) == []
     member = _as(engine, open_page, "member", "/agents")
     expect(member.get_by_role("link", name="Usage")).to_be_visible()

@@ -270,7 +270,7 @@ def _size(counted: Counted, said: dict[str, str], cited: list[str], section: str
 
 
 @proves(
-    rf"(?P<out>{_N}) comments? (?:was|were) taken out by moderation; what follows is about the (?P<rest>{_N}) others? "
+    rf"(?P<out>{_N}) comments? (?:was|were) removed by moderation; this report is about the (?P<rest>{_N}) others? "
     rf"and (?P<votes>{_N}) votes? on them\."
 )
 def _moderated(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
@@ -363,7 +363,7 @@ def _left(counted: Counted, said: dict[str, str], cited: list[str], section: str
 
 @proves(
     rf"(?P<rare>{_N}) of (?P<people>{_N}) participants? cast fewer than seven votes each, "
-    rf"and (?P<cast>{_N}) of the (?P<votes>{_N}) votes?\."
+    rf"together (?P<cast>{_N}) of the (?P<votes>{_N}) votes?\."
 )
 def _rare(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     few = [count for count in counted.by_person() if count < _LET_IN]
@@ -398,7 +398,7 @@ def _quarters(counted: Counted, said: dict[str, str], cited: list[str], section:
             yield f"{count} of {len(times)} in the {which} quarter"
 
 
-@proves(rf"(?P<few>{_N}) of (?P<comments>{_N}) comments? had votes of fewer than a tenth of the participants\.")
+@proves(rf"(?P<few>{_N}) of (?P<comments>{_N}) comments? received votes from fewer than a tenth of the participants\.")
 def _seldom(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     few = [comment for comment in counted.shown if sum(counted.tally(comment).values()) * 10 < len(counted.people)]
     yield same(said["few"], len(few), "comments")
@@ -422,7 +422,7 @@ def _topic_list(counted: Counted, said: dict[str, str], cited: list[str], sectio
         yield f"no layer has such topics: {layers}"
 
 
-@proves(r"Typical of it: “(?P<quote>[^”]*)”")
+@proves(r"A typical comment: “(?P<quote>[^”]*)”")
 def _typical(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     yield quoted(counted, said["quote"], cited)
     if cited[0] not in counted.topics[section]:
@@ -448,7 +448,7 @@ def _chance(counted: Counted, said: dict[str, str], cited: list[str], section: s
         yield f"there are {len(counted.letters)} groups"
 
 
-@proves(r"No groups were found: no division into groups that are large enough also separates people who had no part in finding it\.")
+@proves(r"No groups were found: no division into large enough groups also separates people who were left out when it was computed\.")
 def _one_group(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     yield "" if len(counted.letters) == 1 else f"there are {len(counted.letters)} groups"
 
@@ -475,22 +475,22 @@ def _no_majority(counted: Counted, said: dict[str, str], cited: list[str], secti
             yield f"comment {comment}: {tally}"
 
 
-@proves(r"When a fifth of the comments is left out, .+ a stability of (?P<stability>[\d.]+), where .+ the groups hold (?P<how>\w+).*")
+@proves(r"When a fifth of the comments is left out, .+ a stability of (?P<stability>[\d.]+), where .+ the groups are (?P<how>\w+).*")
 def _stability(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     if abs(float(said["stability"]) - float(counted.certainty["stability"])) > 0.005 + 1e-9:
         yield f"{counted.certainty['stability']} stands in the table"
     stability = float(counted.certainty["stability"])
-    if said["how"] != ("well" if stability >= 0.8 else "in" if stability >= 0.5 else "poorly"):
-        yield f"groups do not hold {said['how']} with {stability}"
+    if said["how"] != ("stable" if stability >= 0.8 else "mostly" if stability >= 0.5 else "unstable"):
+        yield f"groups are not {said['how']} with {stability}"
 
 
 @proves(
-    r"(?P<told>(?:These are the groups that a|A) replay of the votes by time ends with\b.+"
-    r"|The (?:votes|conversation) .+ participants saw\.)"
+    r"(?P<told>(?:These are the final groups of a|A) replay of the votes in the order of time\b.+"
+    r"|The (?:votes|conversation) .+ participants saw are unknown\.)"
 )
 def _division(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     words = {
-        "seen": "nearest to what participants saw",
+        "seen": "closest to what participants saw",
         "same": "the same groups",
         "less-separated": "other groups",
         "too-small": "two per cent",
@@ -501,7 +501,7 @@ def _division(counted: Counted, said: dict[str, str], cited: list[str], section:
         yield f"{counted.certainty['division']} stands in the table"
 
 
-@proves(r"There is no comment that a clear majority of every group agrees with, as far as the votes tell\.")
+@proves(r"No comment has the clear agreement of a majority of every group\.")
 def _no_bridge(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     for comment in counted.shown:
         tallies = [counted.tally(comment, letter) for letter in counted.letters.values()]

@@ -178,9 +178,9 @@ def test_histories_that_cannot_be_are_refused_at_once(export: Path, options: lis
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--order", "participant"], "beginning with the participants of the lowest ids"),
-        (["--replay", "9"], "as they came about over time"),
-        (["--replay", "3", "--replay-from", "0.8"], "as they came about over time"),
+        (["--order", "participant"], "starting with the participants with the lowest ids"),
+        (["--replay", "9"], "by replaying the votes in the order of time"),
+        (["--replay", "3", "--replay-from", "0.8"], "by replaying the votes in the order of time"),
     ],
 )
 def test_the_history_that_exact_mode_assumes_can_be_chosen(export: Path, options: list[str], said: str) -> None:
@@ -215,7 +215,7 @@ def test_conversations_of_a_host_are_submitted_again(tmp_path: Path, monkeypatch
     assert told.exit_code == 0, told.output
     assert [line.split()[1] for line in told.output.splitlines()] == ["synthetic-1"]
     assert CliRunner().invoke(app, ["reprocess", "nowhere", "--store", store]).exit_code == 1
-    assert "say which conversations" in CliRunner().invoke(app, ["reprocess", "--store", store]).stderr
+    assert "name conversations or pass --all" in CliRunner().invoke(app, ["reprocess", "--store", store]).stderr
 
 
 async def _kept(store: str) -> None:
@@ -235,7 +235,7 @@ def test_a_report_is_written_from_a_spreadsheet_alone(tmp_path: Path) -> None:
     assert "quarter" not in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert not (tmp_path / "report" / "replay.html").exists()
     wrong = CliRunner().invoke(app, ["run", str(book), "--out", str(tmp_path / "report"), "--inverted"])
-    assert (wrong.exit_code, "name its comments.csv" in wrong.stderr) == (1, True)
+    assert (wrong.exit_code, "give its comments.csv" in wrong.stderr) == (1, True)
 
 
 def test_a_report_comes_in_another_language_where_a_model_translates(export: Path) -> None:

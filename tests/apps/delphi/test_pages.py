@@ -75,8 +75,8 @@ def test_every_part_is_for_everybody_on_every_screen(town: Served, open_page: Op
 def test_groups_are_told_in_plain_language_and_lead_to_comments_and_to_the_map(town: Served, open_page: Open) -> None:
     page = open_page(f"{town.url}/delphi/town/groups")
     card = page.get_by_role("region", name="Group B")
-    expect(page.get_by_text("Groups were found in improved mode, from many beginnings.")).to_be_visible()
-    expect(card).to_contain_text("of those who are grouped")
+    expect(page.get_by_text("Groups were found in improved mode, with many starts of k-means.")).to_be_visible()
+    expect(card).to_contain_text("of all grouped")
     expect(card).to_contain_text("They agree with:")
     expect(page.get_by_role("heading", name="What all groups share")).to_be_visible()
     expect(page.get_by_role("heading", name="What divides them")).to_be_visible()
@@ -111,9 +111,11 @@ def test_the_report_is_read_in_the_page_and_its_files_are_had_by_signed_links(to
 
 def test_two_runs_are_compared_with_their_maps_linked(town: Served, open_page: Open) -> None:
     page = open_page(f"{town.url}/delphi/town/compare")
-    expect(page.get_by_text("participants who have a group in both runs changed it")).to_be_visible()
-    expect(page.get_by_role("region", name="Settings")).to_contain_text("other votes")
-    expect(page.get_by_role("region", name="Groups")).to_contain_text("Group A is Group A on the right: 100% of both are the same people.")
+    expect(page.get_by_text("participants who are grouped in both runs changed their group")).to_be_visible()
+    expect(page.get_by_role("region", name="Settings")).to_contain_text("earlier upload")
+    expect(page.get_by_role("region", name="Groups")).to_contain_text(
+        "Group A matches Group A on the right: 100% of all their members are in both."
+    )
     expect(page.get_by_role("region", name="Topics").last).to_contain_text("Kept")
     page.locator(".two-maps canvas").first.focus()
     page.keyboard.press("ArrowRight")
@@ -132,7 +134,7 @@ def test_two_runs_are_chosen_by_their_address(town: Served, open_page: Open) -> 
 
 def test_a_comment_that_is_not_there_leads_back(town: Served, open_page: Open) -> None:
     page = open_page(f"{town.url}/delphi/town/comments/99999")
-    expect(page.get_by_role("heading", name="There is no such comment")).to_be_visible()
+    expect(page.get_by_role("heading", name="Comment not found")).to_be_visible()
     page.get_by_role("link", name="Back to the map").click()
     expect(page.locator(".explorer canvas").first).to_be_visible()
 
@@ -152,7 +154,7 @@ def test_a_pipeline_that_is_submitted_is_shown_until_it_ends(town: Served, open_
 
 
 def _fill(page: Page, topic: str, *files: Path | FilePayload) -> None:
-    page.get_by_label("What it is about").fill(topic)
+    page.get_by_label("Topic", exact=True).fill(topic)
     for file in files:
         page.locator("input[type=file]").set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
@@ -198,7 +200,7 @@ def test_an_upload_to_a_conversation_keeps_its_earlier_runs(town: Served, open_p
     page.get_by_role("link", name="Upload again").click()
     for name, text in (("votes", VOTES), ("comments", COMMENTS)):
         page.locator("input[type=file]").set_input_files(FilePayload(name=f"{name}.csv", mimeType="text/csv", buffer=text.encode()))
-    page.get_by_label("Map it when it is uploaded").uncheck()
+    page.get_by_label("Map it after the upload").uncheck()
     page.get_by_role("button", name="Upload", exact=True).click()
     expect(page.get_by_text("12 participants, 8 comments, 96 votes")).to_be_visible()
     expect(page.locator(".half.people .legend")).to_contain_text("Group A")

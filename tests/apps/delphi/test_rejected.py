@@ -25,10 +25,10 @@ from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.opinions.stage import analyse
 from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts, translated_files
+from gateleg.apps.delphi.reports.chromium import print_files
 from gateleg.apps.delphi.reports.findings import find
 from gateleg.apps.delphi.reports.moments import with_moments
 from gateleg.apps.delphi.reports.narrative import write_sections
-from gateleg.apps.delphi.reports.printing import printed
 from gateleg.apps.delphi.service import upload_conversation
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
@@ -37,11 +37,11 @@ from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from gateleg.web.settings import Settings
-from tests.apps.delphi.reports.test_printing import needs_chromium
+from tests.apps.delphi.reports.test_chromium import needs_chromium
 from tests.apps.delphi.reports.test_translation import foreign, translating
 from tests.apps.delphi.test_work import followed, worked
 from tests.apps.delphi.texts import local_embeddings
-from tests.apps.delphi.topics.test_naming import Answers
+from tests.apps.delphi.topics.test_names import Answers
 
 PAGES = ("report", "summary", "map", "replay")
 #: Words that stand in rejected comments only: as many alike as make a topic, and one in each of some others.
@@ -92,7 +92,7 @@ def test_no_file_of_a_report_has_a_word_of_a_rejected_comment() -> None:
 @pytest.mark.browser
 @needs_chromium
 def test_no_printed_page_has_a_word_of_a_rejected_comment() -> None:
-    files = printed(artifacts_of(planted(), analyse_comments(planted().comments, local_embeddings())), ["pdf"])
+    files = print_files(artifacts_of(planted(), analyse_comments(planted().comments, local_embeddings())), ["pdf"])
     assert set(files) == {"report.pdf", "summary.pdf", "report.de.pdf", "summary.de.pdf"}
     for name, content in files.items():
         with pypdfium2.PdfDocument(content) as document:

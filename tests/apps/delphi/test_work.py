@@ -69,7 +69,7 @@ async def test_a_conversation_that_is_not_there_fails_at_once_and_clearly(queue:
 async def test_a_job_about_nothing_fails_clearly(queue: AsyncQueue) -> None:
     job = await worked(queue, Submission("PCA"))
     assert job.status is JobStatus.FAILED
-    assert "which conversation" in str(job.attempts[-1].error)
+    assert "has no conversation" in str(job.attempts[-1].error)
 
 
 async def test_a_config_that_means_nothing_is_not_submitted(queue: AsyncQueue) -> None:

@@ -11,7 +11,7 @@ from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from gateleg.apps.delphi.reports.findings import Findings, find
 from gateleg.apps.delphi.topics.keywords import Keyword
-from gateleg.apps.delphi.topics.naming import Naming
+from gateleg.apps.delphi.topics.names import Naming
 from gateleg.apps.delphi.topics.stage import Topic
 
 NAMES = ("Buses", "Rents", "Schools", "Clinics")

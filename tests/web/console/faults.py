@@ -13,3 +13,14 @@ def serious_faults(page: Page, only: str | None = None) -> list[str]:
         for fault in found
         if fault["impact"] in ("serious", "critical")
     ]
+
+
+def cut_off_without_a_hint(page: Page) -> list[str]:
+    """The elements that scroll sideways and have no shade at their edges; code is left out."""
+    return page.evaluate(  # type: ignore[no-any-return]
+        """() => [...document.querySelectorAll("main *, header *")]
+            .filter((one) => !one.closest("pre, code, textarea, .log") && one.offsetParent && one.scrollWidth > one.clientWidth + 1)
+            .filter((one) => ["auto", "scroll"].includes(getComputedStyle(one).overflowX))
+            .filter((one) => !getComputedStyle(one).backgroundImage.includes("gradient"))
+            .map((one) => `${one.tagName}.${one.className.baseVal ?? one.className}`)"""
+    )

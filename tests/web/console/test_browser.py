@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from gateleg.jobs import Submission
 from tests.web.console.conftest import Served, serving
-from tests.web.console.faults import serious_faults
+from tests.web.console.faults import cut_off_without_a_hint, serious_faults
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
@@ -77,6 +77,13 @@ def test_no_tab_of_a_job_has_a_serious_fault(filled: Served, open_page: OpenPage
         assert serious_faults(page) == []
 
 
+@pytest.mark.parametrize("path", ["/jobs", "/jobs/dead", "/jobs/schedules", "/settings"])
+def test_what_is_wider_than_a_phone_has_a_shade_at_its_edge(filled: Served, open_page: OpenPage, path: str) -> None:
+    page = open_page(filled.url + path, width=390)
+    expect(page.locator("main [role=tab], main .tabs a").first).to_be_visible()
+    assert cut_off_without_a_hint(page) == []
+
+
 def test_on_a_phone_the_rail_is_a_drawer(filled: Served, open_page: OpenPage) -> None:
     page = open_page(f"{filled.url}/jobs", width=390, height=844)
     rail = page.get_by_role("navigation", name="Main")
@@ -123,6 +130,10 @@ def test_search_leads_to_a_job_by_its_id_and_to_pages_by_name(filled: Served, op
     page.keyboard.type(str(failed.job_id))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("BROKEN")
+    page.goto(f"{filled.url}/search?q={str(failed.job_id)[:8]}")  # as lists show it
+    expect(page).to_have_url(f"{filled.url}/jobs/{failed.job_id}")
+    page.goto(f"{filled.url}/search?q={str(failed.job_id)[:7]}")
+    expect(page.get_by_role("heading", name="Nothing found", exact=True)).to_be_visible()
     page.goto(f"{filled.url}/search?q=fail")
     page.get_by_role("main").get_by_role("link", name="Failed", exact=True).click()
     expect(page).to_have_url(f"{filled.url}/jobs/dead")
@@ -214,7 +225,7 @@ def test_an_admin_makes_a_key_which_is_shown_once_and_takes_it_back(keyed: Serve
     assert serious_faults(page) == []
     page.get_by_label("Name").fill("robot")
     page.get_by_label("Role").select_option("operator")
-    page.get_by_role("button", name="Make", exact=True).click()
+    page.get_by_role("button", name="Create", exact=True).click()
     token = page.locator(".sheet pre").inner_text()
     shown = {"Authorization": f"Bearer {token}"}
     assert page.request.get(f"{keyed.url}/api/jobs", headers=shown).status == 200

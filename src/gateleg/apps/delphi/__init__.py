@@ -1,12 +1,12 @@
-"""Delphi: from the votes and comments of a conversation to groups, consensus and maps, every run kept under its job.
+"""Delphi: turns the votes and comments of a conversation into groups, consensus, topics and maps. Each run is stored under its job.
 
     conversation = read_export(Path("votes.csv"), Path("comments.csv"))
-    opinions = analyse(conversation.votes, conversation.comments)          a pure function; no store needed
+    opinions = analyse(conversation.votes, conversation.comments)          pure; needs no store
     run = await run_votes(store, Origin(job_id, conversation_id, now))     the same, read from and written to a store
 
-Who reads it from the inside begins with `tables` (what is kept), `service` (the use cases), `work` (the jobs), `api` and `pages`, as in
-every application. The rooms below hold what it knows: `conversations` (what goes in), `opinions` and `topics` (the two stages, pure),
-`reports` (what people look at), `runs` (results, kept and found again) and `web` (parts of the API and the pages).
+To read the code, begin with `tables`, `service` (the use cases), `work` (the job handlers), `api` and `pages`, as in every application.
+The folders: `conversations` (the input), `opinions` and `topics` (the two analyses, pure), `reports` (pages, maps and data files), `runs`
+(storing and loading results) and `web` (parts of the API and the console pages).
 """
 
 from importlib import import_module
@@ -56,8 +56,8 @@ __all__ = [
     "synthesise",
 ]
 
-#: What is loaded when it is asked for: a host that only declares the application does not wait for numpy and what stands on it.
-_LATER = {
+#: Names that are imported on first use, so that a host that only declares the application does not wait for NumPy.
+_LAZY = {
     "Choice": "conversations.votes",
     "Opinions": "opinions.stage",
     "SyntheticPlan": "conversations.synthetic",
@@ -73,6 +73,6 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

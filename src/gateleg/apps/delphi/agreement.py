@@ -1,4 +1,4 @@
-"""How far two divisions of the same things agree."""
+"""The adjusted Rand index of two clusterings."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from gateleg.apps.delphi.conversations.votes import Ints
 
 
 def agreement(one: Ints, other: Ints) -> float:
-    """How far two divisions of the same things agree (the adjusted Rand index): 1 when they are equal, around 0 by chance."""
+    """The adjusted Rand index of two clusterings of the same items: 1 when they are equal, around 0 by chance."""
     if len(one) < 2:
         return 1.0
     _, a = np.unique(one, return_inverse=True)

@@ -1,6 +1,6 @@
-"""`/api/delphi/conversations`: what conversations there are, uploading to them, their runs and jobs.
+"""`/api/delphi/conversations`: list conversations, upload to them, and submit and list their jobs and runs.
 
-What a run has found is in `run_api`.
+The results of runs are in `run_api`.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from gateleg.apps.delphi.runs.reprocessing import reprocess
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
 from gateleg.apps.delphi.runs.withdrawal import withdraw_rejected
 from gateleg.apps.delphi.tables import JobResult
-from gateleg.apps.delphi.web.upload_reading import read_upload
+from gateleg.apps.delphi.web.upload_reader import read_upload
 from gateleg.apps.delphi.web.uploaded_files import UploadLimits
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission
@@ -34,11 +34,11 @@ Name = Annotated[str, Path(min_length=1, max_length=200, description="The id of 
 
 
 def whole_text(text: str) -> str:
-    """The text, if UTF-8 can say it: JSON may hold half of a surrogate pair."""
+    """Return the text if UTF-8 can encode it. JSON may contain a lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"character {error.start} is half of a surrogate pair") from None
+        raise ValueError(f"character {error.start} is a lone surrogate") from None
     return text
 
 
@@ -62,7 +62,7 @@ class NewUpload(BaseModel):
     topic: Text = Field(default="", max_length=1000)
     description: Text = Field(default="", max_length=20_000)
     group: Text | None = Field(
-        default=None, min_length=1, max_length=200, description="Whose a new conversation is; without, it is open to all who are let in."
+        default=None, min_length=1, max_length=200, description="The group that a new conversation belongs to; null opens it to everybody."
     )
 
 
@@ -73,7 +73,7 @@ class NewJob(BaseModel):
 
     job_type: JobType
     config: dict[str, Any] = Field(
-        default={}, description=f"What the job type takes; in that of the votes (`PCA`) `mode` is `improved` or `exact`: {CHOICE}"
+        default={}, description=f"The config of the job type. `PCA` takes `mode`, `improved` or `exact`: {CHOICE}"
     )
     priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
 
@@ -84,7 +84,7 @@ async def visible_conversation(call: Call, name: str) -> StoredConversation:
 
 
 async def run_view(call: Call, run: Run) -> RunView:
-    """A run as the API shows it. One that is not completed may have ended with its job, of which it does not know."""
+    """A run as the API shows it. The status of a run that is not completed comes from its job, which may have failed or been cancelled."""
     rejections = await load_rejections(call.host.store, run.conversation_id)
     if run.status is RunStatus.COMPLETED:
         return RunView.of(run, rejections)
@@ -95,22 +95,22 @@ async def run_view(call: Call, run: Run) -> RunView:
 
 
 async def withdraw(call: Call, conversation: str) -> None:
-    """Withdraw what earlier runs of a conversation show of comments that an upload has rejected."""
+    """Remove comments that an upload has rejected from the earlier runs of a conversation."""
     job = await withdraw_rejected(call.host.store, call.host.objects, call.host.queue, conversation, call.principal.name)
     if job is not None:
         await call.note("delphi.withdraw", conversation, job_id=str(job.job_id))
 
 
 def kind_of(table: str) -> type[JobResult]:
-    """The kind of result that a table holds."""
+    """The entity class of a table of results."""
     if table not in RESULTS:
-        raise Unknown(f"There is no table of results {table!r}.", fix=f"There are {', '.join(RESULTS)}.")
+        raise Unknown(f"There is no table of results {table!r}.", fix=f"Use one of {', '.join(RESULTS)}.")
     return RESULTS[table]
 
 
 @router.get("/conversations")
 async def list_conversations(call: Using, limit: Limit = 50, cursor: Cursor = None) -> Listing[ConversationView]:
-    """The conversations that the caller may see, the last changed first. A page may be short, or empty, before the last one."""
+    """The conversations that the caller may see, most recently changed first. Pages before the last may be short or empty."""
     question, condition = StoredConversation.recent(), rules.visible_condition(call.principal)
     if condition is not None:
         question = question.filter(condition)
@@ -133,8 +133,8 @@ async def get_conversation(call: Using, conversation: Name) -> ConversationDetai
 
 @router.put("/conversations/{conversation}")
 async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
-    """Upload votes and comments, to a new conversation or in place of what counted before. Rows that cannot be read are listed by line, and
-    nothing is kept then."""
+    """Upload votes and comments: create a conversation, or replace the earlier upload. If rows cannot be read, the error lists them by
+    line and nothing is stored."""
     current = await call.host.store.find(StoredConversation, conversation_id=conversation, consistent=True)
     rules.check_upload(call.principal, current, new.group)
     async with upload_slot(call.principal):
@@ -152,7 +152,7 @@ async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
 
 
 async def read_files(conversation: str, new: NewUpload, bounds: UploadLimits) -> Conversation:
-    """The conversation that was sent."""
+    """Read the conversation from the texts in the request."""
     sent = {"votes": new.votes, "comments": new.comments, "flags": new.flags, "participants": new.participants}
     async with upload_folder() as folder:
         paths = {name: folder / f"{name}.csv" for name, text in sent.items() if text is not None}
@@ -165,7 +165,7 @@ async def read_files(conversation: str, new: NewUpload, bounds: UploadLimits) ->
 
 @router.get("/conversations/{conversation}/comments")
 async def list_comments(call: Using, conversation: Name, limit: Limit = 50, cursor: Cursor = None) -> Listing[CommentView]:
-    """The comments of the upload that counts, by id."""
+    """The comments of the current upload, by id."""
     found = await visible_conversation(call, conversation)
     page = await call.host.store.page(StoredComment.of_upload(upload_id=found.upload_id), limit=limit, cursor=cursor)
     return Listing(items=[CommentView.of(one) for one in page], next=page.next)
@@ -191,11 +191,11 @@ async def list_results_of_conversation(
     call: Using,
     conversation: Name,
     table: str,
-    since: Annotated[AwareDatetime | None, Query(description="Only what was written then or later.")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="Only results written at or after this time.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[dict[str, Any]]:
-    """The results of one table over all runs of a conversation, newest first."""
+    """The results of one table from all runs of a conversation, newest first."""
     await visible_conversation(call, conversation)
     kind = kind_of(table)
     question = kind.of_conversation(conversation_id=conversation)
@@ -208,7 +208,7 @@ async def list_results_of_conversation(
 
 @router.post("/conversations/{conversation}/jobs", status_code=201)
 async def submit(call: Using, response: Response, conversation: Name, new: NewJob) -> JobView:
-    """Submit a job on a conversation: one stage, or all of them as a pipeline. Its config is checked now."""
+    """Submit a job on a conversation: one stage, or all of them as a pipeline. The config is validated immediately."""
     rules.check_change(call.principal, await visible_conversation(call, conversation))
     rules.check_models(call.principal, models_of(new.job_type, new.config))
     submission = Submission(new.job_type, new.config, subject=conversation, priority=new.priority)
@@ -224,12 +224,12 @@ class ReprocessRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     conversations: list[Text] | None = Field(default=None, min_length=1, max_length=1000, description="Their ids; all of them if null.")
-    config: dict[str, Any] = Field(default={}, description="What the pipelines take.")
+    config: dict[str, Any] = Field(default={}, description="The config of the pipelines.")
 
 
 @router.post("/reprocess", status_code=201)
 async def reprocess_conversations(call: Using, new: ReprocessRequest) -> list[JobView]:
-    """Submit a pipeline for all conversations, or for some. Earlier runs stay. For operators."""
+    """Submit a pipeline for all or some conversations. Earlier runs are kept. Operators only."""
     rules.check_operator(call.principal)
     rules.check_models(call.principal, models_of(PIPELINE, new.config))
     jobs = await reprocess(call.host.store, call.host.queue, new.conversations, new.config, call.principal.name)

@@ -1,4 +1,4 @@
-"""Delphi as an application of a host. Importing it loads nothing that computes; `demonstration` has what a host shows at first."""
+"""Delphi as an application of a host. Importing this module does not import NumPy or the analysis."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_jobs(resources: Resources) -> Jobs:
 
 
 def make_routes(resources: Resources) -> APIRouter:
-    """The routes of Delphi, which work with the host that serves them."""
+    """The routes of Delphi."""
     from fastapi import APIRouter
 
     from gateleg.apps.delphi import api
@@ -40,28 +40,28 @@ def make_routes(resources: Resources) -> APIRouter:
 
 
 def register_pages(resources: Resources) -> None:
-    """The pages of Delphi."""
+    """Register the console pages of Delphi."""
     from gateleg.apps.delphi.pages import register
 
     register(resources)
 
 
 async def find_tiles(resources: Resources, principal: Principal) -> Sequence[Tile]:
-    """The last reports."""
+    """Tiles of the latest reports."""
     from gateleg.apps.delphi.web.showcase import last_reports
 
     return await last_reports(resources.store, principal)
 
 
 async def search(resources: Resources, principal: Principal, text: str) -> Sequence[Found]:
-    """Conversations by their topic or name."""
+    """Find conversations by topic or name."""
     from gateleg.apps.delphi.web.showcase import find_conversations
 
     return await find_conversations(resources.store, principal, text)
 
 
 async def sees_job(resources: Resources, principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether a member sees the conversation that a job is about."""
+    """Whether a member may see the conversation of a job."""
     from gateleg.apps.delphi.rules import may_see
 
     conversation = await _conversation_of(resources, job)
@@ -69,7 +69,7 @@ async def sees_job(resources: Resources, principal: Principal, job: Job | Archiv
 
 
 async def changes_job(resources: Resources, principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether a member may change the conversation that a job is about."""
+    """Whether a member may change the conversation of a job."""
     from gateleg.apps.delphi.rules import may_change
 
     conversation = await _conversation_of(resources, job)
@@ -83,14 +83,14 @@ async def _conversation_of(resources: Resources, job: Job | ArchivedJob) -> run_
 
 
 async def load_demo(resources: Resources) -> None:
-    """Upload a conversation and submit its pipeline. Done again, it changes nothing."""
+    """Upload a demo conversation and submit its pipeline. Idempotent."""
     from gateleg.apps.delphi.demonstration import load
 
     await load(resources.store, resources.queue)
 
 
 def make_tools(resources: Resources) -> Sequence[AgentTool]:
-    """What agents may look up in conversations."""
+    """The tools with which agents look up conversations."""
     from gateleg.apps.delphi.web.agent_tools import delphi_tools
 
     return delphi_tools(resources)

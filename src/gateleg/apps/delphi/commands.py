@@ -1,4 +1,4 @@
-"""`gateleg delphi`: from the files of a conversation to its report, without a server."""
+"""`gateleg delphi`: analyse the files of a conversation and write its report, without a server."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,14 +49,18 @@ _STEPS = {
 
 @app.command()
 def run(
-    votes: Annotated[Path, typer.Argument(help="votes.csv of a Polis export; or alone, a spreadsheet of statements and answers.")],
+    votes: Annotated[
+        Path, typer.Argument(help="votes.csv of a Polis export; or, without COMMENTS, a spreadsheet of statements and answers.")
+    ],
     comments: Annotated[Path | None, typer.Argument(help="comments.csv of the same export.")] = None,
     out: Annotated[Path, typer.Option(help="The folder to write the report into.")] = Path("report"),
-    summary: Annotated[Path | None, typer.Option(help="summary.csv; the one beside votes.csv is used when there is one.")] = None,
-    flags: Annotated[Path | None, typer.Option(help="A file with comment-id, is-meta and moderated, which exports leave out.")] = None,
-    participants: Annotated[Path | None, typer.Option(help="A file with voter-id and moderated: -1 takes a participant out.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="summary.csv of the export; default: the file of this name beside votes.csv.")
+    ] = None,
+    flags: Annotated[Path | None, typer.Option(help="A CSV file with comment-id, is-meta and moderated, which exports leave out.")] = None,
+    participants: Annotated[Path | None, typer.Option(help="A CSV file with voter-id and moderated; -1 excludes a participant.")] = None,
     scale: Annotated[
-        int | None, typer.Option(min=2, max=100, help="Of a spreadsheet, how many points answers have, from 1 on; 5 for Likert's.")
+        int | None, typer.Option(min=2, max=100, help="For a spreadsheet: answers are from 1 to this number; 5 for a Likert scale.")
     ] = None,
     inverted: Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")] = False,
     mode: Annotated[Mode, typer.Option(help=CHOICE)] = "improved",
@@ -66,47 +70,50 @@ def run(
         typer.Option(
             min=0,
             max=10_000,
-            help="Of exact mode, build clusters over time in this many updates, such as 200: assumes that Polis ran all the while.",
+            help="Exact mode: build the groups over time in this number of updates, such as 200, as if Polis had run throughout.",
         ),
     ] = 0,
     replay_from: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="Of a replay, the share of the votes that was there when Polis was started anew, such as 0.8."),
+        typer.Option(min=0.0, max=1.0, help="With --replay: the share of the votes that had been cast when Polis restarted, such as 0.8."),
     ] = 0.0,
-    topics: Annotated[bool, typer.Option(help="Whether comments are divided into topics.")] = True,
+    topics: Annotated[bool, typer.Option(help="Whether to divide the comments into topics.")] = True,
     embeddings: Annotated[
-        str | None, typer.Option(help="A model that compares comments, such as ollama:bge-m3; the local one, which knows English, without.")
+        str | None, typer.Option(help="The embedding model, such as ollama:bge-m3; default: a local model for English.")
     ] = None,
-    chat: Annotated[str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; keywords do without.")] = None,
+    chat: Annotated[
+        str | None, typer.Option(help="A model that names topics, such as ollama:llama3.2; default: names are made of keywords.")
+    ] = None,
     author: Annotated[
-        str | None, typer.Option(help="A model that writes the text; what does not hold in it is left to templates, which do without.")
+        str | None,
+        typer.Option(help="A model that writes the text; sections that fail the checks come from templates, as all do by default."),
     ] = None,
     language: Annotated[
-        str, typer.Option(help="Write the pages in another language as well, such as de; needs --translator or --author.")
+        str, typer.Option(help="Also write the pages in this language, such as de; needs --translator or --author.")
     ] = "en",
     translator: Annotated[str | None, typer.Option(help="A model that translates, such as ollama:llama3.2.")] = None,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Print the report and its summary to PDF as well; needs Chromium.")] = False,
-    png: Annotated[bool, typer.Option("--png", help="Draw the maps as PNG as well; needs Chromium.")] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also print the report and its summary to PDF; needs Chromium.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Also write the maps as PNG; needs Chromium.")] = False,
 ) -> None:
-    """Analyse a conversation, and write its report, maps and data into a folder. Nothing is sent anywhere unless a model is named."""
+    """Analyse a conversation, and write its report, maps and data into a folder. Data is only sent to models that you name."""
     from gateleg.ai import AiError
     from gateleg.apps.delphi.errors import DelphiError
     from gateleg.apps.delphi.extra_packages import PACKAGES
 
     require_packages("delphi", *PACKAGES)
     if out.exists() and not out.is_dir():
-        # Said now, and not after minutes of work.
+        # Checked now rather than after minutes of work.
         fail(f"{out} cannot be written: it exists and is not a folder.")
 
-    translated_by = _translator(language, translator or author)
+    translated_by = _translator_address(language, translator or author)
     if mode != "exact" and (replay or order != "reading"):
-        fail("--order and --replay are for --mode exact: improved mode does not depend on who came first.")
+        fail("--order and --replay need --mode exact: improved mode does not depend on the order of participants.")
     if replay and order != "reading":
-        fail("--replay takes people by time: leave --order out.")
+        fail("--replay takes participants in the order of time: omit --order.")
     if replay_from and not replay:
-        fail("--replay-from is for --replay: it says when the replay begins.")
+        fail("--replay-from needs --replay: it says where the replay begins.")
     if comments is None and (summary or flags or participants or inverted):
-        fail("--summary, --flags, --participants and --inverted are for an export: name its comments.csv as well.")
+        fail("--summary, --flags, --participants and --inverted are for an export: give its comments.csv too.")
     settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0}
     settings |= {"replay_updates": replay, "replay_from": replay_from} if replay else {}
 
@@ -122,25 +129,25 @@ def run(
                 conversation = read_spreadsheet(votes, scale=scale)
             else:
                 conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
-            findings, files = _analysed(conversation, settings, topics, embeddings, chat, author, report)
-            files |= _translated(files, language, translated_by, report)
-            files |= _printed(files, pdf, png, report)
+            findings, files = _analyse(conversation, settings, topics, embeddings, chat, author, report)
+            files |= _translate(files, language, translated_by, report)
+            files |= _print_files(files, pdf, png, report)
         _write(out, files)
     except (DelphiError, AiError) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or out} cannot be written: {error.strerror}.")
-    _say(findings, out)
+    _print_summary(findings, out)
 
 
 @app.command()
 def convert(
-    answers: Annotated[Path, typer.Argument(help="A spreadsheet (XLSX, ODS, CSV): a row for each person, a column for each statement.")],
+    answers: Annotated[Path, typer.Argument(help="A spreadsheet (XLSX, ODS, CSV): one row per person, one column per statement.")],
     out: Annotated[Path, typer.Option(help="The folder for votes.csv and comments.csv.")],
-    scale: Annotated[int | None, typer.Option(min=2, max=100, help="How many points answers have, from 1 on; 5 for Likert's.")] = None,
-    comments: Annotated[Path | None, typer.Option(help="The comments.csv with the texts, where columns are numbers of comments.")] = None,
+    scale: Annotated[int | None, typer.Option(min=2, max=100, help="Answers are from 1 to this number; 5 for a Likert scale.")] = None,
+    comments: Annotated[Path | None, typer.Option(help="The comments.csv with the texts, if the columns are comment ids.")] = None,
 ) -> None:
-    """Make the two files of a conversation from a spreadsheet of statements and answers, or from Polis's participant-votes.csv."""
+    """Convert a spreadsheet of statements and answers, or Polis's participant-votes.csv, to votes.csv and comments.csv."""
     from gateleg.apps.delphi.errors import DelphiError
     from gateleg.apps.delphi.extra_packages import PACKAGES
 
@@ -169,7 +176,7 @@ def reprocess(
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Submit a pipeline for conversations on a host again; a worker runs them. Earlier runs stay."""
+    """Submit the pipeline again for conversations on a host; a worker runs it. Earlier runs are kept."""
     import asyncio
 
     from gateleg.apps.delphi.errors import DelphiError
@@ -178,18 +185,16 @@ def reprocess(
 
     require_packages("delphi", *PACKAGES)
     if every == bool(conversations):
-        fail("say which conversations, or --all, and not both.")
+        fail("name conversations or pass --all, not both.")
     try:
-        submitted = asyncio.run(
-            _submitted_again(None if every else conversations, read_config(pipeline), settings_from(config, store=store))
-        )
+        submitted = asyncio.run(_resubmit(None if every else conversations, read_config(pipeline), settings_from(config, store=store)))
     except (DelphiError, JobError) as error:
         fail(str(error))
     for job_id, name in submitted:
         typer.echo(f"{job_id}  {name}")
 
 
-async def _submitted_again(names: list[str] | None, config: dict[str, object], settings: "Settings") -> list[tuple[str, str]]:
+async def _resubmit(names: list[str] | None, config: dict[str, object], settings: "Settings") -> list[tuple[str, str]]:
     from gateleg.apps.delphi.application import application
     from gateleg.apps.delphi.runs.reprocessing import reprocess as submit_again
 
@@ -198,7 +203,7 @@ async def _submitted_again(names: list[str] | None, config: dict[str, object], s
     return [(str(job.job_id), job.subject or "") for job in jobs]
 
 
-def _analysed(
+def _analyse(
     conversation: "Conversation",
     settings: dict[str, object],
     with_topics: bool,
@@ -236,7 +241,7 @@ def _analysed(
 
 
 def _models() -> "Models":
-    """The models of the settings: `[models]` in gateleg.toml, and GATELEG_MODELS__... variables."""
+    """The models that are configured in `[models]` of gateleg.toml and in GATELEG_MODELS__... variables."""
     from gateleg.ai import Models, ModelSettings
 
     settings = settings_from(None)
@@ -245,9 +250,9 @@ def _models() -> "Models":
 
 
 def _sections(findings: "Findings", author: str | None, report: "Report") -> "tuple[list[Section], str]":
-    """The text of the report, and who wrote it."""
+    """The sections of the report, and who wrote them."""
+    from gateleg.apps.delphi.reports.model_sections import write_section
     from gateleg.apps.delphi.reports.narrative import write_sections
-    from gateleg.apps.delphi.reports.writing import write_section
 
     templates = write_sections(findings)
     if author is None:
@@ -259,8 +264,8 @@ def _sections(findings: "Findings", author: str | None, report: "Report") -> "tu
     return [one.section for one in found], " and ".join(sorted({one.by for one in found}))
 
 
-def _translator(language: str, model: str | None) -> str | None:
-    """The address of the model that translates; None where nothing is translated. What cannot be translated is said before any work."""
+def _translator_address(language: str, model: str | None) -> str | None:
+    """The address of the model that translates; None if nothing is to be translated. Wrong options fail here, before any work."""
     from pydantic import ValidationError
 
     from gateleg.apps.delphi.reports.config import NO_TRANSLATOR, ReportConfig
@@ -273,8 +278,8 @@ def _translator(language: str, model: str | None) -> str | None:
         fail(f"--language {language!r} is not a language tag such as de or pt-BR, or {model!r} is not the address of a model.")
 
 
-def _translated(files: "Mapping[str, bytes]", language: str, model: str | None, report: "Report") -> dict[str, bytes]:
-    """The pages to read in another language."""
+def _translate(files: "Mapping[str, bytes]", language: str, model: str | None, report: "Report") -> dict[str, bytes]:
+    """The translated pages; none without a model."""
     if model is None:
         return {}
     from gateleg.apps.delphi.reports.artifacts import translated_files
@@ -282,19 +287,19 @@ def _translated(files: "Mapping[str, bytes]", language: str, model: str | None, 
     return translated_files(_models().chat(model), files, language, lambda done: report("translating", done))
 
 
-def _printed(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report") -> dict[str, bytes]:
-    """What Chromium makes of the files."""
-    from gateleg.apps.delphi.reports.printing import find_browser, printed
+def _print_files(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report") -> dict[str, bytes]:
+    """The PDF and PNG files that Chromium prints."""
+    from gateleg.apps.delphi.reports.chromium import find_browser, print_files
 
     if not (pdf or png):
         return {}
     report("printing", 0.0)
     find_browser()
-    return printed(files, [name for name, wanted in (("pdf", pdf), ("png", png)) if wanted])
+    return print_files(files, [name for name, wanted in (("pdf", pdf), ("png", png)) if wanted])
 
 
 def _write(folder: Path, files: "Mapping[str, bytes]") -> None:
-    """Write the files, and remove those of an earlier run that this one does not have, unless somebody has changed them since."""
+    """Write the files. Remove files that only an earlier run wrote, unless they have been changed since."""
     from gateleg.apps.delphi.reports.manifest import MANIFEST, leftovers, manifest_of
 
     known = folder / MANIFEST
@@ -310,7 +315,7 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _say(findings: "Findings", out: Path) -> None:
+def _print_summary(findings: "Findings", out: Path) -> None:
     from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT
 
     totals = findings.totals
@@ -323,9 +328,7 @@ def _say(findings: "Findings", out: Path) -> None:
     if findings.topics:
         typer.echo(f"topics: {' > '.join(str(len(layer)) for layer in reversed(findings.topics))} from coarse to fine")
     if findings.from_words and findings.known_words is not None:
-        typer.echo(
-            f"        by words and votes: the embedding model knows {findings.known_words:.0%} of the words; --embeddings names another"
-        )
+        typer.echo(f"        by words and votes: the embedding model knows only {findings.known_words:.0%} of the words (see --embeddings)")
     typer.echo(f"report: {out / REPORT}")
     typer.echo(f"map:    {out / MAP}")
     if findings.moments:

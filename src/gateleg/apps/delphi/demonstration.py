@@ -1,4 +1,4 @@
-"""What a host shows of Delphi at first: a town's conversation with planted groups and topics, and the pipeline that maps it."""
+"""The demo data of Delphi: a town's conversation with planted groups and topics, and the pipeline that maps it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ CONVERSATION = "our-town"
 
 
 async def load(store: AsyncStore, queue: AsyncQueue) -> None:
-    """Upload the conversation unless it is there, and submit its pipeline once."""
+    """Upload the conversation unless it exists, and submit its pipeline once."""
     if await store.find(StoredConversation, conversation_id=CONVERSATION, consistent=True) is None:
-        # Loaded only where it is needed: most hosts that start have the conversation already.
+        # Imported late: most hosts have the conversation already when they start.
         from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 
         plan = SyntheticPlan(participants=120, comments=60, groups=3, topics=5, votes_per_participant=28, seed=7)
-        # Of two hosts that start at once, one uploads.
+        # If two hosts start at once, only one uploads.
         with suppress(UploadRaced):
             await upload_conversation(store, replace(synthesise(plan).conversation, conversation_id=CONVERSATION))
     await queue.submit(Submission(PIPELINE, {}, subject=CONVERSATION, idempotency_key="delphi/demo", tags=["demo"], created_by="demo"))

@@ -1,4 +1,4 @@
-"""What can go wrong with a conversation: one class for each kind of failure, with a code, what happened and what to do."""
+"""The errors of Delphi. Each has a code, a message that says what happened, and a fix."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class DelphiError(GatelegError):
-    """Something that Delphi refuses or cannot find."""
+    """Base of Delphi's errors."""
 
     code = "delphi"
     status = 422
 
 
 class MissingColumns(DelphiError):
-    """A file lacks columns that the analysis cannot do without."""
+    """A file lacks required columns."""
 
     code = "missing-columns"
     fix = "Export the file again with its header line, or rename the columns."
@@ -27,7 +27,7 @@ class MissingColumns(DelphiError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a file: the line where its row begins, and why the row cannot be read."""
+    """A row of a file that cannot be read: the line on which it begins, and why."""
 
     file: str
     line: int
@@ -38,7 +38,7 @@ class Problem:
 
 
 class UnreadableRows(DelphiError):
-    """Rows of a file that cannot be read. `problems` names the first of them by line; `count` is how many there are in all."""
+    """Rows of a file cannot be read. `problems` lists the first of them; `count` is the number of all."""
 
     code = "unreadable-rows"
     fix = "Correct these lines; nothing was loaded."
@@ -53,29 +53,29 @@ class UnreadableRows(DelphiError):
 
 
 class UnreadableFile(DelphiError):
-    """A file that is not CSV in UTF-8."""
+    """A file is not CSV in UTF-8."""
 
     code = "unreadable-file"
     fix = "Save it as CSV in UTF-8; nothing was loaded."
 
 
 class UploadTooLarge(DelphiError):
-    """Files that hold, or take, more than the host allows for one upload."""
+    """Files exceed a limit of the host, or take more memory or time to read than it allows."""
 
     code = "upload-too-large"
     status = 413
-    fix = "Send less at once; nothing was loaded."
+    fix = "Upload smaller files; nothing was loaded."
 
 
 class InvertedVotes(DelphiError):
-    """Votes whose sign is the other way round than the export itself says."""
+    """Votes have the opposite sign to the one that the export declares."""
 
     code = "inverted-votes"
-    fix = "Turn the signs of the column vote round; nothing was loaded."
+    fix = "Invert the signs in the column vote; nothing was loaded."
 
 
 class ConversationMissing(DelphiError):
-    """There is no such conversation, or nothing was uploaded to it."""
+    """The conversation does not exist, or nothing was uploaded to it."""
 
     code = "conversation-missing"
     status = 404
@@ -83,7 +83,7 @@ class ConversationMissing(DelphiError):
 
 
 class RunMissing(DelphiError):
-    """There are no results of this job, or of any job of this conversation."""
+    """This job has no results, or no job of this conversation has any."""
 
     code = "run-missing"
     status = 404
@@ -91,29 +91,29 @@ class RunMissing(DelphiError):
 
 
 class UploadRaced(DelphiError):
-    """Somebody else uploaded to the conversation at the same time."""
+    """Another caller uploaded to the conversation at the same time."""
 
     code = "upload-raced"
     status = 409
-    fix = "Look at what they uploaded, and upload again if yours is to replace it."
+    fix = "Check the other upload, and upload again if yours should replace it."
 
 
 class BadName(DelphiError):
-    """A name that a topic cannot have."""
+    """A topic cannot have this name."""
 
     code = "bad-topic-name"
-    fix = "Give a name of 2 to 60 characters in one line, which no other topic of the run has."
+    fix = "Give a name of 2 to 60 characters on one line that no other topic of the run has."
 
 
 class BrowserMissing(DelphiError):
-    """There is no Chromium to print with."""
+    """Chromium, which prints PDF and PNG files, was not found."""
 
     code = "browser-missing"
-    fix = "Install Chromium, or print the report from any browser: its pages are made for paper as well."
+    fix = "Install Chromium, or print the report from any browser: its pages have a print layout."
 
 
 class PrintingFailed(DelphiError):
-    """Chromium could not make the file."""
+    """Chromium could not print the file."""
 
     code = "printing-failed"
-    fix = "Print the report from any browser: its pages are made for paper as well."
+    fix = "Print the report from any browser: its pages have a print layout."

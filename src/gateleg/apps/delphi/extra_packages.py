@@ -1,3 +1,3 @@
-"""What the extra `delphi` installs, by the names under which it is imported."""
+"""The packages of the extra `delphi`, by their import names."""
 
 PACKAGES = ("numpy", "scipy", "threadpoolctl", "tokenizers", "safetensors", "python_calamine")

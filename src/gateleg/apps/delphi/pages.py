@@ -1,5 +1,5 @@
-"""The pages of Delphi in the console: `/delphi` has the conversations, `/delphi/{conversation}` the map of one of them, and below it lie
-its groups, topics, comments, report and comparisons."""
+"""The pages of Delphi in the console: `/delphi` lists conversations, `/delphi/{conversation}` shows the map of one, and the pages below
+show its groups, topics, comments, report and comparisons."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from nicegui import ui
 
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.apps.delphi.web.addresses import HOME
 from gateleg.apps.delphi.web.comment import comment_part
-from gateleg.apps.delphi.web.compare import compare_part
+from gateleg.apps.delphi.web.comparison import compare_part
 from gateleg.apps.delphi.web.groups import groups_part
 from gateleg.apps.delphi.web.heading import conversation_page
 from gateleg.apps.delphi.web.listing import COLUMNS, Listing, listing
 from gateleg.apps.delphi.web.maps import map_part
-from gateleg.apps.delphi.web.places import HOME
 from gateleg.apps.delphi.web.replay import replay_part
 from gateleg.apps.delphi.web.report import report_part
 from gateleg.apps.delphi.web.topics import topics_part
@@ -38,7 +38,7 @@ _STYLES = ("web/delphi.css", "reports/static/explorer.css", "reports/static/repl
 
 
 def register(resources: Resources) -> None:
-    """Make the pages known to the console."""
+    """Register the pages with the console."""
     for name in _STYLES:
         ui.add_css(Path(__file__).parent / name, shared=True)
     one = f"{HOME}/{{conversation}}"
@@ -58,7 +58,7 @@ def register(resources: Resources) -> None:
 
 
 async def conversations_page(cursor: str = "", upload: str = "") -> None:
-    """The conversations that who looks may see, and a form for a new one."""
+    """The conversations that the viewer may see, and a form for a new one."""
     with frame(title="Opinion maps", section="delphi", titled=False) as view:
         may = may_upload(view.principal)
         with tag("div", classes="head"):
@@ -77,7 +77,7 @@ async def conversations_page(cursor: str = "", upload: str = "") -> None:
         def show(found: Listing) -> None:
             if not found.rows and not cursor:
                 sentence = "Upload the votes and comments of a Polis export: two CSV files are enough."
-                empty("people", "No conversations yet", f"{sentence} `gateleg up --demo` brings one of a small town.")
+                empty("people", "No conversations yet", f"{sentence} `gateleg up --demo` loads an example.")
                 return
             with card("tight", label="Conversations"):
                 Grid("Conversations", COLUMNS, found.rows)
@@ -92,7 +92,7 @@ async def map_page(conversation: str, run: str = "") -> None:
 
 
 async def groups_page(conversation: str, run: str = "") -> None:
-    """The groups in plain language."""
+    """The groups, described in plain language."""
     await conversation_page(conversation, run, "groups", groups_part)
 
 
@@ -102,7 +102,7 @@ async def topics_page(conversation: str, run: str = "") -> None:
 
 
 async def replay_page(conversation: str, run: str = "") -> None:
-    """How the groups came about."""
+    """How the groups formed over time."""
     await conversation_page(conversation, run, "time", replay_part)
 
 
@@ -117,6 +117,6 @@ async def compare_page(conversation: str) -> None:
 
 
 async def comment_page(conversation: str, number: str, run: str = "") -> None:
-    """A comment with its votes."""
+    """A comment and its votes."""
     wanted = int(number) if number.isascii() and number.isdecimal() else -1
     await conversation_page(conversation, run, "comments", lambda view, shown: comment_part(view, shown, wanted), title=f"Comment {number}")

@@ -1,8 +1,8 @@
 """Who may see a conversation and who may change it. Pure.
 
-A conversation belongs to a group, or to nobody, of the tenant of who uploaded it. Members see what belongs to nobody or to one of their
-groups, in their own tenant; viewers and those above see all. Members change what belongs to one of their groups; operators and those above
-change all, and name models that are not on this host.
+A conversation belongs to the tenant of its uploader and, optionally, to a group. In their own tenant, members see conversations without a
+group and those of their groups, and change those of their groups. Viewers see all conversations. Operators change all, and may use models
+that are not on this host. A higher role includes the rights of the lower ones.
 """
 
 from __future__ import annotations
@@ -20,49 +20,49 @@ if TYPE_CHECKING:
     from gateleg.model import Condition
     from gateleg.web import Principal
 
-#: Values that one comparison may list.
-_LISTED = 100
+#: The maximum number of values in one IN comparison.
+_MOST_IN_VALUES = 100
 
 
 class NameTaken(Refusal):
-    """The caller may not know of the conversation that has the name."""
+    """Another conversation, which the caller may not see, has this name."""
 
     code = "name-taken"
     status = 409
-    fix = "Choose another name for yours."
+    fix = "Choose another name."
 
 
 def may_see(principal: Principal, group: str | None, tenant: str | None = None) -> bool:
-    """Whether somebody may see what belongs to a group, or to nobody, of a tenant. What has neither is the host's, for everybody."""
+    """Whether the principal may see a conversation of this group and tenant. Without both, everybody may."""
     if principal.may(Role.VIEWER) or (group is None and tenant is None):
         return True
     return tenant == principal.tenant and (group is None or group in principal.groups)
 
 
 def may_change(principal: Principal, group: str | None, tenant: str | None = None) -> bool:
-    """Whether somebody may upload, submit jobs and rename topics for what belongs to a group, or to nobody, of a tenant."""
+    """Whether the principal may upload, submit jobs and rename topics for a conversation of this group and tenant."""
     return principal.may(Role.OPERATOR) or (tenant == principal.tenant and group is not None and group in principal.groups)
 
 
 def check_visible(principal: Principal, conversation: StoredConversation | None, name: str) -> StoredConversation:
-    """The conversation, if it is there and the caller may see it: both are refused alike."""
+    """Return the conversation if it exists and the caller may see it. The same error covers both cases."""
     if conversation is None or not may_see(principal, conversation.group, conversation.tenant):
-        raise Unknown(f"There is no conversation {name!r}.", fix="GET /api/delphi/conversations lists them.")
+        raise Unknown(f"There is no conversation {name!r}.", fix="List conversations with GET /api/delphi/conversations.")
     return conversation
 
 
 def check_change(principal: Principal, conversation: StoredConversation) -> StoredConversation:
-    """The conversation that the caller sees, if they may change it."""
+    """Return the conversation if the caller, who sees it, may change it."""
     if not may_change(principal, conversation.group, conversation.tenant):
         raise NotAllowed(
-            f"{principal.name!r} may look at this conversation, and not change it.",
-            fix="Ask an operator, or somebody of the group that it belongs to.",
+            f"{principal.name!r} may see this conversation but not change it.",
+            fix="Ask an operator, or a member of the group that it belongs to.",
         )
     return conversation
 
 
 def check_upload(principal: Principal, current: StoredConversation | None, group: str | None) -> None:
-    """Refuse an upload that the caller may not make: to what is there, or as something new of a group."""
+    """Refuse an upload that the caller may not make, to an existing conversation or as a new one of a group."""
     if current is not None:
         if not may_see(principal, current.group, current.tenant):
             raise NameTaken("This name cannot be used.")
@@ -74,27 +74,27 @@ def check_upload(principal: Principal, current: StoredConversation | None, group
 
 
 def check_models(principal: Principal, models: Iterable[str]) -> None:
-    """Refuse models that are not of this host to those who do not answer for it: it would write to any address for them, and pay."""
+    """Refuse models outside this host unless the caller is an operator: the host would send data to any address, and pay for it."""
     for address in models:
         if parse_model_address(address).provider != "local" and not principal.may(Role.OPERATOR):
             raise NotAllowed(
-                f"{principal.name!r} may use the models of this host, and {address!r} is not one.", fix="Ask an operator to submit the job."
+                f"{principal.name!r} may only use local models, and {address!r} is not local.", fix="Ask an operator to submit the job."
             )
 
 
 def check_operator(principal: Principal) -> None:
-    """Refuse what is about all conversations to those who do not operate the host."""
+    """Refuse an action on all conversations unless the caller is an operator."""
     if not principal.may(Role.OPERATOR):
         raise NotAllowed(f"{principal.name!r} may not run all conversations again.", fix="Ask an operator.")
 
 
 def visible_condition(principal: Principal) -> Condition | None:
-    """What conversations must fulfil to be listed for somebody; None when they see all."""
+    """The filter for the conversations that the principal may see; None when they may see all."""
     if principal.may(Role.VIEWER):
         return None
     of_tenant = StoredConversation.tenant.missing() if principal.tenant is None else StoredConversation.tenant == principal.tenant
     of_group = StoredConversation.group.missing()
     groups = sorted(principal.groups)
-    for start in range(0, len(groups), _LISTED):
-        of_group |= StoredConversation.group.is_in(groups[start : start + _LISTED])
+    for start in range(0, len(groups), _MOST_IN_VALUES):
+        of_group |= StoredConversation.group.is_in(groups[start : start + _MOST_IN_VALUES])
     return (StoredConversation.group.missing() & StoredConversation.tenant.missing()) | (of_tenant & of_group)

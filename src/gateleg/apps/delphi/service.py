@@ -1,4 +1,4 @@
-"""Use cases: keep a conversation, analyse its votes under a job, and find results again. Stores are passed in; nothing is global.
+"""Use cases: store a conversation, analyse its votes under a job, and load results. Stores are passed in; nothing is global.
 
     await ensure_tables(store)
     upload = await upload_conversation(store, conversation)
@@ -6,7 +6,7 @@
     latest = await latest_run(store, conversation.conversation_id)
     groups = [group async for group in results(store, OpinionGroup, latest.job_id)]
 
-No run touches what another has written. A run that is interrupted and begun again reads the same upload and writes the same rows.
+A run never changes the rows of another. A run that is interrupted and restarted reads the same upload and writes the same rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.runs import run_tables, vote_tables
-from gateleg.apps.delphi.runs.comparing import Comparison, Outcome, compare
+from gateleg.apps.delphi.runs.comparison import Comparison, Outcome, compare
 from gateleg.apps.delphi.runs.origin import VOTES_STAGE, Origin
 from gateleg.apps.delphi.runs.run_tables import LatestRun, NarrativeSection, Run, RunStatus, StoredConversation, Upload
 from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation, upload_conversation
@@ -71,7 +71,7 @@ __all__ = [
 
 R = TypeVar("R", bound=JobResult)
 TABLES = (*tables.TABLES, *vote_tables.TABLES, *run_tables.TABLES)
-#: Every kind of result that a job may have.
+#: Every kind of result that a job may write.
 RESULTS: tuple[type[JobResult], ...] = (
     CommentEmbedding,
     ClusterAssignment,
@@ -83,17 +83,17 @@ RESULTS: tuple[type[JobResult], ...] = (
     NarrativeSection,
 )
 _ROWS_AT_ONCE = 500
-#: How far each step of the analysis takes a run, of 1.
+#: The progress of a run, of 1, at the start of each step of the analysis.
 _STEPS = {"matrix": 0.15, "components": 0.2, "groups": 0.35, "statistics": 0.5}
 
 
 async def ensure_tables(store: AsyncStore) -> list[str]:
-    """Create those of Delphi's tables that are missing."""
+    """Create Delphi's tables that are missing."""
     return await store.ensure_tables(*TABLES)
 
 
 def conversations(store: AsyncStore, limit: int | None = None) -> AsyncIterator[StoredConversation]:
-    """All conversations, the last changed first."""
+    """All conversations, most recently changed first."""
     return store.query(StoredConversation.recent, limit=limit)
 
 
@@ -103,7 +103,7 @@ async def run_votes(
     config: VotesConfig | None = None,
     report: Callable[[float, str], object] = lambda done, step: None,
 ) -> Run:
-    """Analyse the votes of a conversation, write what follows from them under the job, and make the run the latest.
+    """Analyse the votes of a conversation, write the results under the job, and make the run the latest.
 
     `report` is called with the progress of the run, from 0 to 1, and its current step; it may raise to end the run.
     """
@@ -116,13 +116,13 @@ async def run_votes(
         batch_size=config.batch_size,
         report=lambda read: report(0.15 * min(1.0, read / max(1, upload.n_votes)), "reading votes"),
     )
-    opinions = await asyncio.to_thread(_analysed, conversation, config, report)
+    opinions = await asyncio.to_thread(_analyse, conversation, config, report)
     await write_opinions(store, opinions, origin, report)
     return await complete_run(store, run, opinions)
 
 
-def _analysed(conversation: Conversation, config: VotesConfig, report: Callable[[float, str], object]) -> Opinions:
-    # What computes is loaded here, in the thread of the first run: it takes a second.
+def _analyse(conversation: Conversation, config: VotesConfig, report: Callable[[float, str], object]) -> Opinions:
+    # Imported here, in the thread of the first run, because it takes a second.
     from gateleg.apps.delphi.opinions.stage import analyse
 
     return analyse(
@@ -135,9 +135,9 @@ def _analysed(conversation: Conversation, config: VotesConfig, report: Callable[
 
 
 async def start_run(store: AsyncStore, origin: Origin, config: dict[str, object], upload_id: UUID | None = None) -> tuple[Run, Upload]:
-    """Note that a stage has begun, and what it reads: the upload that counts unless another is given.
+    """Record that a stage has started, and return its run and the upload that it reads, by default the current one.
 
-    A stage that is begun again goes on reading what it read before.
+    A restarted stage reads the same upload as before.
     """
     known = await store.find(Run, job_id=origin.job_id, stage=origin.job_stage, consistent=True)
     upload = await find_upload(store, origin.conversation_id, upload_id if known is None else known.upload_id)
@@ -157,7 +157,7 @@ async def start_run(store: AsyncStore, origin: Origin, config: dict[str, object]
 async def write_opinions(
     store: AsyncStore, opinions: Opinions, origin: Origin, report: Callable[[float, str], object] = lambda done, step: None
 ) -> None:
-    """Write all rows of a run; written again they are the same."""
+    """Write all rows of a run. Idempotent."""
     from gateleg.apps.delphi.runs.rows import rows_of
 
     rows = rows_of(opinions, origin)
@@ -170,7 +170,7 @@ async def write_opinions(
 
 
 async def complete_run(store: AsyncStore, run: Run, opinions: Opinions | None = None, summary: dict[str, object] | None = None) -> Run:
-    """Note that a stage is completed with all its results written, and make it the latest unless a newer one is there."""
+    """Record that a stage is completed, after all its results are written, and make it the latest unless a newer run exists."""
     found, history = summary or {}, []
     if opinions is not None:
         from gateleg.apps.delphi.runs.rows import summary_of
@@ -193,12 +193,12 @@ async def _make_latest(store: AsyncStore, run: Run) -> None:
     try:
         await store.put(pointer, condition=free)
     except ConditionFailed:
-        # A run that was submitted later is completed already.
+        # A run that was submitted later has already completed.
         return
 
 
 async def run_beside(store: AsyncStore, origin: Origin, stage: str) -> Run:
-    """The completed run of another stage of the same pipeline, or else the latest of the conversation."""
+    """The completed run of another stage in the same pipeline, or else the latest of the conversation."""
     if origin.root_job_id is not None:
         async for run in store.query(Run.of_root, root_job_id=origin.root_job_id):
             if run.stage == stage and run.status is RunStatus.COMPLETED and run.conversation_id == origin.conversation_id:
@@ -221,7 +221,7 @@ def runs(store: AsyncStore, conversation_id: str, limit: int | None = None) -> A
 
 
 def results(store: AsyncStore, kind: type[R], job_id: UUID, conversation_id: str | None = None) -> AsyncIterator[R]:
-    """The results of one kind that a job has, by their identifiers; those about one conversation, if it is given."""
+    """The results of one kind of a job, by identifier; only those of one conversation, if it is given."""
     question = kind.of_job(job_id=job_id)
     if conversation_id is not None:
         question = question.filter(kind.conversation_id == conversation_id)
@@ -231,7 +231,7 @@ def results(store: AsyncStore, kind: type[R], job_id: UUID, conversation_id: str
 def results_of_conversation(
     store: AsyncStore, kind: type[R], conversation_id: str, *, since: datetime | None = None, limit: int | None = None
 ) -> AsyncIterator[R]:
-    """The results of one kind about a conversation over all jobs, newest first."""
+    """The results of one kind of a conversation from all jobs, newest first."""
     question = kind.of_conversation(conversation_id=conversation_id)
     if since is not None:
         question = question.where(kind.created_at >= since)
@@ -239,14 +239,14 @@ def results_of_conversation(
 
 
 async def compare_runs(store: AsyncStore, before: UUID, after: UUID) -> Comparison:
-    """What differs between two runs of the votes stage, of one conversation or of two."""
+    """Compare two runs of the votes stage, of one conversation or of two."""
     return compare(await _outcome(store, before), await _outcome(store, after))
 
 
 async def _outcome(store: AsyncStore, job_id: UUID) -> Outcome:
     run = await store.find(Run, job_id=job_id, stage=VOTES_STAGE, consistent=True)
     if run is None or run.status is not RunStatus.COMPLETED:
-        raise RunMissing(f"There is no completed run of {VOTES_STAGE} of job {job_id}.")
+        raise RunMissing(f"Job {job_id} has no completed run of {VOTES_STAGE}.")
     people = results(store, ParticipantProjection, job_id)
     shared = results(store, ConsensusComment, job_id)
     return Outcome(
@@ -258,10 +258,10 @@ async def _outcome(store: AsyncStore, job_id: UUID) -> Outcome:
 
 
 async def delete_run(store: AsyncStore, job_id: UUID) -> int:
-    """Remove a job's results, on somebody's explicit wish; the run before it becomes the latest. Returns how many results there were."""
+    """Delete the results of a job and return their number. The run before it becomes the latest."""
     stages = [run async for run in store.query(Run.of_job, job_id=job_id, consistent=True)]
     if not stages:
-        raise RunMissing(f"There is no run of job {job_id}.")
+        raise RunMissing(f"Job {job_id} has no runs.")
     for run in stages:
         await _unmake_latest(store, run)
     removed = 0
@@ -272,7 +272,7 @@ async def delete_run(store: AsyncStore, job_id: UUID) -> int:
 
 
 async def _unmake_latest(store: AsyncStore, run: Run) -> None:
-    """Let the pointer go to the run before, as long as it points to this one."""
+    """If the pointer is at this run, move it to the run before."""
     mine = LatestRun.job_id == run.job_id
     before = None
     async for other in runs(store, run.conversation_id):

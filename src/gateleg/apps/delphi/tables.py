@@ -1,6 +1,6 @@
-"""The results of jobs, as the document on primary keys has them: every table is keyed by the job and the result's own identifier.
+"""The tables of results. Each is keyed by the job and the result's identifier.
 
-`conversation_id` is an attribute; `ConversationIndex` answers what all jobs have found out about a conversation. Results of the votes are
+`conversation_id` is an attribute; `ConversationIndex` finds the results of all jobs of a conversation. Results of the votes are
 declared in `vote_tables`, conversations and runs in `run_tables`.
 """
 
@@ -11,7 +11,7 @@ from gateleg.model import GSI, Attr, Compressed, Entity, Key, Pattern, Record, T
 
 
 def results_table(name: str, sort: str) -> Table:
-    """A table of results of jobs, each with an identifier of its own within the job."""
+    """A table of job results, keyed by the job and by the attribute `sort`."""
     return Table(name, hash="job_id", range=sort, indexes=[GSI("ConversationIndex", hash="conversation_id", range="created_at")])
 
 
@@ -24,12 +24,12 @@ extremities = results_table("Delphi_CommentExtremity", "comment_id")
 
 
 class JobResult(Entity):
-    """What every result of a job has."""
+    """The attributes of every result of a job."""
 
     job_id: Attr[UUID]
     conversation_id: Attr[str]
     created_at: Attr[datetime] = stamp(on="create")
-    #: the jobs that this one is a part of, and what its part is
+    #: the parent and the root of the job, and the job's stage
     parent_job_id: Attr[UUID | None] = field(None)
     root_job_id: Attr[UUID | None] = field(None)
     job_stage: Attr[str | None] = field(None)
@@ -39,7 +39,7 @@ class JobResult(Entity):
 
 
 class Embedding(Record):
-    """A vector and where it comes from."""
+    """A vector and the model that computed it."""
 
     vector: Attr[list[float]]
     dimensions: Attr[int]
@@ -47,14 +47,14 @@ class Embedding(Record):
 
 
 class Position(Record):
-    """A place on a map."""
+    """A position on a map."""
 
     x: Attr[float]
     y: Attr[float]
 
 
 class ClusterPlace(Record):
-    """A cluster in its layer."""
+    """A cluster, identified by its layer and its id."""
 
     layer_id: Attr[int]
     cluster_id: Attr[int]
@@ -73,7 +73,7 @@ class ClusterAssignment(JobResult, table=assignments):
     """The clusters of one comment, layer by layer; layer 0 is the finest."""
 
     comment_id: Attr[int]
-    #: whether it was given to a cluster only because that is the nearest
+    #: whether it hardly belongs to its cluster, which is merely the nearest
     is_outlier: Attr[bool] = field(False)
     #: by layer, as `layer0`
     clusters: Attr[dict[str, int]] = field(factory=dict)
@@ -84,7 +84,7 @@ class ClusterAssignment(JobResult, table=assignments):
 
 
 class ClusterKeywords(JobResult, table=keywords):
-    """The keywords of one cluster, what it is made of and where it belongs."""
+    """One cluster: its keywords, comments, parent and children."""
 
     #: `layer0_3`: the layer and the cluster
     cluster_key: Attr[str]
@@ -98,18 +98,18 @@ class ClusterKeywords(JobResult, table=keywords):
     top_tfidf_scores: Attr[list[float]] = field(factory=list, max_length=50)
     parent_cluster: Attr[ClusterPlace | None] = field(None)
     child_clusters: Attr[list[ClusterPlace]] = field(factory=list, max_length=2_000)
-    #: the comments whose texts `sample_comments` has
+    #: the ids of `sample_comments`
     sample_comment_ids: Attr[list[int]] = field(factory=list, max_length=20)
-    #: the middle of its comments' embeddings, of length 1
+    #: the mean of its comments' embeddings, normalized
     centroid: Attr[Compressed[list[float]]] = field(factory=list)
-    #: what the topic is known as through all runs
+    #: the topic's identity, the same in all runs
     identity: Attr[str] = field("")
 
     key = Key("{job_id}", "{cluster_key}")
 
 
 class GraphEdge(JobResult, table=edges):
-    """One edge of the neighbour graph, or one comment with its place on the map when source and target are the same."""
+    """One edge of the neighbour graph. An edge from a comment to itself holds the comment's position on the map."""
 
     #: `7_9`: source and target
     edge_id: Attr[str]
@@ -125,23 +125,23 @@ class GraphEdge(JobResult, table=edges):
 
 
 class EarlierName(Record):
-    """A name that a topic had."""
+    """A former name of a topic."""
 
     topic_name: Attr[str]
     model_name: Attr[str]
-    #: until when it was called so
+    #: when it was replaced
     until: Attr[datetime]
 
 
 class TopicName(JobResult, table=topic_names):
-    """What a topic is called, and by whom."""
+    """The name of a topic, and who gave it."""
 
     #: as the cluster's `cluster_key`
     topic_key: Attr[str]
     layer_id: Attr[int]
     cluster_id: Attr[int]
     topic_name: Attr[str]
-    #: `keywords`, the address of a model, or the name of who renamed it
+    #: `keywords`, the address of a model, or the name of the principal who renamed it
     model_name: Attr[str] = field("keywords")
     #: oldest first
     earlier: Attr[list[EarlierName]] = field(factory=list, max_length=100)
@@ -151,7 +151,7 @@ class TopicName(JobResult, table=topic_names):
 
 
 class VoteDifferences(Record):
-    """The largest difference of any two groups in each kind of vote."""
+    """The largest difference between two groups, for each kind of vote."""
 
     agree_diff: Attr[float]
     disagree_diff: Attr[float]
@@ -159,17 +159,17 @@ class VoteDifferences(Record):
 
 
 class CommentExtremity(JobResult, table=extremities):
-    """How much groups differ on a comment. How far it lies out on the map is `CommentStatistics.map_extremity`."""
+    """How much the groups differ on a comment. Its distance from the centre of the map is `CommentStatistics.map_extremity`."""
 
     comment_id: Attr[int]
     #: from 0 to 1
     extremity_value: Attr[float]
-    #: `max_vote_diff`, or `max_vote_diff_shrunk` when groups with few votes are drawn towards everybody
+    #: `max_vote_diff`, or `max_vote_diff_shrunk` when the shares of groups with few votes are shrunk towards those of everybody
     calculation_method: Attr[str]
     component_values: Attr[VoteDifferences]
 
     key = Key("{job_id}", "{comment_id}")
 
 
-#: The six tables of the document.
+#: The six tables that this module declares.
 TABLES = (embeddings, assignments, keywords, edges, topic_names, extremities)

@@ -1,7 +1,7 @@
-"""The job handlers of Delphi: `delphi_jobs(store, objects)` makes them for a store.
+"""The job handlers of Delphi: `delphi_jobs(store, objects)` creates them for a store.
 
-Handlers await the store in the worker's loop and compute in a thread, which looks at each step whether the job is to stop. What computes is
-loaded by the first job that needs it: a host that only declares the job types does not wait for it.
+Handlers await the store on the worker's event loop and compute in a thread, which checks at each step whether the job should stop. The
+analysis is imported by the first job that needs it, so that a host that only declares the job types does not wait for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class VotesResult(BaseModel):
-    """What a PCA job answers."""
+    """The result of a PCA job."""
 
     conversation_id: str
     participants: int
@@ -45,7 +45,7 @@ class VotesResult(BaseModel):
 
 
 class TopicsResult(BaseModel):
-    """What a UMAP job answers."""
+    """The result of a UMAP job."""
 
     conversation_id: str
     comments: int
@@ -55,7 +55,7 @@ class TopicsResult(BaseModel):
 
 
 class ReportResult(BaseModel):
-    """What a REPORT job answers."""
+    """The result of a REPORT job."""
 
     conversation_id: str
     sections: int
@@ -64,7 +64,7 @@ class ReportResult(BaseModel):
 
 
 class RedactionResult(BaseModel):
-    """What a REDACTION job answers: runs that it has taken rejected comments out of."""
+    """The result of a REDACTION job: the numbers of topic runs and reports that it removed rejected comments from."""
 
     conversation_id: str
     topics: int
@@ -72,13 +72,13 @@ class RedactionResult(BaseModel):
 
 
 class RedactionConfig(BaseModel):
-    """A REDACTION job takes no config: it does what the upload that counts says."""
+    """The config of a REDACTION job, which is empty: it follows the current upload."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class PipelineResult(BaseModel):
-    """What a FULL_PIPELINE job answers: the job of each stage."""
+    """The result of a FULL_PIPELINE job: the job of each stage."""
 
     conversation_id: str
     stages: dict[str, str]
@@ -87,10 +87,10 @@ class PipelineResult(BaseModel):
 def delphi_jobs(
     store: AsyncStore, objects: AsyncObjects, models: Callable[[], Models] = Models, *, queue: Callable[[], AsyncQueue] | None = None
 ) -> Jobs:
-    """The job types of Delphi, with handlers that work on stores and with models, which are the local ones unless others are given.
+    """The job types of Delphi and their handlers. Models are the local ones unless others are given.
 
-    `models` is called by each job that needs them, on the event loop that it runs on. `queue` returns the queue that the jobs are in, if
-    that is not one with plain table names on the same store.
+    Each job that needs models calls `models` on its event loop. `queue` returns the queue of the jobs; without it, they are in one with
+    plain table names on the same store.
     """
     jobs = Jobs()
 
@@ -103,7 +103,7 @@ def delphi_jobs(
         return await find_topics(job, config, store, models())
 
     @jobs.handler(REPORT_STAGE, config=ReportConfig, result=ReportResult, timeout=1800)
-    async def tell(job: JobContext, config: ReportConfig) -> ReportResult:
+    async def report(job: JobContext, config: ReportConfig) -> ReportResult:
         return await write_report(job, config, store, objects, models())
 
     @jobs.handler(PIPELINE, config=PipelineConfig, result=PipelineResult, priority=60, timeout=600)
@@ -118,7 +118,7 @@ def delphi_jobs(
 
 
 async def analyse_votes(job: JobContext, config: VotesConfig, store: AsyncStore) -> VotesResult:
-    """Analyse the votes of the conversation that a job is about."""
+    """Analyse the votes of the job's conversation."""
     with giving_up(DelphiError, AiError):
         run = await run_votes(store, origin_of(job, VOTES_STAGE), config, reporting(job))
     found: dict[str, Any] = run.summary
@@ -130,14 +130,14 @@ async def analyse_votes(job: JobContext, config: VotesConfig, store: AsyncStore)
     return result
 
 
-async def _loaded(name: str) -> Any:
-    """A module of the runs. Importing what computes takes a second or two, in which the worker must go on."""
+async def _import_run_module(name: str) -> Any:
+    """Import a module of `runs` in a thread: it takes a second or two, and must not block the event loop."""
     return await asyncio.to_thread(import_module, f"gateleg.apps.delphi.runs.{name}")
 
 
 async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, models: Models) -> TopicsResult:
-    """Find the topics of the conversation that a job is about."""
-    run_topics = (await _loaded("topic_runs")).run_topics
+    """Find the topics of the job's conversation."""
+    run_topics = (await _import_run_module("topic_runs")).run_topics
     with giving_up(DelphiError, AiError):
         run = await run_topics(store, models, origin_of(job, TOPICS_STAGE), config, reporting(job))
     found: dict[str, Any] = run.summary
@@ -148,8 +148,8 @@ async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, 
 
 
 async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore, objects: AsyncObjects, models: Models) -> ReportResult:
-    """Write the report of the conversation that a job is about."""
-    run_report = (await _loaded("report_runs")).run_report
+    """Write the report of the job's conversation."""
+    run_report = (await _import_run_module("report_runs")).run_report
     origin = origin_of(job, REPORT_STAGE)
     with giving_up(DelphiError, AiError):
         run = await run_report(store, objects, origin, config, reporting(job), models)
@@ -163,7 +163,7 @@ async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore,
 
 
 async def redact_conversation(job: JobContext, store: AsyncStore, objects: AsyncObjects, models: Models) -> RedactionResult:
-    """Take rejected comments out of the earlier runs of the conversation that a job is about."""
+    """Remove rejected comments from the earlier runs of the job's conversation."""
     conversation_id = origin_of(job, REDACTION).conversation_id
     with giving_up(DelphiError, AiError):
         done = await redact_runs(store, objects, conversation_id, reporting(job), models)
@@ -171,7 +171,7 @@ async def redact_conversation(job: JobContext, store: AsyncStore, objects: Async
 
 
 async def direct_pipeline(job: JobContext, config: PipelineConfig, queue: AsyncQueue, jobs: Jobs) -> PipelineResult:
-    """Submit the stages of a pipeline as children, and end as they end."""
+    """Submit the stages of a pipeline as child jobs, and complete or fail as they do."""
     conversation_id = origin_of(job, PIPELINE).conversation_id
     chosen = config.ordered([name for name in STAGES if name in jobs])
     for stage in chosen:
@@ -184,9 +184,9 @@ async def direct_pipeline(job: JobContext, config: PipelineConfig, queue: AsyncQ
 
 
 def origin_of(job: JobContext, stage: str) -> Origin:
-    """What the results of a job say about where they come from."""
+    """The origin that all results of a job carry."""
     if job.job.subject is None:
-        raise GiveUp("The job does not say which conversation it is about: submit it with a subject.")
+        raise GiveUp("The job has no conversation: submit it with the conversation's id as its subject.")
     return Origin(
         job.job_id,
         job.job.subject,

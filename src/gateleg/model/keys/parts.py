@@ -6,10 +6,10 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform, get_type_hints
 
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from gateleg.model.attributes.annotations import Declared, read_annotation
-from gateleg.model.errors import KeyMismatch
+from gateleg.model.errors import KeyMismatch, ModelError
 from gateleg.model.keys.templates import Template, parse_template
 from gateleg.model.keys.text_keys import TextKey, build_text_key
 
@@ -95,16 +95,27 @@ class KeyPart:
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Accept an instance or its text; serialise to text."""
         return core_schema.json_or_python_schema(
-            json_schema=core_schema.no_info_after_validator_function(cls.parse, core_schema.str_schema()),
-            python_schema=core_schema.union_schema(
-                [
-                    core_schema.is_instance_schema(cls),
-                    core_schema.no_info_after_validator_function(cls.parse, core_schema.str_schema()),
-                ],
-                mode="left_to_right",
-            ),
+            json_schema=core_schema.no_info_after_validator_function(cls.__validate__, core_schema.str_schema()),
+            python_schema=core_schema.no_info_plain_validator_function(cls.__validate__),
             serialization=core_schema.plain_serializer_function_ser_schema(str),
         )
+
+    @classmethod
+    def __validate__(cls, value: Any) -> Self:
+        """An instance as it is, a text parsed; one problem in plain words for anything else."""
+        if isinstance(value, cls):
+            return value
+        form = cls.__template__.text
+        if not isinstance(value, str):
+            raise PydanticCustomError(
+                "key_part", "Input should be of type {part} or text of the form '{form}'", {"part": cls.__name__, "form": form}
+            )
+        try:
+            return cls.parse(value)
+        except KeyMismatch:
+            raise PydanticCustomError("key_part", "Input should have the form '{form}'", {"form": form}) from None
+        except ModelError as error:
+            raise PydanticCustomError("key_part", "{reason}", {"reason": error.message.removesuffix(".")}) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,4 +54,6 @@ class Source:
             return self._adapter.validate_python(value)
         except ValidationError as error:
             reasons = "; ".join(problem["msg"] for problem in error.errors())
-            raise KeyValueError(f"{entity}.{self.name} cannot be {value!r}: {reasons}.", fix="Give the attribute's own type.") from None
+            raise KeyValueError(
+                f"{entity}.{self.name} cannot be {value!r}: {reasons}.", fix="Pass a value of the attribute's type."
+            ) from None

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from gateleg.model import Ref, spec_of
 from gateleg.model.errors import MissingComponent
 from gateleg.model.keys.key_arguments import Presets, key_components
-from gateleg.store.errors import KeyGivenTwice
+from gateleg.store.errors import BadLimit, KeyGivenTwice
 from gateleg.store.flow import Request, Together
 from gateleg.store.setup import Setup
 from gateleg.store.transports import ServiceError, Unreachable
@@ -149,3 +149,10 @@ def by_position(error: MissingComponent) -> MissingComponent:
         return error
     fix = f"{clash}= is an option of the store's verbs; give the component by position, as {error.entity}.{clash} == value."
     return MissingComponent(error.message, fix=fix, entity=error.entity, missing=error.missing)
+
+
+def check_limit(limit: int) -> int:
+    """A limit that is an int. A text from a query string is the usual mistake."""
+    if not isinstance(limit, int):
+        raise BadLimit(f"limit must be an int, and is {limit!r}.", fix="Convert it with int().")
+    return limit

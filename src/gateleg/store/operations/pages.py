@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from gateleg.store.cursors import Position, question_of
 from gateleg.store.errors import BadLimit
-from gateleg.store.operations.operation import Operation
+from gateleg.store.operations.operation import Operation, check_limit
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query
 from gateleg.store.operations.unreadable import ListReader
 
@@ -146,7 +146,7 @@ def page(
     A page is full unless it is the last, also when a filter drops most items; `examine` limits the items that are read for one page.
     Cursors are signed, and good only for the same pattern with the same arguments. Patterns on a sharded index have no way back.
     """
-    if limit < 1:
+    if check_limit(limit) < 1:
         raise BadLimit(f"limit must be at least 1, and is {limit}.")
     reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return ReadPage(reading, limit, cursor, examine)

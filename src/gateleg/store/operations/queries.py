@@ -19,7 +19,7 @@ from gateleg.store.operations.entity_reads import current_items
 from gateleg.store.operations.legacy_forms import LegacyItem, with_present_key
 from gateleg.store.operations.legacy_merge import LegacyMerge
 from gateleg.store.operations.legacy_partitions import legacy_partitions
-from gateleg.store.operations.operation import Operation, Stream, by_position
+from gateleg.store.operations.operation import Operation, Stream, by_position, check_limit
 from gateleg.store.operations.reads import projected
 from gateleg.store.operations.shard_merge import Merge
 from gateleg.store.operations.unreadable import ListReader
@@ -308,7 +308,7 @@ def query(
     from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
     """
     reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, projected(project or ()))
-    return QueryStream(reading, limit, page_size)
+    return QueryStream(reading, None if limit is None else check_limit(limit), page_size)
 
 
 def count(
@@ -319,4 +319,4 @@ def count(
     Expired items are not counted. If the pattern's index does not project the TTL attribute, each item is read whole from the table to
     tell: project the attribute, or count expired items too with `store.reading(expired=True).count(...)`.
     """
-    return Count(build_query(pattern, conditions, arguments), consistent, limit)
+    return Count(build_query(pattern, conditions, arguments), consistent, None if limit is None else check_limit(limit))

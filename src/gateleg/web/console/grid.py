@@ -20,9 +20,9 @@ __all__ = ["Grid"]
 class Grid(Element, component="static/grid.js"):
     """A table on a page: `Grid("Jobs", columns, rows)`, later `grid.show(rows)`.
 
-    A list that is `complete` can be sorted and filtered in place. With `on_choose` rows can be selected (also with `x`); it is called with
-    their ids. `on_action` is called with the row's id and the verb of a button cell that was pressed. The first column's text links to the
-    row's `href`.
+    A list that is `complete` can be sorted and filtered in place; `filterable=False` is for pages with a search of their own. With
+    `on_choose` rows can be selected (also with `x`); it is called with their ids. `on_action` is called with the row's id and the verb of
+    a button cell that was pressed. The first column's text links to the row's `href`.
     """
 
     def __init__(
@@ -32,6 +32,7 @@ class Grid(Element, component="static/grid.js"):
         rows: Sequence[Row] = (),
         *,
         complete: bool = False,
+        filterable: bool = True,
         on_choose: Callable[[list[str]], None] | None = None,
         on_action: Callable[[str, str], Awaitable[None] | None] | None = None,
     ) -> None:
@@ -39,6 +40,7 @@ class Grid(Element, component="static/grid.js"):
         self.props["label"] = label
         self.props["columns"] = [asdict(column) for column in columns]
         self.props["complete"] = complete
+        self.props["filterable"] = complete and filterable
         self.props["selectable"] = on_choose is not None
         self._rows: tuple[Row, ...] | None = None
         self.show(rows)

@@ -1,10 +1,12 @@
 """Search in the console, while typing and as a page. Members find only applications and their results.
 
-It finds jobs by id or subject, and pages, applications, job types, queues and tables by name, and what applications find themselves.
+It finds jobs by id (the newest also by its first 8 characters) or exact subject, pages, applications, job types, queues and tables by
+name, and what applications find themselves.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 #: The maximum number of suggestions while typing.
 _MAX_SUGGESTIONS = 10
 _MAX_SUBJECT_CHARACTERS = 500
+#: The number of jobs among which a shortened id is looked up.
+_NEWEST_JOBS = 200
+_SHORT_ID = re.compile("[0-9a-f]{8}[0-9a-f-]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -93,9 +98,18 @@ async def search_results(host: Host, principal: Principal, text: str) -> list[Se
     job_id = uuid_of(text)
     if job_id is not None and (job := await _job(host, job_id)) is not None:
         results.insert(0, SearchResult("Job", job.job_type, f"/jobs/{job_id}", "checklist"))
+    elif _SHORT_ID.fullmatch(text):
+        results[:0] = await _jobs_with_short_id(host, text.lower())
     if len(text) <= _MAX_SUBJECT_CHARACTERS and (await host.queue.jobs_page(subject=text, limit=1)).items:
         results.append(SearchResult("Jobs about", text, Filters(subject=text).address(), "checklist"))
     return results
+
+
+async def _jobs_with_short_id(host: Host, start: str) -> list[SearchResult]:
+    """The newest jobs whose id starts with a text, as pages shorten ids. Older ones would need a scan of the table."""
+    page = await host.queue.jobs_page(limit=_NEWEST_JOBS, internal=True)
+    found = [job for job in page.items if str(job.job_id).startswith(start)]
+    return [SearchResult("Job", job.job_type, f"/jobs/{job.job_id}", "checklist") for job in found]
 
 
 async def _job(host: Host, job_id: UUID) -> Job | ArchivedJob | None:
@@ -140,7 +154,7 @@ def register() -> None:
 
 def _show(text: str, results: Sequence[SearchResult]) -> None:
     if not results:
-        sentence = "Search finds jobs by id or subject, and pages, applications, job types, queues and tables by name."
+        sentence = "Search finds jobs by id or exact subject, and pages, applications, job types, queues and tables by name."
         empty("search", "Nothing found" if text else "What are you looking for?", sentence)
         return
     for kind in dict.fromkeys(result.kind for result in results):

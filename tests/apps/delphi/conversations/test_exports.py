@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from gateleg.apps.delphi.conversations.conversation import Conversation
+from gateleg.apps.delphi.conversations.csv_reader import open_text, records
 from gateleg.apps.delphi.conversations.exports import read_export, read_summary
-from gateleg.apps.delphi.conversations.reading import opened, records
 from gateleg.apps.delphi.conversations.votes import Choice
 from gateleg.apps.delphi.errors import InvertedVotes, MissingColumns, UnreadableFile, UnreadableRows
 from gateleg.apps.delphi.opinions.stage import analyse
@@ -60,7 +60,7 @@ def test_columns_may_come_in_any_order_and_more_may_be_there(folder: Path) -> No
 def test_missing_columns_are_explained(folder: Path) -> None:
     (folder / "votes.csv").write_text("timestamp,voter-id,comment-id\n1,1,0\n")
     with pytest.raises(
-        MissingColumns, match=r"votes.csv has no column 'vote' \(1 agree, -1 disagree, 0 pass\); its first line has"
+        MissingColumns, match=r"votes.csv has no column 'vote' \(1 agree, -1 disagree, 0 pass\); the first line has"
     ) as caught:
         read(folder)
     assert caught.value.code == "missing-columns"
@@ -68,7 +68,7 @@ def test_missing_columns_are_explained(folder: Path) -> None:
 
 def test_a_file_without_a_line_has_no_columns(folder: Path) -> None:
     (folder / "comments.csv").write_text("")
-    with pytest.raises(MissingColumns, match="its first line has nothing"):
+    with pytest.raises(MissingColumns, match="the first line has nothing"):
         read(folder)
 
 
@@ -79,10 +79,10 @@ def test_every_bad_row_is_named_by_the_line_where_it_begins(folder: Path) -> Non
         read(folder)
     assert [str(problem) for problem in caught.value.problems] == [
         "comments.csv, line 5: comment-id is 'nine', not a whole number",
-        "comments.csv, line 6: comment 0 stands in an earlier line already",
+        "comments.csv, line 6: comment 0 appears on an earlier line too",
         "votes.csv, line 5: vote is 2, not one of -1, 0, 1",
         "votes.csv, line 6: timestamp is 'later', not a whole number",
-        "votes.csv, line 7: it has 2 columns; column 5 is needed",
+        "votes.csv, line 7: it has 2 columns; at least 5 are needed",
     ]
 
 
@@ -113,13 +113,13 @@ def test_a_column_that_is_there_twice_is_not_chosen_from(folder: Path) -> None:
 
 def test_a_comment_that_no_item_could_hold_is_told_by_its_line(folder: Path) -> None:
     (folder / "comments.csv").write_text(COMMENTS + f"1500000000,x,5,1,1,1,1,{'é' * 60_000}\n")
-    with pytest.raises(UnreadableRows, match=r"comments.csv, line 5: the comment has 120,000 bytes; at most 100,000 are read"):
+    with pytest.raises(UnreadableRows, match=r"comments.csv, line 5: the comment has 120,000 bytes; at most 100,000 are allowed"):
         read(folder)
 
 
 def test_two_files_are_read_at_once(folder: Path) -> None:
     (folder / "summary.csv").write_text(f"topic,{'x' * 300_000}\n" * 2)
-    with opened(folder / "summary.csv") as one, opened(folder / "summary.csv") as two:
+    with open_text(folder / "summary.csv") as one, open_text(folder / "summary.csv") as two:
         first, second = records(one, "one"), records(two, "two")
         next(first)
         next(second)
@@ -134,7 +134,7 @@ def test_a_quote_that_is_never_closed_is_no_comment(folder: Path) -> None:
 
 def test_a_text_with_commas_but_without_quotes_is_a_problem(folder: Path) -> None:
     (folder / "comments.csv").write_text(COMMENTS + "1500000000,x,5,1,1,1,1,one, two\n")
-    with pytest.raises(UnreadableRows, match="a text with commas needs quotes"):
+    with pytest.raises(UnreadableRows, match="put texts with commas in quotes"):
         read(folder)
 
 
@@ -151,7 +151,7 @@ def test_a_file_that_is_not_there_is_named(folder: Path) -> None:
 
 def test_votes_on_comments_that_nobody_has_written_are_refused(folder: Path) -> None:
     (folder / "votes.csv").write_text(VOTES + "1500000003,x,77,3,1\n")
-    with pytest.raises(UnreadableFile, match=r"votes on 1 comments that comments.csv does not have: 77"):
+    with pytest.raises(UnreadableFile, match=r"votes on 1 comments that are not in comments.csv: 77"):
         read(folder)
 
 
@@ -241,7 +241,7 @@ def _cast(agree: int) -> str:
 def test_votes_with_the_opposite_sign_are_given_away_by_the_counts_of_the_comments(folder: Path) -> None:
     (folder / "comments.csv").write_text(COUNTED)
     (folder / "votes.csv").write_text(_cast(-1))
-    with pytest.raises(InvertedVotes, match="-1 is agreement there"):
+    with pytest.raises(InvertedVotes, match="-1 means agreement"):
         read(folder)
     turned = read_export(folder / "votes.csv", folder / "comments.csv", inverted=True)
     assert int((turned.votes.choices == 1).sum()) == 11

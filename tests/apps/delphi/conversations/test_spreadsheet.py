@@ -63,7 +63,7 @@ def test_points_around_nought_need_no_scale(tmp_path: Path) -> None:
 
 
 def test_a_scale_that_the_answers_do_not_tell_is_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableFile, match=r"go from 1 to 4.*--scale"):
+    with pytest.raises(UnreadableFile, match=r"are from 1 to 4.*--scale"):
         read_spreadsheet(sheet(tmp_path, "A,B\n1,4\n"))
 
 
@@ -190,5 +190,5 @@ def test_numbers_of_people_are_not_answers(tmp_path: Path, title: str) -> None:
 
 def test_answers_below_a_heading_of_merged_cells_are_refused(tmp_path: Path) -> None:
     merged = write_xlsx(tmp_path / "survey.xlsx", [["Survey 2026", None, None], ["id", "Parks", "Buses"], [1, "agree", "disagree"]])
-    with pytest.raises(UnreadableFile, match=r"Column 2 of survey.xlsx has no title, but line 2 .* without merged cells"):
+    with pytest.raises(UnreadableFile, match=r"Column 2 of survey.xlsx has no title, but line 2 .* unmerge cells"):
         read_spreadsheet(merged)

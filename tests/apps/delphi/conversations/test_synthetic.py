@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gateleg.apps.delphi.conversations.phrases import TOPICS
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
+from gateleg.apps.delphi.conversations.synthetic_texts import TOPICS
 
 
 def test_the_same_plan_gives_the_same_conversation() -> None:
@@ -58,5 +58,5 @@ def test_groups_are_as_large_beside_each_other_as_is_said() -> None:
 
 @pytest.mark.parametrize("shares", [(1.0,), (1.0, 2.0, 3.0), (1.0, 0.0)])
 def test_shares_that_are_not_those_of_the_groups_are_refused(shares: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="2 groups need as many shares"):
+    with pytest.raises(ValueError, match="shares must have 2 numbers above 0"):
         SyntheticPlan(groups=2, shares=shares)

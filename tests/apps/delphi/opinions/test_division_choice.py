@@ -11,7 +11,7 @@ from gateleg.apps.delphi.conversations.votes import Floats, Ints, Votes
 from gateleg.apps.delphi.opinions import division_choice
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.groups import Groups
-from gateleg.apps.delphi.opinions.improved import find_improved_groups, least_size, regrouped
+from gateleg.apps.delphi.opinions.improved_groups import find_improved_groups, least_size, regroup
 from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.opinions.replay import replay
 from gateleg.apps.delphi.opinions.silhouette import distances_between, silhouettes_at
@@ -41,7 +41,7 @@ def test_a_division_that_separates_people_nearly_as_well_is_taken() -> None:
     people, _ = crowd()
     shifted = (people[:, 0] > 2.6).astype(np.intp)
     assert division_choice.weigh(found(), people, shifted) == "seen"
-    taken = regrouped(found(), shifted)
+    taken = regroup(found(), shifted)
     assert agreement(taken.group_of(len(people)), shifted.astype(np.int64)) == 1.0
     assert np.bincount(taken.group_of(len(people)))[0] == max(np.bincount(shifted))
 
@@ -59,7 +59,7 @@ def test_where_no_groups_are_distinct_the_one_that_participants_saw_is_taken_how
     ours, theirs = (silhouettes_at(distances, one).mean() for one in (own.groups.clusters.places[own.base.places], across))
     assert theirs < 0.85 * ours
     assert division_choice.weigh(own, people, across) == "seen"
-    assert len(regrouped(own, across).groups.clusters) == 3
+    assert len(regroup(own, across).groups.clusters) == 3
 
 
 @pytest.mark.parametrize("groups", [2, 3, 4, 5])

@@ -13,7 +13,7 @@ from gateleg.apps.delphi.conversations.votes import Ints, Votes
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.kmeans import k_means
 from gateleg.apps.delphi.opinions.modes import Order
-from gateleg.apps.delphi.opinions.representative import Representative
+from gateleg.apps.delphi.opinions.representatives import Representative
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from tests.apps.delphi.real import SMALL, needs_real_conversations, polis_groups, real_conversation
 from tests.apps.delphi.reference import Reference

@@ -15,7 +15,7 @@ from gateleg.apps.delphi.opinions.kmeans import Clusters
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.participants import participant_statistics
 from gateleg.apps.delphi.opinions.priorities import comment_priorities
-from gateleg.apps.delphi.opinions.representative import contrasts, select_representatives
+from gateleg.apps.delphi.opinions.representatives import contrasts, select_representatives
 from gateleg.apps.delphi.opinions.tallies import Tally, tally_votes
 
 VOTES = {0: "++o-", 1: "++o-", 2: "++.-", 3: "+...", 4: "-+o-", 5: "-+o-", 6: "-+.-", 9: "-..-"}

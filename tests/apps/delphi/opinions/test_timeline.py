@@ -5,7 +5,7 @@ import numpy as np
 
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.moderation import Moderation
-from gateleg.apps.delphi.opinions.timeline import ABSENT, End, Moment, fitted, timeline
+from gateleg.apps.delphi.opinions.timeline import ABSENT, End, Moment, fit, timeline
 from tests.apps.delphi.told import findings, opinions, synthetic
 
 
@@ -77,5 +77,5 @@ def test_votes_of_one_moment_have_no_timeline() -> None:
 def test_points_that_were_turned_mirrored_and_scaled_are_fitted_exactly() -> None:
     wanted = np.random.default_rng(3).normal(size=(20, 2))
     turned = (wanted @ np.array([[0.0, 1.0], [1.0, 0.0]])) * 3.0 + 5.0
-    assert np.allclose(fitted(turned, wanted, np.ones(20, dtype=np.bool_)), wanted)
-    assert np.isfinite(fitted(np.ones((20, 2)), wanted, np.ones(20, dtype=np.bool_))).all()
+    assert np.allclose(fit(turned, wanted, np.ones(20, dtype=np.bool_)), wanted)
+    assert np.isfinite(fit(np.ones((20, 2)), wanted, np.ones(20, dtype=np.bool_))).all()

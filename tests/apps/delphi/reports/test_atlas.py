@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.reports import atlas as drawn
-from gateleg.apps.delphi.reports.atlas import atlas, ballots, framed
+from gateleg.apps.delphi.reports.atlas import atlas, map_positions, packed_votes
 from tests.apps.delphi.told import empty, findings, opinions
 
 cast = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6), st.sampled_from([-1, 0, 1])), unique_by=lambda vote: vote[:2], min_size=1)
@@ -23,7 +23,7 @@ def unpacked(packed: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], people: in
 def test_every_vote_is_found_again_in_its_two_bits(votes: list[tuple[int, int, int]]) -> None:
     matrix = VoteMatrix.of(Votes.of([(person, comment, choice, 0) for person, comment, choice in votes]))
     comments = matrix.comments.tolist()
-    found = unpacked(ballots(matrix, np.arange(matrix.shape[0]), comments), *matrix.shape)
+    found = unpacked(packed_votes(matrix, np.arange(matrix.shape[0]), comments), *matrix.shape)
     codes = {1: 1, -1: 2, 0: 3}
     expected = {(comments.index(comment), matrix.participants.tolist().index(person)): codes[choice] for person, comment, choice in votes}
     assert {(c, p): code for c, row in enumerate(found) for p, code in enumerate(row) if code} == expected
@@ -31,12 +31,12 @@ def test_every_vote_is_found_again_in_its_two_bits(votes: list[tuple[int, int, i
 
 def test_the_votes_of_people_who_are_not_drawn_and_of_comments_that_are_out_are_left_out() -> None:
     matrix = VoteMatrix.of(Votes.of([(1, 1, 1, 0), (2, 1, -1, 0), (2, 2, 0, 0)]))
-    assert unpacked(ballots(matrix, np.array([1]), [1]), 1, 1) == [[2]]
+    assert unpacked(packed_votes(matrix, np.array([1]), [1]), 1, 1) == [[2]]
 
 
 def test_people_far_outside_of_the_groups_are_drawn_at_the_rim() -> None:
     people = np.array([[-1.0, 0.0], [1.0, 0.5], [900.0, 0.0]])
-    places = framed(people, np.array([0, 1, -1]))
+    places = map_positions(people, np.array([0, 1, -1]))
     assert np.abs(places).max() <= 32_767
     assert places[1, 0] - places[0, 0] > 50_000
 

@@ -7,7 +7,7 @@ import pytest
 from gateleg.apps.delphi.opinions.modes import DIVISIONS, Division
 from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
 from gateleg.apps.delphi.reports.certainty import certainty_of, verdict_of
-from gateleg.apps.delphi.reports.checking import check
+from gateleg.apps.delphi.reports.fact_check import check
 from gateleg.apps.delphi.reports.findings import Certainty, Findings
 from gateleg.apps.delphi.reports.narrative import write_sections
 from tests.apps.delphi.told import findings, opinions, synthetic
@@ -23,11 +23,11 @@ def known(stability: float | None, as_strong: int, groups: int | None = None) ->
 @pytest.mark.parametrize(
     ("told", "verdict"),
     [
-        (known(0.93, 0), "the groups hold well"),
-        (known(0.6, 0), "the groups hold in the main, and people between them could be in either"),
-        (known(0.3, 0), "the groups hold poorly, and are a tendency rather than camps"),
-        (known(0.3, 12), "these groups may be chance"),
-        (known(None, 12, 1), "no groups found: what differs may be chance"),
+        (known(0.93, 0), "the groups are stable"),
+        (known(0.6, 0), "the groups are mostly stable, but people between them could be in either"),
+        (known(0.3, 0), "the groups are unstable, a tendency rather than camps"),
+        (known(0.3, 12), "these groups may be due to chance"),
+        (known(None, 12, 1), "no groups found: the differences may be due to chance"),
         (known(None, 0, 1), "no groups found"),
     ],
 )
@@ -40,9 +40,9 @@ def test_chance_is_told_in_report_map_and_data() -> None:
     told = known(0.31, 7)
     data = data_files(told, opinions().matrix, synthetic().conversation.comments)
     files = make_artifacts(told, write_sections(told), data)
-    assert "in 7 of these shuffles. So these groups may be chance." in files["report.html"].decode()
+    assert "in 7 of these shuffles. So these groups may be due to chance." in files["report.html"].decode()
     assert "a stability of 0.31" in files["report.html"].decode()
-    assert "These groups may be chance." in files["map.html"].decode()
+    assert "These groups may be due to chance." in files["map.html"].decode()
     assert "in 7 of these shuffles" in files["data/narrative.json"].decode()
     assert files["data/groups.csv"].decode().splitlines()[1].endswith(",0.31,99,7,")
 

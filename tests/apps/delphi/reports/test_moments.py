@@ -70,6 +70,6 @@ def test_the_files_of_a_report_have_the_replay_and_its_data() -> None:
 
 def test_the_report_shows_how_the_groups_came_about() -> None:
     page = write_report(followed(), write_sections(followed()))
-    assert "How the groups came about" in page
+    assert "How the groups formed" in page
     assert growth_chart(followed()) in page
-    assert "How the groups came about" not in write_report(findings(), write_sections(findings()))
+    assert "How the groups formed" not in write_report(findings(), write_sections(findings()))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.stage import analyse
-from gateleg.apps.delphi.reports.checking import check
+from gateleg.apps.delphi.reports.fact_check import check
 from gateleg.apps.delphi.reports.findings import Count, Statement, find
 from gateleg.apps.delphi.reports.narrative import consensus, groups, overview, topic_section, uncertainty, write_sections
 from tests.apps.delphi.real import NAMES, needs_real_conversations, real_conversation
@@ -56,8 +56,8 @@ def test_votes_are_not_said_to_be_on_fewer_comments_than_they_are_on() -> None:
     assert f"on {every} comments" in told
     shown = sum(statement.everybody.votes for statement in findings().statements.values())
     assert shown < totals.votes
-    left = f"what follows is about the {totals.comments} others and {shown:,} votes on them"
-    assert f"{every - totals.comments} comments were taken out by moderation; {left}" in told
+    left = f"this report is about the {totals.comments} others and {shown:,} votes on them"
+    assert f"{every - totals.comments} comments were removed by moderation; {left}" in told
 
 
 def test_comments_that_nobody_has_voted_on_are_not_counted_as_voted_on() -> None:

@@ -48,9 +48,9 @@ def test_rejected_comments_do_not_stand_in_the_report() -> None:
 @pytest.mark.parametrize(
     ("mode", "replayed", "told"),
     [
-        ("improved", False, "improved mode, from many beginnings."),
+        ("improved", False, "improved mode, with many starts of k-means."),
         ("exact", False, "exact mode, as Polis computes them."),
-        ("exact", True, "exact mode, as they came about over time."),
+        ("exact", True, "exact mode, by replaying the votes in the order of time."),
     ],
 )
 def test_the_report_says_how_groups_were_found(mode: Mode, replayed: bool, told: str) -> None:

@@ -2,11 +2,11 @@ import re
 
 import pytest
 
+from gateleg.apps.delphi.reports.chromium import print_pdf
 from gateleg.apps.delphi.reports.narrative import write_sections
-from gateleg.apps.delphi.reports.printing import print_pdf
 from gateleg.apps.delphi.reports.sections import Paragraph, Section, sentence
 from gateleg.apps.delphi.reports.summary import write_summary
-from tests.apps.delphi.reports.test_printing import needs_chromium
+from tests.apps.delphi.reports.test_chromium import needs_chromium
 from tests.apps.delphi.told import empty, findings
 
 

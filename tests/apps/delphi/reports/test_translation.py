@@ -15,7 +15,7 @@ from gateleg.ai import Models, ModelSettings, ModelUnreachable
 from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.report import write_report
-from gateleg.apps.delphi.reports.translation import localised, masked, rewritten, texts_of, translate_pages
+from gateleg.apps.delphi.reports.translation import localise, mask, rewrite, texts_of, translate_pages
 from tests.apps.delphi.told import findings
 
 Turn = Callable[[str], str]
@@ -112,24 +112,24 @@ def test_a_passage_whose_figures_do_not_survive_stays_in_english(turn: Turn) -> 
     text = '<!doctype html>\n<html lang="en"><main><p>80% of 25 in Group A agree.</p></main></html>'
     found, _ = translated(turn, text=text)
     assert "80% of 25 in Group A agree." in found
-    assert "1 of 1 sentences are left in English" in found
+    assert "1 of 1 sentences were left in English" in found
 
 
 def test_the_shares_of_two_groups_may_not_change_places() -> None:
-    [found] = masked("80% of 25 in Group A agree, 30% of 40 in Group B disagree: “No”")
+    [found] = mask("80% of 25 in Group A agree, 30% of 40 in Group B disagree: “No”")
     assert found.kept == ("80%", "25", "A", "30%", "40", "B", "“No”")
     assert found.fault("xin xGroup {3} {1} xvon {2} xagree, {4} xvon {5} xin {6} xdisagree: {7}") == ""
-    assert "changed places" in found.fault("{4} xof {2} xin xGroup {3} xagree, {1} xof {5} xin xGroup {6} xdisagree: {7}")
+    assert "may be swapped" in found.fault("{4} xof {2} xin xGroup {3} xagree, {1} xof {5} xin xGroup {6} xdisagree: {7}")
 
 
 @pytest.mark.parametrize(("language", "figure"), [("de", "1.234,5%"), ("fr-CA", "1\u202f234,5%"), ("ja", "1,234.5%"), ("en", "1,234.5%")])
 def test_figures_are_written_as_the_language_writes_them(language: str, figure: str) -> None:
-    assert localised("1,234.5%", language) == figure
-    assert localised("“1,234.5%”", language) == "“1,234.5%”"
+    assert localise("1,234.5%", language) == figure
+    assert localise("“1,234.5%”", language) == "“1,234.5%”"
 
 
 def test_what_is_not_to_be_translated_and_what_is_no_text_stay_to_the_last_byte() -> None:
-    assert rewritten(page(), lambda passage: passage) == page()
+    assert rewrite(page(), lambda passage: passage) == page()
     text = '<p translate="no">One <b>two</b></p><p aria-label="three">four &amp; five</p><style>six</style>'
     assert list(texts_of(text)) == ["three", "four & five"]
 
@@ -161,10 +161,10 @@ def test_another_language_needs_a_model() -> None:
 
 
 def test_a_passage_is_translated_sentence_by_sentence() -> None:
-    first, second = masked("1,204 of 2,000, Group B has 3. “One. Two” is what 40% say.")
+    first, second = mask("1,204 of 2,000, Group B has 3. “One. Two” is what 40% say.")
     assert (first.pattern, first.kept) == ("{1} of {2}, Group {3} has {4}.", ("1,204", "2,000", "B", "3"))
     assert (second.pattern, second.kept) == ("{1} is what {2} say.", ("“One. Two”", "40%"))
-    assert [one.is_text for one in masked("a {1} of its own")] == [False]
+    assert [one.is_text for one in mask("a {1} of its own")] == [False]
     text = '<html lang="en"><main><p>Fine. 80% of 25 agree.</p></main></html>'
     found, _ = translated(lambda passage: foreign(passage) if "{" not in passage else "broken", text=text)
     assert "<p>xFine. 80% of 25 agree.</p>" in found

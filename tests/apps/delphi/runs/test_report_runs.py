@@ -101,7 +101,7 @@ async def test_a_report_is_stored_with_its_sections_and_files(store: AsyncStore,
     assert (await objects.head(key)).content_type == "text/html; charset=utf-8"
     assert list(dict.fromkeys(steps)) == [
         "reading results",
-        "following the groups back",
+        "tracing the groups back",
         "writing sections",
         "drawing maps",
         "storing files",
@@ -168,7 +168,7 @@ async def test_a_report_that_cannot_be_printed_says_why(
     run = await run_report(store, objects, _origin(store, REPORT_STAGE), ReportConfig(formats=("pdf",)))
     assert "report.html" in run.summary["artifacts"]
     assert "report.pdf" not in run.summary["artifacts"]
-    assert "Chromium could not be run" in run.summary["not_printed"]
+    assert "Chromium failed or timed out" in run.summary["not_printed"]
 
 
 @given(st.text(min_size=1, max_size=200), st.text(min_size=1, max_size=200))

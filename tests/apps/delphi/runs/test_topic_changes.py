@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.apps.delphi.runs.topic_changes import TopicChange, compare_topics
-from gateleg.apps.delphi.topics.naming import Naming
+from gateleg.apps.delphi.topics.names import Naming
 from gateleg.apps.delphi.topics.stage import Topic
 
 

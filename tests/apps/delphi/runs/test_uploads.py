@@ -97,7 +97,7 @@ async def test_an_upload_that_fails_half_way_changes_nothing(store: AsyncStore, 
     def refuse(*_: Any) -> Any:
         raise OSError("no more room")
 
-    monkeypatch.setattr(uploads, "_packed", refuse)
+    monkeypatch.setattr(uploads, "_votes_chunk", refuse)
     with pytest.raises(OSError, match="no more room"):
         await upload_conversation(store, small("Dinner"))
     assert (await find_upload(store, "c")).upload_id == first.upload_id
@@ -110,9 +110,9 @@ async def test_two_uploads_at_once_do_not_overwrite_each_other(store: AsyncStore
     other = await upload_conversation(store, small("Other"))
     mine = await store.create(Upload(conversation_id="c"))
     with pytest.raises(UploadRaced):
-        await uploads._point(store, current, mine)
+        await uploads._make_current(store, current, mine)
     with pytest.raises(UploadRaced):
-        await uploads._point(store, None, mine)
+        await uploads._make_current(store, None, mine)
     assert (await find_upload(store, "c")).upload_id == other.upload_id
 
 

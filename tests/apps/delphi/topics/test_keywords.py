@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.apps.delphi.topics.keywords import SpokenTexts, keywords_of, tokens
+from gateleg.apps.delphi.topics.keywords import TokenizedTexts, keywords_of, tokens
 from gateleg.apps.delphi.topics.stopwords import STOP_WORDS, languages_of, stop_words
 
 
 def _terms(texts: list[str], topics: list[int], count: int = 2) -> list[list[str]]:
-    return [[keyword.term for keyword in found] for found in keywords_of(SpokenTexts.of(texts), topics, count)]
+    return [[keyword.term for keyword in found] for found in keywords_of(TokenizedTexts.of(texts), topics, count)]
 
 
 @given(st.text(alphabet="ab@. w\n/:", max_size=30).map(lambda text: text.replace("w", "www.")))
@@ -58,7 +58,7 @@ def test_a_term_counts_once_for_each_comment_and_copies_count_once() -> None:
 
 
 def test_the_score_is_that_of_class_based_tf_idf() -> None:
-    found = keywords_of(SpokenTexts.of(["red", "red", "red blue", "blue green"]), [0, 0, 0, 1], 2)
+    found = keywords_of(TokenizedTexts.of(["red", "red", "red blue", "blue green"]), [0, 0, 0, 1], 2)
     # Topic 0 has red twice (copies count once), blue and their pair; topic 1 has blue, green and their pair: 3.5 on average.
     assert [keyword.term for keyword in found[0]] == ["red", "blue"]
     assert found[0][0].score == pytest.approx(2 / 4 * math.log(1 + 3.5 / 2))
@@ -85,7 +85,7 @@ def test_names_and_abbreviations_keep_their_letters() -> None:
     ],
 )
 def test_stop_words_of_other_languages_are_left_out(text: str, term: str) -> None:
-    found = [keyword.term.lower() for keyword in keywords_of(SpokenTexts.of([text, text + "!"]), [0, 0], 1)[0]]
+    found = [keyword.term.lower() for keyword in keywords_of(TokenizedTexts.of([text, text + "!"]), [0, 0], 1)[0]]
     assert term in {word for keyword in found for word in keyword.split(" ")}
     languages = languages_of(token.word for clause in tokens(text) for token in clause)
     assert not {word for keyword in found for word in keyword.split(" ")} & stop_words(languages[:1])
@@ -104,8 +104,8 @@ def test_a_language_is_told_by_its_stop_words() -> None:
 
 
 def test_no_texts_have_no_keywords() -> None:
-    assert keywords_of(SpokenTexts.of([]), [], 0) == []
-    assert keywords_of(SpokenTexts.of(["", "..."]), [0, -1], 1) == [()]
+    assert keywords_of(TokenizedTexts.of([]), [], 0) == []
+    assert keywords_of(TokenizedTexts.of(["", "..."]), [0, -1], 1) == [()]
 
 
 CHINESE = [
@@ -116,7 +116,7 @@ CHINESE = [
 
 
 def test_pieces_of_chinese_sentences_are_not_keywords() -> None:
-    (found,) = keywords_of(SpokenTexts.of(CHINESE), [0] * len(CHINESE), 1)
+    (found,) = keywords_of(TokenizedTexts.of(CHINESE), [0] * len(CHINESE), 1)
     terms = [one.term.lower() for one in found]
     assert {"計程車", "uber"} <= set(terms)
     assert not [term for term in terms if term[0] in "的我如這" or term[-1] in "的我" or term == "可以"]
@@ -128,6 +128,6 @@ def test_a_latin_name_inside_of_chinese_is_a_word_of_its_own() -> None:
 
 
 def test_keywords_say_how_many_comments_of_the_topic_have_them() -> None:
-    spoken = SpokenTexts.of(["The night bus is late", "A night bus for all", "Trams, please", "The night bus is late"])
+    spoken = TokenizedTexts.of(["The night bus is late", "A night bus for all", "Trams, please", "The night bus is late"])
     (found,) = keywords_of(spoken, [0, 0, 0, 0], 1)
     assert {one.term: one.comments for one in found}["night bus"] == 2

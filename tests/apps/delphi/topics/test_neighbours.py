@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.apps.delphi.topics.neighbours import affinities, centred, distinct, edges, nearest
+from gateleg.apps.delphi.topics.neighbours import affinities, distinct, edges, nearest, subtract_mean
 from tests.apps.delphi.planted import planted_vectors
 
 seeds = st.integers(0, 10_000)
@@ -41,7 +41,7 @@ def test_copies_are_taken_together_and_empty_texts_left_out() -> None:
     unique = distinct(vectors)
     assert unique.vectors.tolist() == [[0.0, 1.0], [1.0, 0.0]]
     assert unique.places.tolist() == [1, -1, 1, 0]
-    assert unique.spread(np.array([10.0, 20.0]), np.nan).tolist()[2:] == [20.0, 10.0]
+    assert unique.expand(np.array([10.0, 20.0]), np.nan).tolist()[2:] == [20.0, 10.0]
 
 
 @given(seeds)
@@ -60,7 +60,7 @@ def test_what_all_vectors_have_in_common_is_taken_away() -> None:
     common = np.zeros_like(vectors[0])
     common[0] = 5.0
     framed = distinct(vectors + common).vectors
-    similar, contrasted = framed @ framed.T, centred(framed) @ centred(framed).T
+    similar, contrasted = framed @ framed.T, subtract_mean(framed) @ subtract_mean(framed).T
     assert similar.min() > 0.9
     assert contrasted.min() < 0
     assert np.allclose(contrasted.diagonal(), 1)
@@ -68,11 +68,11 @@ def test_what_all_vectors_have_in_common_is_taken_away() -> None:
 
 def test_vectors_that_have_nothing_of_their_own_stay_as_they_are() -> None:
     alone = np.array([[0.6, 0.8]])
-    assert centred(alone).tolist() == alone.tolist()
+    assert subtract_mean(alone).tolist() == alone.tolist()
     third = np.array([[1.0, 0.0], [np.cos(2.0), np.sin(2.0)], [np.cos(2.0), -np.sin(2.0)]])
     middle = third.mean(axis=0)[None, :]
-    assert np.allclose(np.linalg.norm(centred(np.vstack([third, middle / np.linalg.norm(middle)])), axis=1), 1)
-    assert centred(np.zeros((0, 3))).shape == (0, 3)
+    assert np.allclose(np.linalg.norm(subtract_mean(np.vstack([third, middle / np.linalg.norm(middle)])), axis=1), 1)
+    assert subtract_mean(np.zeros((0, 3))).shape == (0, 3)
 
 
 def test_every_pair_of_the_graph_stands_there_once() -> None:

@@ -8,11 +8,11 @@ from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.conversations.conversation import Comment
 from gateleg.apps.delphi.conversations.synthetic import Synthetic, SyntheticPlan, synthesise
 from gateleg.apps.delphi.topics.config import TopicsConfig
-from gateleg.apps.delphi.topics.layering import find_layers
+from gateleg.apps.delphi.topics.layers import find_layers
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
 from tests.apps.delphi.real import needs_real_conversations, real_conversation
 from tests.apps.delphi.texts import local_embeddings
-from tests.apps.delphi.topics.test_naming import Answers
+from tests.apps.delphi.topics.test_names import Answers
 
 QUICK = TopicsConfig(n_neighbors=10)
 

@@ -96,12 +96,12 @@ def test_a_path_in_an_archive_leads_nowhere_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        ({"votes.csv": VOTES}, "no file of comments"),
-        ({"a.csv": "Trees,Cars\nagree,pass\n", "b.csv": "Trees,Cars\nagree,pass\n"}, "are none of the files of an export"),
-        ({"comments.csv": COMMENTS}, "no file of votes"),
+        ({"votes.csv": VOTES}, "file of comments is missing"),
+        ({"a.csv": "Trees,Cars\nagree,pass\n", "b.csv": "Trees,Cars\nagree,pass\n"}, "are not files of an export"),
+        ({"comments.csv": COMMENTS}, "file of votes is missing"),
         ({"a.csv": VOTES, "b.csv": VOTES, "c.csv": COMMENTS}, "Both a.csv and b.csv are files of votes"),
-        ({"a.csv": VOTES, "b.csv": COMMENTS, "c.csv": "x,y\n"}, "c.csv is none of the files"),
-        ({}, "no file of votes"),
+        ({"a.csv": VOTES, "b.csv": COMMENTS, "c.csv": "x,y\n"}, "c.csv is not a file of a conversation"),
+        ({}, "file of votes is missing"),
     ],
 )
 def test_what_is_missing_twice_there_or_something_else_is_refused(tmp_path: Path, files: dict[str, str], why: str) -> None:
@@ -166,7 +166,7 @@ def test_all_files_of_a_newer_export_are_taken_and_those_that_say_nothing_new_le
 def test_a_declared_sign_is_held_to(tmp_path: Path) -> None:
     files = {"v.csv": VOTES, "c.csv": COMMENTS, "s.csv": "topic,Trees\nvote-convention,agree=-1;disagree=+1;pass=0\n"}
     received = classify_files(written(tmp_path, files), tmp_path, BOUNDS)
-    with pytest.raises(InvertedVotes, match=r"declares that -1 is agreement in v\.csv") as refused:
+    with pytest.raises(InvertedVotes, match=r"declares that -1 means agreement in v\.csv") as refused:
         read_conversation(received, "trees")
     assert "inverted=true" in str(refused.value.fix)
     straight = read_conversation(replace(received, summary=None), "trees").votes
@@ -177,7 +177,7 @@ def test_a_spreadsheet_alone_is_a_conversation(tmp_path: Path) -> None:
     book = write_xlsx(tmp_path / "survey.xlsx", [["More trees", "Fewer cars"], [4, 1], [2, 4]])
     received = classify_files([book], tmp_path, BOUNDS)
     assert (received.votes, received.answers) == (None, book)
-    with pytest.raises(UnreadableFile, match="does not say how many points"):
+    with pytest.raises(UnreadableFile, match="does not show how many points"):
         read_conversation(received, "trees", "Trees")
     read = read_conversation(received, "trees", "Trees", scale=4)
     assert (read.conversation_id, read.topic, read.votes.choices.tolist()) == ("trees", "Trees", [1, -1, -1, 1])

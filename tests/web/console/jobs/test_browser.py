@@ -110,6 +110,7 @@ def test_a_failed_job_says_why_and_is_tried_again(served: Served, open_page: Ope
     expect(trouble.get_by_text(re.compile(r"\d+ frames? of Gateleg and libraries")).first).to_be_visible()
     expect(page.get_by_text("execution.py").filter(visible=True)).to_have_count(0)
     expect(page.get_by_role("log")).to_contain_text(re.compile(r"Traceback, \d+ lines"))
+    expect(page.locator("dl.facts dt", has_text="Retries").locator("+ dd")).to_have_text(re.compile(r"^\d+ of \d+$"))
     tape.touch()
     page.get_by_role("button", name="Retry").click()
     chip(page, "Done")

@@ -5,7 +5,8 @@ import pytest
 from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.tables import Progress, Readiness
 from gateleg.web.console.badges import BLOCKED, DELAYED, DONE, FAILED, RUNNING, STOPPING, WAITING, Badge, badge_of
-from gateleg.web.console.jobs.rows import COLUMNS, job_row, time_of
+from gateleg.web.console.cells import Row
+from gateleg.web.console.jobs.rows import COLUMNS, job_row, job_rows, time_of
 from tests.web.console.jobs.samples import NOW, before, job, number
 
 
@@ -51,3 +52,21 @@ def test_a_row_has_a_cell_for_every_column_and_opens_the_job() -> None:
     assert set(row.cells) == {column.key for column in COLUMNS}
     assert row.href == f"/jobs/{number(1)}"
     assert row.cells["type"] == ["REEL", {"t": "meta", "text": "Mix"}]
+
+
+def type_texts(rows: tuple[Row, ...]) -> list[list[str]]:
+    """The texts in the first column of each row."""
+    cells: list[Any] = [row.cells["type"] for row in rows]
+    return [[part if isinstance(part, str) else part["text"] for part in (cell if isinstance(cell, list) else [cell])] for cell in cells]
+
+
+def test_children_that_look_alike_are_told_apart_by_their_config() -> None:
+    children = [job(job_id=number(at), job_config={"part": at, "of": 3}, parent_job_id=number(9)) for at in (1, 2)]
+    alone = job(job_id=number(3), job_config={"part": 1})
+    assert type_texts(job_rows([*children, alone])) == [["REEL", "part 1"], ["REEL", "part 2"], ["REEL"]]
+
+
+def test_a_label_does_not_repeat_the_subject_or_the_id() -> None:
+    by_subject = [job(job_id=number(at), parent_job_id=number(9), subject=f"reel {at}") for at in (1, 2)]
+    same = [job(job_id=number(at), parent_job_id=number(9)) for at in (1, 2)]
+    assert type_texts(job_rows(by_subject)) == type_texts(job_rows(same)) == [["REEL"], ["REEL"]]

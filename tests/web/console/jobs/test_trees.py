@@ -87,7 +87,7 @@ def test_times_and_progress_are_shown() -> None:
     running = replace(branch(3, JobStatus.PROCESSING), own=Progress(done=1, total=4))
     drawn = tree_html(branch(1, JobStatus.PROCESSING, done, running), TreeDrawing(number(1)))
     assert "1 min 5 s" in drawn
-    assert "25 %" in drawn
+    assert "25%" in drawn
 
 
 def test_children_submitted_together_stand_in_the_order_of_their_start() -> None:

@@ -61,7 +61,7 @@ def test_a_state_has_a_word(given: MigrationStatus, word: str) -> None:
     [
         (MoveStage(), True, "all partitions"),
         (MoveStage("rest"), False, "all other partitions"),
-        (MoveStage.share("tenth", 10), False, "10 % of the partitions"),
+        (MoveStage.share("tenth", 10), False, "10% of the partitions"),
         (MoveStage.tenants("pilot", "berlin"), False, "the partition berlin"),
         (MoveStage.tenants("some", *"abcdef"), False, "the partitions a, b, c, d and 2 more"),
     ],

@@ -14,14 +14,14 @@ def key(**values: Any) -> ApiKey:
     )
 
 
-def test_a_key_is_good_over_or_revoked() -> None:
+def test_a_key_is_active_expired_or_revoked() -> None:
     assert key_badge(key(), NOW) is GOOD
     assert key_badge(key(ends_at=NOW), NOW) is ENDED
     assert key_badge(key(ends_at=NOW + timedelta(days=1)), NOW) is GOOD
     assert key_badge(key(revoked_at=NOW), NOW) is REVOKED
 
 
-def test_only_a_good_key_can_be_revoked() -> None:
+def test_only_an_active_key_can_be_revoked() -> None:
     assert key_row(key(), NOW).cells["deeds"] is not None
     assert key_row(key(revoked_at=NOW), NOW).cells["deeds"] is None
 

@@ -8,12 +8,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gateleg.model import spec_of
+from gateleg.objects import DirectoryObjects
 from gateleg.web.console.tables.grids import item_address, key_text
 from gateleg.web.tables import AuditEntry
 from tests.web.console.conftest import Served
-from tests.web.console.faults import serious_faults
+from tests.web.console.faults import cut_off_without_a_hint, serious_faults
+from tests.web.console.objects.pictures import png
 from tests.web.console.questions import asked_of
-from tests.web.console.tables.library import Book, Loan, books, library, loans
+from tests.web.console.tables.library import Book, Cover, Loan, books, library, loans
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Page]
@@ -27,6 +29,7 @@ def address_of(instance: Book | Loan, **more: str) -> str:
 def test_tables_are_listed_searched_and_opened(library_host: Served, open_page: Open) -> None:
     page = open_page(library_host.url + "/tables")
     expect(page.get_by_role("link", name="Library", exact=True)).to_be_visible()
+    expect(page.get_by_role("searchbox")).to_have_count(1)
     page.get_by_label("Search tables").fill("reader")
     expect(page.get_by_role("link", name="Readers")).to_be_visible()
     expect(page.locator("tbody tr")).to_have_count(1)
@@ -211,6 +214,14 @@ def test_pages_fit_a_phone(library_host: Served, open_page: Open) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
 
 
+def test_a_diagram_that_is_wider_than_a_phone_has_a_shade_at_its_edge(library_host: Served, open_page: Open) -> None:
+    page = open_page(library_host.url + "/tables/Library", width=390)
+    diagram = page.locator(".drawing > div").first
+    expect(diagram).to_be_visible()
+    assert diagram.evaluate("one => one.scrollWidth > one.clientWidth")
+    assert cut_off_without_a_hint(page) == []
+
+
 def test_an_item_that_was_typed_into_is_not_left_by_accident(library_host: Served, open_page: Open) -> None:
     page = open_page(library_host.url + address_of(books()[9]))
     asked = asked_of(page)
@@ -245,6 +256,18 @@ def test_what_an_item_refers_to_is_a_link(library_host: Served, open_page: Open)
     page.locator("tbody tr").first.get_by_role("link", name="Book").click()
     expect(page.get_by_label("title")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/tables/Library/item\?key="))
+
+
+def test_a_picture_that_an_item_refers_to_is_shown(library_host: Served, open_page: Open) -> None:
+    DirectoryObjects(library_host.folder / "objects").put("covers/kindred.png", png(), content_type="image/png")
+    ref = Book.key(book_id=books()[6].book_id)
+    with library_host.store() as store:
+        before = store.get(ref).cover
+        store.patch(ref, Book.cover.set(Cover(colour="red", picture="covers/kindred.png")), check_version=False)
+        page = open_page(library_host.url + address_of(store.get(ref)))
+        expect(page.get_by_role("link", name="covers/kindred.png")).to_be_visible()
+        page.wait_for_function("document.querySelector('.object-picture')?.naturalWidth === 64")
+        store.patch(ref, Book.cover.set(before), check_version=False)
 
 
 def test_access_patterns_stand_above_the_fold(library_host: Served, open_page: Open) -> None:

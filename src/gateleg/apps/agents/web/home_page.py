@@ -47,7 +47,7 @@ async def home_page(
         with tag("div", classes="head"):
             with tag("div", classes="titles"):
                 tag("h1", "Agents")
-                tag("p", f"Tenant {visit.context.part_id} of the endpoint {visit.context.endpoint_id}", "meta")
+                tag("p", f"Tenant {visit.context.part_id}, endpoint {visit.context.endpoint_id}", "meta")
             with tag("div", classes="deeds"):
                 if visit.kept:
                     offer_tenant_jobs(visit)

@@ -1,1 +1,1 @@
-"""What goes in: votes and comments, read from files or made up with planted groups."""
+"""The input: votes and comments, read from files or generated with planted groups."""

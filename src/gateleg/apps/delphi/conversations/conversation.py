@@ -1,4 +1,4 @@
-"""A conversation: its comments, the votes on them, and what its owner says about it."""
+"""A conversation: its comments, the votes on them, its topic and description."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Comment:
     body: str
     author_id: int | None = None
     created_at: datetime | None = None
-    #: -1 rejected by a moderator, 1 accepted, 0 not reviewed
+    #: -1 rejected by a moderator, 1 accepted, 0 not moderated
     moderated: int = 0
     #: about the voters rather than about the subject
     is_meta: bool = False
@@ -28,19 +28,19 @@ class Comment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conversation:
-    """What goes into an analysis."""
+    """The input of an analysis."""
 
     conversation_id: str
     votes: Votes
     comments: Sequence[Comment]
     topic: str = ""
     description: str = ""
-    #: participants whose votes a moderator has taken out
+    #: participants whom a moderator has excluded with their votes
     removed_participants: frozenset[int] = frozenset()
-    #: the other figures of the export's summary, as they stand there
+    #: the other rows of the export's summary, as text
     summary: dict[str, str] = field(default_factory=dict)
 
     def counted_votes(self, most: int | None = None) -> Votes:
-        """The votes of participants who are not taken out; the earliest `most` of them."""
+        """The votes of participants who are not excluded; at most the earliest `most` of them."""
         cast = self.votes.without(self.removed_participants)
         return cast if most is None else cast.first(most)

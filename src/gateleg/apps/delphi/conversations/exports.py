@@ -1,4 +1,4 @@
-"""The files that Polis exports, read into a conversation: `read_export(votes, comments, summary=..., flags=...)`."""
+"""Reads the files of a Polis export as a conversation: `read_export(votes, comments, summary=..., flags=...)`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.conversations.reading import Problems, flag, header, milliseconds, one_of, opened, records, whole
+from gateleg.apps.delphi.conversations.csv_reader import Problems, flag, header, milliseconds, one_of, open_text, records, whole_number
 from gateleg.apps.delphi.conversations.votes import Choice, Votes
 from gateleg.apps.delphi.errors import InvertedVotes, UnreadableFile
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _VOTE_COLUMNS = {
-    "timestamp": "which of two votes is the later one",
-    "comment-id": "what was voted on",
+    "timestamp": "when the vote was cast",
+    "comment-id": "which comment was voted on",
     "voter-id": "who voted",
     "vote": "1 agree, -1 disagree, 0 pass",
 }
-_COMMENT_COLUMNS = {"comment-id": "which comment it is", "comment-body": "what it says"}
-_FLAG_COLUMNS = {"comment-id": "which comment it is about"}
-_PARTICIPANT_COLUMNS = {"voter-id": "who it is about", "moderated": "-1 takes the participant out"}
+_COMMENT_COLUMNS = {"comment-id": "the id of the comment", "comment-body": "its text"}
+_FLAG_COLUMNS = {"comment-id": "the id of the comment"}
+_PARTICIPANT_COLUMNS = {"voter-id": "the id of the participant", "moderated": "-1 excludes the participant"}
 _read_choice = one_of(*Choice)
 _read_moderation = one_of(-1, 0, 1)
 _LATEST = 253_402_300_799_000
-#: Characters of what a conversation says about itself; what a summary has beyond that is cut off.
+#: The maximum length of the topic and the description in characters; longer ones in a summary are truncated.
 LONGEST_TOPIC, LONGEST_DESCRIPTION = 1_000, 20_000
-#: Counts of an export may differ from its votes by this share, as moderation and late votes have it.
-_NEARLY = 0.1
-#: Bytes of a comment: far more than anybody writes, and far less than an item of the store holds.
+#: The counts in an export may differ from its votes by this share, because of moderation and late votes.
+_TOLERANCE = 0.1
+#: The maximum size of a comment in bytes: far more than anybody writes, and far less than an item of the store holds.
 _LONGEST_COMMENT = 100_000
 
 
@@ -50,16 +50,16 @@ def read_export(
     batch_size: int = 50_000,
     inverted: bool = False,
 ) -> Conversation:
-    """A conversation from the files of an export.
+    """Read a conversation from the files of an export.
 
-    `flags` may say of comments what exports leave out: `comment-id` with `is-meta` and `moderated`. `participants` has `voter-id` and
-    `moderated`. Votes are read `batch_size` rows at a time. When any row cannot be read, `UnreadableRows` names it and nothing is loaded.
+    `flags` supplies what exports leave out: `comment-id` with `is-meta` and `moderated`. `participants` has `voter-id` and `moderated`.
+    Votes are read `batch_size` rows at a time. If rows cannot be read, `UnreadableRows` lists them and nothing is loaded.
 
-    A vote of 1 agrees and one of -1 disagrees, unless they are `inverted`. Where the columns `agrees` and `disagrees` of the comments, or
-    the row `vote-convention` of a newer summary, say otherwise, nothing is loaded either: everything would be turned round.
+    A vote of 1 agrees and one of -1 disagrees, unless `inverted`. `InvertedVotes` is raised if the columns `agrees` and `disagrees` of the
+    comments, or the row `vote-convention` of a newer summary, contradict this.
     """
-    said = {} if summary is None else read_summary(summary)
-    _check_declared(said.get("vote-convention", ""), votes.name, inverted)
+    about = {} if summary is None else read_summary(summary)
+    _check_declared(about.get("vote-convention", ""), votes.name, inverted)
     problems = Problems()
     counts: dict[int, tuple[int, int]] = {}
     found = _read_comments(comments, problems, counts)
@@ -72,37 +72,37 @@ def read_export(
     cast = replace(cast, choices=-cast.choices) if inverted else cast
     _check_signs(cast, counts, votes.name, comments.name, inverted)
     return Conversation(
-        conversation_id or said.get("url", "").rstrip("/").rpartition("/")[2] or votes.resolve().parent.name,
+        conversation_id or about.get("url", "").rstrip("/").rpartition("/")[2] or votes.resolve().parent.name,
         cast,
         [found[number] for number in sorted(found)],
-        topic=_cut(said.pop("topic", ""), LONGEST_TOPIC),
-        description=_cut(said.pop("conversation-description", ""), LONGEST_DESCRIPTION),
+        topic=_truncate(about.pop("topic", ""), LONGEST_TOPIC),
+        description=_truncate(about.pop("conversation-description", ""), LONGEST_DESCRIPTION),
         removed_participants=removed,
-        summary=said,
+        summary=about,
     )
 
 
 def read_texts(path: Path) -> dict[int, str]:
-    """The texts of an export's comments, by number."""
+    """The texts of an export's comments, by comment id."""
     problems = Problems()
     found = _read_comments(path, problems, {})
     problems.check()
     return {number: comment.body for number, comment in found.items()}
 
 
-def _cut(text: str, longest: int) -> str:
+def _truncate(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def read_summary(path: Path) -> dict[str, str]:
     """The key-value rows of a summary file, which has no header. A value may hold commas and several lines."""
-    with opened(path) as file:
+    with open_text(path) as file:
         return {row[0].strip(): ",".join(row[1:]).strip() for _, row in records(file, path.name)}
 
 
 def _read_votes(path: Path, problems: Problems, batch_size: int) -> Votes:
     parts: list[Votes] = []
-    with opened(path) as file:
+    with open_text(path) as file:
         rows = records(file, path.name)
         places = header(rows, path.name, _VOTE_COLUMNS)
         wanted = [places[title] for title in ("voter-id", "comment-id", "vote", "timestamp")]
@@ -119,7 +119,7 @@ def _read_votes(path: Path, problems: Problems, batch_size: int) -> Votes:
 
 
 def _batch_at_once(batch: list[tuple[int, list[str]]], wanted: list[int]) -> Votes | None:
-    """A batch converted column by column, which is quick; None when anything about it is unusual."""
+    """Convert a batch column by column, which is fast. Returns None if any value is unusual."""
     try:
         people, comments, choices, times = (np.array([int(row[place]) for _, row in batch], dtype=np.int64) for place in wanted)
     except (ValueError, IndexError, OverflowError):
@@ -144,14 +144,14 @@ def _batch_row_by_row(batch: list[tuple[int, list[str]]], wanted: list[int], nam
                 )
             )
         except IndexError:
-            problems.add(name, line, f"it has {len(row)} columns; column {max(wanted) + 1} is needed")
+            problems.add(name, line, f"it has {len(row)} columns; at least {max(wanted) + 1} are needed")
         except ValueError as error:
             problems.add(name, line, str(error))
     return Votes.of(found)
 
 
 def _read_comments(path: Path, problems: Problems, counts: dict[int, tuple[int, int]]) -> dict[int, Comment]:
-    """The comments by id; `counts` is given what the file says of how many agreed and disagreed with each."""
+    """Read the comments by id, and add to `counts` how many agreed and disagreed with each according to the file."""
     found: dict[int, Comment] = {}
     for line, row in _rows(path, _COMMENT_COLUMNS, problems):
         try:
@@ -160,7 +160,7 @@ def _read_comments(path: Path, problems: Problems, counts: dict[int, tuple[int, 
             problems.add(path.name, line, str(error))
             continue
         if comment.comment_id in found:
-            problems.add(path.name, line, f"comment {comment.comment_id} stands in an earlier line already")
+            problems.add(path.name, line, f"comment {comment.comment_id} appears on an earlier line too")
         found[comment.comment_id] = comment
         agrees, disagrees = (row.get(title, "").strip() for title in ("agrees", "disagrees"))
         if agrees.isdecimal() and disagrees.isdecimal():
@@ -171,7 +171,7 @@ def _read_comments(path: Path, problems: Problems, counts: dict[int, tuple[int, 
 def _comment(row: dict[str, str]) -> Comment:
     size = len(row["comment-body"].encode())
     if size > _LONGEST_COMMENT:
-        raise ValueError(f"the comment has {size:,} bytes; at most {_LONGEST_COMMENT:,} are read")
+        raise ValueError(f"the comment has {size:,} bytes; at most {_LONGEST_COMMENT:,} are allowed")
     author, time, moderated = (row.get(title, "").strip() for title in ("author-id", "timestamp", "moderated"))
     return Comment(
         _identifier(row["comment-id"], "comment-id"),
@@ -213,24 +213,24 @@ def _read_participants(path: Path, problems: Problems) -> frozenset[int]:
 
 
 def _rows(path: Path, needed: dict[str, str], problems: Problems) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows as dictionaries; those that lack a needed column are problems."""
-    with opened(path) as file:
+    """The rows as dictionaries. Rows that lack a needed column are added to `problems`."""
+    with open_text(path) as file:
         rows = records(file, path.name)
         places = header(rows, path.name, needed)
         last = max(places[title] for title in needed)
         for line, row in rows:
             if len(row) <= last:
-                problems.add(path.name, line, f"it has {len(row)} columns; column {last + 1} is needed")
+                problems.add(path.name, line, f"it has {len(row)} columns; at least {last + 1} are needed")
             elif len(row) > len(places):
-                problems.add(path.name, line, f"it has {len(row)} columns, the header {len(places)}: a text with commas needs quotes")
+                problems.add(path.name, line, f"it has {len(row)} columns, the header {len(places)}: put texts with commas in quotes")
             else:
                 yield line, {title: row[place] for title, place in places.items() if place < len(row)}
 
 
 def _identifier(text: str, title: str) -> int:
-    number = whole(text, title)
+    number = whole_number(text, title)
     if not 0 <= number < 2**53:
-        raise ValueError(f"{title} is {number}; it must be from 0 to 2^53")
+        raise ValueError(f"{title} is {number}; it must be at least 0 and less than 2^53")
     return number
 
 
@@ -247,35 +247,35 @@ def _check_known(votes: Votes, comments: dict[int, Comment], votes_name: str, co
     if len(unknown):
         listed = ", ".join(map(str, unknown[:10].tolist()))
         raise UnreadableFile(
-            f"{votes_name} has votes on {len(unknown):,} comments that {comments_name} does not have: {listed}.",
-            fix="Take both files from the same export; nothing was loaded.",
+            f"{votes_name} has votes on {len(unknown):,} comments that are not in {comments_name}: {listed}.",
+            fix="Use both files from the same export; nothing was loaded.",
         )
 
 
 def _check_declared(convention: str, votes_name: str, inverted: bool) -> None:
-    """Refuse votes that are read in another sign than the export itself declares, as `agree=+1;disagree=-1;pass=0`."""
+    """Refuse votes if the export declares the other sign, as in `agree=+1;disagree=-1;pass=0`."""
     parts = dict(part.strip().split("=", 1) for part in convention.split(";") if "=" in part)
     declared = {"1": False, "+1": False, "-1": True}.get(parts.get("agree", "").strip())
     if declared is not None and declared != inverted:
         raise InvertedVotes(
-            f"The summary declares that {parts['agree']} is agreement in {votes_name}.",
-            fix="Read them as inverted (inverted=true; --inverted on the command line)."
+            f"The summary declares that {parts['agree']} means agreement in {votes_name}.",
+            fix="Read the votes inverted (inverted=true; --inverted on the command line)."
             if declared
-            else "Read them as they are, without inverting.",
+            else "Read the votes without inverting them.",
         )
 
 
 def _check_signs(votes: Votes, counts: dict[int, tuple[int, int]], votes_name: str, comments_name: str, inverted: bool) -> None:
-    """Refuse votes whose signs are the other way round than what the comments' own counts say."""
+    """Refuse votes whose signs contradict the counts in the comments file."""
     agreed, disagreed = (Counter(votes.comments[votes.choices == choice].tolist()) for choice in (Choice.AGREE, Choice.DISAGREE))
-    straight = sum(abs(said[0] - agreed[number]) + abs(said[1] - disagreed[number]) for number, said in counts.items())
-    crossed = sum(abs(said[0] - disagreed[number]) + abs(said[1] - agreed[number]) for number, said in counts.items())
-    told = sum(agrees + disagrees for agrees, disagrees in counts.values())
-    if crossed < straight and crossed <= _NEARLY * told:
+    straight = sum(abs(agrees - agreed[number]) + abs(disagrees - disagreed[number]) for number, (agrees, disagrees) in counts.items())
+    crossed = sum(abs(agrees - disagreed[number]) + abs(disagrees - agreed[number]) for number, (agrees, disagrees) in counts.items())
+    total = sum(agrees + disagrees for agrees, disagrees in counts.values())
+    if crossed < straight and crossed <= _TOLERANCE * total:
         raise InvertedVotes(
-            f"The votes in {votes_name} have the opposite sign: by the columns agrees and disagrees of {comments_name}, "
-            f"{'-1 is disagreement there as usual' if inverted else '-1 is agreement there'}.",
-            fix="Read them as they are, without inverting."
+            f"The votes in {votes_name} have the opposite sign: according to the columns agrees and disagrees of {comments_name}, "
+            f"-1 means {'disagreement, as usual' if inverted else 'agreement'}.",
+            fix="Read the votes without inverting them."
             if inverted
-            else "Read them as inverted (inverted=true; --inverted on the command line), or turn their signs round.",
+            else "Read the votes inverted (inverted=true; --inverted on the command line), or change their signs.",
         )

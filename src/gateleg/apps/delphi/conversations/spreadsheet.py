@@ -1,10 +1,10 @@
-"""A plain spreadsheet as a conversation: a row for each person, a column for each statement, and answers in the cells.
+"""Reads a spreadsheet as a conversation: one row per person, one column per statement, answers in the cells.
 
     conversation = read_spreadsheet(Path("answers.csv"), scale=5)
 
-Answers are words (agree, disagree, pass, also strongly or somewhat), -1, 0 and 1, or points on a scale such as Likert's from 1 to 5: points
-above the middle agree, those below disagree, and the middle passes. An empty cell is a question that was not answered. Columns that Polis's
-`participant-votes.csv` has beside the votes are left out; where the columns are numbers of comments, another file has their texts.
+Answers are words (agree, disagree, pass, also strongly or somewhat), -1, 0 and 1, or points on a scale such as a Likert scale from 1 to 5:
+points above the middle agree, points below it disagree, and the middle passes. An empty cell is not an answer. The columns that
+`participant-votes.csv` of Polis has beside the votes are ignored; if the columns are comment ids, another file has the texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.conversations.reading import Problems, column
+from gateleg.apps.delphi.conversations.csv_reader import Problems, column
 from gateleg.apps.delphi.conversations.votes import Choice, Votes
 from gateleg.apps.delphi.conversations.worksheets import sheet_rows
 from gateleg.apps.delphi.errors import UnreadableFile
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-#: Columns that are not statements: who answered and when, and what Polis counts.
+#: Columns that are not statements: people, times, and the counts of Polis.
 _PEOPLE = ("participant", "respondent", "person", "user", "voter-id", "id", "name", "e-mail", "email", "email address", "username")
 _PEOPLE_IDS = ("participant id", "respondent id", "person id", "user id", "response id", "participant-id", "respondent-id", "user-id")
 _TIMES = ("timestamp", "time", "date", "datetime", "start time", "completion time", "submitted")
 _COUNTS = ("group-id", "n-comments", "n-votes", "n-agree", "n-disagree", "n-pass", "xid")
-#: Answers in a few languages; how strongly somebody agrees is taken off English ones first.
+#: Answers in a few languages; adverbs of degree are removed from English ones first.
 _WORDS = {
     **dict.fromkeys(("agree", "yes", "y", "true", "for", "support", "like"), Choice.AGREE),
     **dict.fromkeys(("disagree", "no", "n", "false", "against", "oppose", "dislike"), Choice.DISAGREE),
@@ -52,23 +52,23 @@ _WORDS = {
     **dict.fromkeys(("ni de acuerdo ni en desacuerdo", "no sabe", "no sé"), Choice.PASS),
 }
 _DEGREE = re.compile(r"^(?:strongly|totally|completely|fully|mostly|somewhat|slightly|rather|tend to|partly)\s+")
-#: Spreadsheets write whole numbers with decimals at times, with a point or a comma.
+#: Spreadsheets sometimes write whole numbers with decimals, after a point or a comma.
 _NUMBER = re.compile(r"-?\d+(?:[.,]0+)?")
-#: What `_scale` finds where answers are words, or numbers around nought: -1 to 1, and -2 to 2.
-_THREE_AROUND_NOUGHT, _FIVE_AROUND_NOUGHT = -3, -5
+#: The results of `_scale` for scales around zero: -1 to 1 (also for words), and -2 to 2.
+_THREE_AROUND_ZERO, _FIVE_AROUND_ZERO = -3, -5
 #: The longest scale: percentages.
 _MOST_POINTS = 100
-#: Scales that their highest point gives away.
+#: Scales that are recognized by their highest point.
 _SCALES = (5, 7, 10)
 
 
 def read_spreadsheet(
     answers: Path, *, scale: int | None = None, comments: Mapping[int, str] | None = None, conversation_id: str | None = None
 ) -> Conversation:
-    """The conversation in a spreadsheet: XLSX, XLS, ODS or CSV.
+    """Read a conversation from a spreadsheet: XLSX, XLS, ODS or CSV.
 
-    `scale` is how many points answers have, from 1 on. Without it, numbers must be -1, 0 and 1 (or -2 to 2), or reach the fifth point:
-    1 to 4 may be all of a scale of four or part of one of five. `comments` has texts by number, for columns that are numbers.
+    Answers are from 1 to `scale`. Without it, numbers must be -1, 0 and 1 (or -2 to 2), or their highest must be 5, 7 or 10: answers from
+    1 to 4 may use all of a four-point scale or part of a five-point one. `comments` has texts by comment id, for columns that are ids.
     """
     problems = Problems()
     (_, titles), *listed = sheet_rows(answers) or [(1, [])]
@@ -79,7 +79,7 @@ def read_spreadsheet(
     cast: list[tuple[int, int, int, int]] = []
     for person, (line, row) in zip(_people(titles, [row for _, row in listed]), listed, strict=True):
         if any(cell.strip() for cell in row[len(titles) :]):
-            problems.add(answers.name, line, f"it has {len(row)} columns, the header {len(titles)}: a text with commas needs quotes")
+            problems.add(answers.name, line, f"it has {len(row)} columns, the header {len(titles)}: put texts with commas in quotes")
             continue
         for place, comment in statements.items():
             try:
@@ -88,29 +88,29 @@ def read_spreadsheet(
                 problems.add(answers.name, line, f"{titles[place].strip()[:60]!r}: {error}")
                 continue
             if choice is not None:
-                # Everybody answers once, and what a spreadsheet says of times is written in too many ways: all have the same.
+                # Times in spreadsheets have too many formats, and everybody answers only once: all votes get the same time.
                 cast.append((person, comment.comment_id, int(choice), 0))
     problems.check()
     if not cast:
         raise UnreadableFile(
-            f"{answers.name} has no answers.", fix="Give each person a row, and each statement a column; or send the files of an export."
+            f"{answers.name} has no answers.", fix="Use one row per person and one column per statement, or upload the files of an export."
         )
     return Conversation(conversation_id or answers.stem, Votes.of(cast), list(statements.values()))
 
 
 def _check_not_votes(titles: Sequence[str], name: str) -> None:
-    """Refuse the files of an export, whose columns are no statements."""
+    """Refuse the files of an export, whose columns are not statements."""
     known = set(map(column, titles))
     if {"voter-id", "vote"} <= known or "comment-body" in known:
         raise UnreadableFile(
-            f"{name} is a file of an export, and not a spreadsheet of answers.", fix="Give votes.csv and comments.csv together."
+            f"{name} is a file of an export, not a spreadsheet of answers.", fix="Give votes.csv and comments.csv together."
         )
 
 
 def _check_titles(titles: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]], name: str) -> None:
-    """Refuse answers below an empty title, which would be left out without a word: a heading above the statements, or merged cells.
+    """Refuse answers in a column without a title, caused by merged cells or a heading above the statements: they would be ignored.
 
-    An empty title above the first column is that of the numbers of rows, which programs write.
+    The first column may lack a title: some programs write row numbers there.
     """
     for place, title in enumerate(titles):
         if (
@@ -120,12 +120,12 @@ def _check_titles(titles: Sequence[str], rows: Sequence[tuple[int, Sequence[str]
         ):
             raise UnreadableFile(
                 f"Column {place + 1} of {name} has no title, but line {line} has an answer in it.",
-                fix="Put the statements into the first line, one above each column of answers, without merged cells; nothing was loaded.",
+                fix="Put the statements into the first line, one above each column of answers, and unmerge cells; nothing was loaded.",
             )
 
 
 def as_export(conversation: Conversation) -> dict[str, str]:
-    """The conversation as the two files of an export, by name."""
+    """The two files of an export of the conversation, by name."""
     votes, comments = io.StringIO(), io.StringIO()
     rows = csv.writer(votes, lineterminator="\n")
     rows.writerow(["timestamp", "comment-id", "voter-id", "vote"])
@@ -140,7 +140,7 @@ def as_export(conversation: Conversation) -> dict[str, str]:
 
 
 def _people(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Who each row is: by the numbers that Polis gives, or else by their order. Names and addresses are not kept."""
+    """The participant id of each row: the one that Polis gave, or else the row's position. Names and addresses are not kept."""
     place = next((place for place, title in enumerate(titles) if column(title) in {"participant", "voter-id"}), None)
     given = [] if place is None else [row[place].strip() for row in rows if place < len(row)]
     numbered = len(given) == len(rows) == len(set(given)) and all(text.isascii() and text.isdecimal() and len(text) < 16 for text in given)
@@ -148,44 +148,44 @@ def _people(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _statements(titles: Sequence[str], texts: Mapping[int, str] | None, name: str) -> dict[int, Comment]:
-    """The comment of each column that is one."""
+    """The comment of each column that holds a statement, by the column's index."""
     left_out = {*_PEOPLE, *_PEOPLE_IDS, *_TIMES, *_COUNTS}
     places = [place for place, title in enumerate(titles) if title.strip() and column(title) not in left_out]
     if not places:
         raise UnreadableFile(
-            f"{name} has no column with a statement.", fix="Give each statement a column, with its text in the first line."
+            f"{name} has no column with a statement.", fix="Use one column per statement, with its text in the first line."
         )
     if all(titles[place].strip().isdecimal() for place in places):
         if texts is None:
             raise UnreadableFile(
-                f"The columns of {name} are numbers, and not statements.",
-                fix="Give the file with their texts as well (comments.csv; --comments of `gateleg delphi convert`).",
+                f"The columns of {name} are comment ids, not statements.",
+                fix="Also give the file with their texts (comments.csv; --comments of `gateleg delphi convert`).",
             )
         numbers = {place: int(titles[place]) for place in places}
         missing = [number for number in numbers.values() if number not in texts]
         if missing:
-            raise UnreadableFile(f"There is no text for comment {missing[0]}, which {name} has a column for.")
+            raise UnreadableFile(f"{name} has a column for comment {missing[0]}, but the text of this comment is missing.")
         return {place: Comment(number, texts[number]) for place, number in numbers.items()}
     return {place: Comment(number, titles[place].strip()) for number, place in enumerate(places)}
 
 
 def _scale(cells: Sequence[str], name: str) -> int:
-    """How many points answers have, by their numbers; below nought for a scale around nought."""
+    """The number of points on the scale, judged by the answers; negative for a scale around zero."""
     numbers = [_whole(cell) for cell in map(str.strip, cells) if _NUMBER.fullmatch(cell)]
     if not numbers or (min(numbers) >= -1 and max(numbers) <= 1):
-        return _THREE_AROUND_NOUGHT
+        return _THREE_AROUND_ZERO
     if min(numbers) < 0:
-        return _FIVE_AROUND_NOUGHT
+        return _FIVE_AROUND_ZERO
     found = max(numbers)
     if found > _MOST_POINTS:
         raise UnreadableFile(
             f"{name} has numbers up to {found:,}, which are not answers to statements.",
-            fix="Leave out columns that are not statements: a row for each person, a column for each statement; nothing was loaded.",
+            fix="Remove columns that are not statements: use one row per person, one column per statement; nothing was loaded.",
         )
     if found not in _SCALES or min(numbers) < 1:
         raise UnreadableFile(
-            f"The answers in {name} go from {min(numbers)} to {max(numbers)}, which does not say how many points the scale has.",
-            fix="Say how many it has (scale=5; --scale 5 on the command line); nothing was loaded.",
+            f"The answers in {name} are from {min(numbers)} to {max(numbers)}, which does not show how many points the scale has.",
+            fix="Give the number of points (scale=5; --scale 5 on the command line); nothing was loaded.",
         )
     return found
 
@@ -195,7 +195,7 @@ def _whole(number: str) -> int:
 
 
 def _choice(cell: str, points: int) -> Choice | None:
-    """What an answer says; None for one that was not given. `points` below nought are those of a scale around nought."""
+    """Parse an answer; None for an empty cell. Negative `points` are those of a scale around zero."""
     text = " ".join(cell.replace("’", "'").lower().split())
     if not text:
         return None
@@ -211,4 +211,4 @@ def _choice(cell: str, points: int) -> Choice | None:
     plain = _DEGREE.sub("", re.sub(r"^\d+\s*[-–:.)]\s*", "", plain))
     if plain in _WORDS:
         return _WORDS[plain]
-    raise ValueError(f"{cell.strip()[:40]!r} is not an answer that is known: agree, disagree, pass, or a point on a scale")
+    raise ValueError(f"{cell.strip()[:40]!r} is not a known answer: use agree, disagree, pass, or a point on a scale")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.conversations.phrases import TOPICS, sentences
+from gateleg.apps.delphi.conversations.synthetic_texts import TOPICS, sentences
 from gateleg.apps.delphi.conversations.votes import Choice, Votes
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _START = 1_767_571_200_000
 _DAYS = 14 * 86_400_000
 _PASSES = 0.12
-#: How strongly a comment divides groups that lean opposite ways.
+#: How strongly a comment divides groups with opposite opinions.
 _LEANING = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class SyntheticPlan:
-    """What a synthetic conversation is to be like. The same plan gives the same conversation."""
+    """The parameters of a synthetic conversation. The same plan yields the same conversation."""
 
     participants: int = 300
     comments: int = 80
@@ -37,36 +37,36 @@ class SyntheticPlan:
     agreed: float = 0.05
     #: the share of comments that moderators have rejected
     rejected: float = 0.05
-    #: the share of votes that are cast again later, with another choice
+    #: the share of votes that are changed later
     changed: float = 0.02
-    #: how large groups are beside each other, one number for each; without, all are nearly equal
+    #: the relative size of each group; by default all are nearly equal
     shares: tuple[float, ...] = ()
     seed: int = 1
 
     def __post_init__(self) -> None:
         if self.shares and (len(self.shares) != self.groups or min(self.shares) <= 0):
-            raise ValueError(f"{self.groups} groups need as many shares above 0, not {self.shares}")
+            raise ValueError(f"shares must have {self.groups} numbers above 0, one per group, not {self.shares}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synthetic:
-    """A conversation, and what was planted in it."""
+    """A conversation, and the groups, topics and consensus that were planted in it."""
 
     conversation: Conversation
-    #: for each participant id their group
+    #: the group of each participant, by id
     group_of: Ints
-    #: for each comment id its topic
+    #: the topic of each comment, by id
     topic_of: Ints
     #: the comments that nearly everybody agrees with
     agreed: frozenset[int]
 
 
 def synthesise(plan: SyntheticPlan | None = None) -> Synthetic:
-    """A conversation by plan."""
+    """Generate a conversation according to a plan."""
     plan = plan or SyntheticPlan()
     random = np.random.default_rng(plan.seed)
     group_of = _group_of(plan, random)
-    # Every topic has nearly equally many comments, in a random order.
+    # All topics have nearly the same number of comments, in a random order.
     topic_of = random.permutation(np.arange(plan.comments) % max(1, min(plan.topics, len(TOPICS))))
     marks = random.permutation(plan.comments)
     agreed = frozenset(marks[: round(plan.agreed * plan.comments)].tolist())
@@ -101,9 +101,9 @@ def _group_of(plan: SyntheticPlan, random: np.random.Generator) -> Ints:
 
 
 def _chances(plan: SyntheticPlan, agreed: frozenset[int], random: np.random.Generator) -> Floats:
-    """How likely a member of each group is to agree with each comment, of those who take a side.
+    """The probability that a member of each group who does not pass agrees with each comment.
 
-    Groups lean in directions that are spread evenly, and so does each comment: opinions differ in two ways, which two components can show.
+    Groups and comments have directions in a plane, those of groups evenly spaced, so that two principal components can show the opinions.
     """
     leaning = 2 * np.pi * np.arange(plan.groups) / plan.groups
     pulled = random.uniform(0, 2 * np.pi, plan.comments)
@@ -115,17 +115,19 @@ def _chances(plan: SyntheticPlan, agreed: frozenset[int], random: np.random.Gene
 def _votes(plan: SyntheticPlan, group_of: Ints, chances: Floats, random: np.random.Generator) -> Votes:
     wanted = np.clip(random.poisson(plan.votes_per_participant, plan.participants), 1, plan.comments)
     people = np.repeat(np.arange(plan.participants), wanted)
-    # Drawn with repetition and then made unique, which loses a few votes and needs no loop over participants.
+    # Drawing with repetition and removing duplicates loses a few votes but needs no loop over participants.
     cells = np.unique(people * plan.comments + random.integers(plan.comments, size=len(people)))
     people, comments = np.divmod(cells, plan.comments)
     times = _START + 3_600_000 + (people * _DAYS) // max(plan.participants, 1) + random.integers(600_000, size=len(people))
-    first = Votes(people, comments, _drawn(chances[group_of[people], comments], comments, chances, random), times)
+    first = Votes(people, comments, _draw_choices(chances[group_of[people], comments], comments, chances, random), times)
     again = first.take(random.random(len(first)) < plan.changed)
     drafts = Votes(again.participants, again.comments, -again.choices, again.times - 1_000)
     return Votes.joined([first, drafts])
 
 
-def _drawn(agreeing: Floats, comments: Ints, chances: Floats, random: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+def _draw_choices(
+    agreeing: Floats, comments: Ints, chances: Floats, random: np.random.Generator
+) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
     shared = (chances == 0.95).all(axis=0)[comments]
     passing = (random.random(len(agreeing)) < _PASSES) & ~shared
     sides = np.where(random.random(len(agreeing)) < agreeing, Choice.AGREE, Choice.DISAGREE)

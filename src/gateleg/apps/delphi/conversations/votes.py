@@ -1,7 +1,7 @@
-"""Votes as they were cast. This is the only place that knows which number stands for which choice.
+"""Votes as they were cast. Only this module defines which number stands for which choice.
 
-Polis exports write 1 for agree and -1 for disagree; its own mathematics uses the opposite sign. Here agree is `Choice.AGREE`, the arrays
-hold the values of `Choice`, and results name agreement and disagreement instead of leaving a sign to be interpreted.
+Polis exports have 1 for agree and -1 for disagree; Polis's own mathematics uses the opposite sign. Here, arrays hold the values of
+`Choice`, and results name agreement and disagreement instead of using signs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Choice(IntEnum):
-    """What a participant thinks of a comment."""
+    """A participant's vote on a comment."""
 
     DISAGREE = -1
     PASS = 0
@@ -31,7 +31,7 @@ class Choice(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Votes:
-    """Votes in columns of equal length, one entry for each vote cast, re-votes included. Row order carries no meaning."""
+    """Votes as columns of equal length, with one entry per vote cast, re-votes included. The order has no meaning."""
 
     participants: Ints
     comments: Ints
@@ -58,30 +58,30 @@ class Votes:
         return len(self.participants)
 
     def take(self, places: npt.NDArray[Any]) -> Votes:
-        """The votes at some places, or where a mask is true."""
+        """The votes at these indices, or where a mask is true."""
         return Votes(self.participants[places], self.comments[places], self.choices[places], self.times[places])
 
     def by_person(self) -> Votes:
-        """The votes by participant, comment, time and choice, so that the order of the input is forgotten."""
+        """The votes sorted by participant, comment, time and choice, independent of the order of the input."""
         return self.take(np.lexsort((self.choices, self.times, self.comments, self.participants)))
 
     def in_time(self) -> Votes:
-        """The votes by time; those of one moment by participant, comment and choice, so that the order of the input is forgotten."""
+        """The votes sorted by time, participant, comment and choice, independent of the order of the input."""
         return self.take(np.lexsort((self.choices, self.comments, self.participants, self.times)))
 
     def first(self, count: int) -> Votes:
-        """So many of the earliest votes."""
+        """The earliest `count` votes."""
         return self if len(self) <= count else self.in_time().take(np.arange(count))
 
     def without(self, participants: Iterable[int]) -> Votes:
-        """The votes of everybody else."""
+        """The votes of all other participants."""
         removed = np.fromiter(participants, dtype=np.int64)
         return self if not len(removed) else self.take(~np.isin(self.participants, removed))
 
     def latest(self) -> Votes:
-        """The last vote of each participant on each comment, by participant and comment.
+        """The last vote of each participant on each comment, sorted by participant and comment.
 
-        Two different votes of one moment tell nothing about which was meant: the one that stands first in `Choice` gives way.
+        Of two votes at the same time, the one with the higher value of `Choice` counts.
         """
         ordered = self.by_person()
         people, comments = ordered.participants, ordered.comments

@@ -1,1 +1,1 @@
-"""The votes stage: groups, what sets them apart, and what all share. Pure; `stage.analyse` is the whole of it."""
+"""The votes stage: finds opinion groups, their representative comments and consensus. Pure; start at `stage.analyse`."""

@@ -1,6 +1,6 @@
-"""Opinions in the layout and with the sign of Polis's own result documents, for programs that read those.
+"""Opinions in the format of Polis's result documents, for programs that read these.
 
-There agreement is -1 and disagreement 1; here is the only place that writes it so.
+In them agreement is -1 and disagreement 1; only this module uses these signs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Ints
     from gateleg.apps.delphi.opinions.consensus import Shared
     from gateleg.apps.delphi.opinions.groups import Grouping
-    from gateleg.apps.delphi.opinions.representative import Representative
+    from gateleg.apps.delphi.opinions.representatives import Representative
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
 
 
 def blob_of(opinions: Opinions) -> dict[str, Any]:
-    """The result document of a conversation, ready for JSON; comments stand in the order of `tids`."""
+    """The result document of a conversation, ready for JSON. Arrays of comments are in the order of `tids`."""
     matrix, groups, tallies = opinions.matrix, opinions.groups, opinions.tallies
     tids = matrix.comments.tolist()
     people = matrix.participants[groups.members]
@@ -36,7 +36,7 @@ def blob_of(opinions: Opinions) -> dict[str, Any]:
         "meta-tids": sorted(opinions.moderation.meta),
         "pca": {
             "center": (-opinions.pca.center).tolist(),
-            # Turned with the sign of votes, so that positions stay where they are.
+            # Inverted like the votes, so that positions stay the same.
             "comps": (-opinions.pca.components).tolist(),
             "comment-projection": opinions.comment_positions.T.tolist(),
             "comment-extremity": opinions.map_extremity.tolist(),
@@ -71,7 +71,7 @@ def blob_of(opinions: Opinions) -> dict[str, Any]:
 
 
 def _clusters(opinions: Opinions, grouping: Grouping, part: list[int], parent: int | None) -> list[dict[str, Any]]:
-    """Groups as lists of base cluster ids."""
+    """Groups, each with the ids of its base clusters."""
     base = opinions.groups.base.ids
     found = []
     for place, group in enumerate(grouping.clusters.ids.tolist()):
@@ -82,7 +82,7 @@ def _clusters(opinions: Opinions, grouping: Grouping, part: list[int], parent: i
 
 
 def _by_comment(tids: list[int], base: Tally) -> dict[str, dict[str, list[int]]]:
-    """For each comment the votes of each base cluster."""
+    """The votes of each base cluster, by comment."""
     return {
         str(tid): {"A": base.agrees[:, place].tolist(), "D": base.disagrees[:, place].tolist(), "S": base.seen[:, place].tolist()}
         for place, tid in enumerate(tids)
@@ -90,7 +90,7 @@ def _by_comment(tids: list[int], base: Tally) -> dict[str, dict[str, list[int]]]
 
 
 def _group_votes(opinions: Opinions, grouping: Grouping, part: Ints, tally: Tally) -> dict[str, dict[str, Any]]:
-    """For each group of a division of some base clusters, `part` being their places, its size and its votes on each comment."""
+    """The size and votes of each group. `part` has the indices of the base clusters that were grouped."""
     tids, sizes = opinions.matrix.comments.tolist(), opinions.groups.base.sizes[part]
     return {
         str(group): {

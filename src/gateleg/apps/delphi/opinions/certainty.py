@@ -1,4 +1,4 @@
-"""How sure the figures are: the intervals that `mode="improved"` adds."""
+"""The confidence intervals that `mode="improved"` adds."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats
     from gateleg.apps.delphi.opinions.tallies import Tally
 
-#: Votes that a group must have cast on a comment before its share is worth saying.
+#: The minimum number of votes of a group on a comment for its share to be stated.
 ENOUGH_VOTES = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Intervals:
-    """95 % intervals of each group's shares: rows are groups, columns comments."""
+    """95 % intervals of each group's shares. Rows are groups, columns are comments."""
 
     agree_low: Floats
     agree_high: Floats
     disagree_low: Floats
     disagree_high: Floats
-    #: where the group has voted often enough
+    #: whether the group has cast enough votes
     enough: Flags
 
 
 def group_intervals(groups: Tally) -> Intervals:
-    """Between which bounds the true shares of agreement and disagreement of each group lie."""
+    """Wilson's 95 % intervals for each group's shares of agreement and disagreement."""
     return Intervals(
         *wilson_interval(groups.agrees, groups.seen),
         *wilson_interval(groups.disagrees, groups.seen),

@@ -1,8 +1,8 @@
-"""A permutation test for whether chance alone explains how people differ (parallel analysis).
+"""A permutation test for whether chance alone explains the differences in opinion (parallel analysis).
 
-The votes on each comment are shuffled among those who cast them, many times. Everybody keeps the number of their votes and every comment
-its result; only the correlation between comments is lost. If shuffled votes vary as strongly in one direction (the largest singular value)
-as the real votes do, there is nothing to explain, and no groups are shown.
+The votes on each comment are shuffled many times among the participants who cast them. This keeps the number of votes of each participant
+and the result of each comment, but destroys the correlation between comments. If shuffled votes vary as strongly in one direction (the
+largest singular value) as the real ones, there is nothing to explain, and no groups are shown.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 #: Shuffles. With 99, random votes pass the test in one of a hundred conversations.
 DRAWS = 99
-#: Of more participants a sample is tested, which makes the test weaker but not wrong.
+#: With more participants a sample is tested, which makes the test less powerful but not wrong.
 _MOST_PARTICIPANTS = 2_000
-#: Larger matrices of products are not decomposed whole.
-_LARGEST_WHOLE = 200
-#: Strengths that differ by less, relative to their size, are equal.
+#: The largest Gram matrix that is decomposed fully; of larger ones only the largest eigenvalue is computed.
+_LARGEST_FULL = 200
+#: Strengths whose relative difference is smaller are equal.
 _ROUNDING = 1e-9
 
 
@@ -33,18 +33,19 @@ _ROUNDING = 1e-9
 class Chance:
     """The result of the test."""
 
+    #: the number of shuffles
     draws: int
-    #: shuffles that vary at least as strongly in one direction as the real votes
+    #: the number of shuffles that vary at least as strongly in one direction as the real votes
     as_strong: int
 
     @property
     def likely(self) -> bool:
-        """Whether chance alone explains how the votes differ."""
+        """Whether chance alone may explain the differences."""
         return self.as_strong > 0
 
 
 def chance_of(matrix: VoteMatrix, out: Flags, members: Ints, draws: int = DRAWS) -> Chance:
-    """Test the votes of some participants, given by their rows."""
+    """Test the votes of the participants whose rows are given as `members`."""
     random = np.random.default_rng(0)
     rows = np.sort(members)
     if len(rows) > _MOST_PARTICIPANTS:
@@ -65,11 +66,11 @@ def chance_of(matrix: VoteMatrix, out: Flags, members: Ints, draws: int = DRAWS)
 
 
 def _strength(rows: Any, columns: Any, values: Floats, shape: tuple[int, int]) -> float:
-    """The variation of the votes in the direction in which they vary most."""
+    """The variation of the votes along the first principal component (the largest singular value, squared)."""
     dense = np.zeros(shape)
     dense[rows, columns] = values
     products = dense @ dense.T if shape[0] <= shape[1] else dense.T @ dense
-    if len(products) <= _LARGEST_WHOLE:
+    if len(products) <= _LARGEST_FULL:
         return float(np.linalg.eigvalsh(products)[-1])
     # A fixed start makes the iteration repeatable.
     start = np.random.default_rng(0).standard_normal(len(products))

@@ -1,4 +1,4 @@
-"""Consensus: what the whole conversation agrees or disagrees with, and what every group does."""
+"""Consensus: comments that most participants, or most members of every group, agree or disagree with."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Ints
     from gateleg.apps.delphi.opinions.tallies import Tally
 
-#: Comments that each side lists.
+#: The maximum number of comments on each side.
 MOST_COMMENTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A comment that most participants are on one side of."""
+    """A comment that most participants agree with, or that most disagree with."""
 
     comment_id: int
     n_success: int
@@ -30,14 +30,14 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """What most participants agree with, and what most disagree with, clearest first."""
+    """The comments that most participants agree with, and those that most disagree with, clearest first."""
 
     agree: tuple[Shared, ...] = ()
     disagree: tuple[Shared, ...] = ()
 
 
 def find_consensus(everybody: Tally, comments: Ints, out: Flags) -> Consensus:
-    """The comments that significantly more than half of all voters agree, or disagree, with."""
+    """The comments that significantly more than half of all voters agree with, or disagree with."""
     return Consensus(
         _clearest(everybody.agrees, everybody.seen, comments, out), _clearest(everybody.disagrees, everybody.seen, comments, out)
     )
@@ -53,12 +53,12 @@ def _clearest(successes: Ints, seen: Ints, comments: Ints, out: Flags) -> tuple[
 
 
 def group_aware_consensus(groups: Tally) -> Floats:
-    """For each comment the chance that a member of each group, taken at random, all agree: a product, so more groups make it smaller."""
+    """For each comment the probability that random members of all groups, one of each, agree with it. It shrinks with more groups."""
     return np.asarray(estimate(groups.agrees, groups.seen).prod(axis=0))
 
 
 def normalised_consensus(groups: Tally) -> Floats:
-    """For each comment the mean over groups of the share that agrees among those who take a side, whatever the number of groups."""
+    """For each comment the mean over groups of the share that agrees among those who do not pass. Independent of the number of groups."""
     if not len(groups.seen):
         return np.full(groups.seen.shape[1], 0.5)
     return np.asarray(estimate(groups.agrees, groups.agrees + groups.disagrees).mean(axis=0))
@@ -66,20 +66,20 @@ def normalised_consensus(groups: Tally) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class CommonGround:
-    """A comment that every group agrees with, and how sure that is."""
+    """A comment that a majority of every group agrees with, beyond chance."""
 
     comment_id: int
-    #: the lower end of the agreement's interval in the group that agrees least
+    #: the lower bound of the interval of agreement in the group that agrees least
     at_least: float
-    #: that group
+    #: the id of that group
     least_in: int
 
 
 def common_ground(groups: Tally, group_ids: Ints, comments: Ints, out: Flags) -> tuple[CommonGround, ...]:
-    """The comments that more than half of every group agrees with, beyond chance; surest first.
+    """The comments that more than half of every group agrees with, beyond chance; the clearest first.
 
-    A product of shares calls a comment shared that one group has hardly voted on. Here the least convinced group decides, and few votes
-    make a wide interval.
+    The product of shares may be high for a comment on which one group has hardly voted. Here the group that agrees least decides, and few
+    votes make its interval wide.
     """
     if not len(group_ids):
         return ()

@@ -1,4 +1,4 @@
-"""Which comments are voted on alike."""
+"""Correlations between the votes on different comments."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correlations:
-    """Pearson's correlation of every two comments, in an order that puts those with like votes side by side."""
+    """Pearson's correlation of every two comments, in an order that puts comments with similar votes side by side."""
 
     comments: Ints
     values: Floats
 
 
 def correlate(matrix: VoteMatrix, out: Flags, most: int = 200) -> Correlations:
-    """The correlations of the comments with the most votes, at most so many. Votes not cast count as the comment's mean.
+    """The correlations of the comments with the most votes, at most `most` comments. A missing vote counts as the comment's mean.
 
-    Comments that everybody has voted on alike correlate with nothing and are left out, as are those that moderation takes out.
+    Comments without any variation are left out, as are comments rejected by moderation.
     """
     votes = np.bincount(matrix.columns, minlength=len(matrix.comments))
     apart = deviations(matrix, out, np.where(out, 0.0, matrix.column_means())).tocsc()
@@ -43,7 +43,7 @@ def correlate(matrix: VoteMatrix, out: Flags, most: int = 200) -> Correlations:
 
 
 def _order(values: Floats) -> Ints:
-    """Leaves of an average-linkage tree, neighbours as alike as can be."""
+    """The leaves of an average-linkage tree, ordered so that neighbours are similar."""
     if len(values) < 3:
         return np.arange(len(values))
     distances = squareform(np.round(1.0 - values, 12), checks=False)

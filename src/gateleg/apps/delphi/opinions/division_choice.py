@@ -1,9 +1,9 @@
-"""Which division into groups `mode="improved"` shows: the one that participants saw, unless the votes clearly show another.
+"""Chooses the division into groups that `mode="improved"` shows: the one that participants saw, unless the votes clearly show another.
 
-Opinions usually form a continuum, which can be divided in several ways that the votes support about equally well. Where to cut it is then a
-convention, and the convention that participants saw is taken: the division that a replay of the votes by time ends with, each group that is
-too small joined to the nearest. Sometimes the votes show distinct groups: then they separate people far better than any division of a crowd
-without groups (normally distributed positions with the same spread) does, and a replay that separates people less well is refuted.
+Opinions usually form a continuum that can be divided in several ways, which the votes support about equally well. Where to cut is then a
+convention, and the division that participants saw is used: the last one of a replay of the votes by time, with groups that are too small
+joined to the nearest. Sometimes the votes show distinct groups: they separate people far better than any division of a random crowd
+without groups (normally distributed positions with the same covariance). A replay that separates people less well is then rejected.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gateleg.apps.delphi.opinions.improved import MOST_ALONE, least_size, regrouped
+from gateleg.apps.delphi.opinions.improved_groups import MAX_SINGLE_POSITIONS, least_size, regroup
 from gateleg.apps.delphi.opinions.kmeans import means, nearest
 from gateleg.apps.delphi.opinions.replay import replay
 from gateleg.apps.delphi.opinions.restarts import restarted_clusters
@@ -26,41 +26,41 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.moderation import Moderation
     from gateleg.apps.delphi.opinions.modes import Division
 
-#: Longer conversations are not replayed: each update reads all votes that were cast by then.
+#: Conversations with more votes are not replayed, because each update reads all votes cast so far.
 MAX_REPLAYED_VOTES = 200_000
-#: Polis updates its groups about once per vote. Updates times votes that a replay may take, at least `replay_updates` of them.
+#: The maximum of updates times votes in a replay, unless it has only `replay_updates`. Polis itself updates about once per vote.
 REPLAY_BUDGET = 1_500_000
-#: Groups are distinct if their mean silhouette is this much above that of divided crowds without groups.
+#: Groups are distinct if their mean silhouette exceeds that of divided random crowds by this.
 DISTINCT_MARGIN = 0.1
-#: The share of that silhouette which a replay must then reach: with the same number of groups, and with another.
+#: The share of the silhouette of distinct groups that a replay must reach, with the same number of groups and with another.
 SAME_NUMBER_SHARE, OTHER_NUMBER_SHARE = 0.85, 0.95
-#: Crowds without groups that are drawn, beginnings of k-means for each, and the most people in them.
+#: The number of random crowds, the starts of k-means for each, and the maximum number of people in them.
 _CROWDS, _RESTARTS, _MAX_PEOPLE = 10, 4, 500
 
 
 def choose_division(found: Groups, votes: Votes, moderation: Moderation, positions: Floats, config: VotesConfig) -> tuple[Groups, Division]:
-    """The groups to show, given those found from the votes alone, and why."""
+    """The groups to show, and why, given the groups found from the votes alone."""
     if len(found.groups.clusters) < 2:
         return found, "one-group"
     if votes.times.min() == votes.times.max():
         return found, "no-times"
-    if len(found.members) > MOST_ALONE or len(votes) > MAX_REPLAYED_VOTES:
+    if len(found.members) > MAX_SINGLE_POSITIONS or len(votes) > MAX_REPLAYED_VOTES:
         return found, "too-many"
     updates = replay_updates(len(votes), config.replay_updates)
     replayed = replay(votes, moderation, updates, config.n_components, config.pca_method, followed=False)
     people = positions[found.members]
     shown = without_small_groups(people, _places(people, replayed.groups.group_of(len(positions))[found.members]))
     division = weigh(found, positions, shown)
-    return (regrouped(found, shown) if division == "seen" else found), division
+    return (regroup(found, shown) if division == "seen" else found), division
 
 
 def replay_updates(votes: int, least: int) -> int:
-    """How many updates a replay of some votes has: one per vote while that is affordable, and at least `least` where there are as many."""
+    """The number of updates in a replay: one per vote if the budget allows that, and at least `least` if there are so many votes."""
     return min(votes, max(least, REPLAY_BUDGET // max(votes, 1)))
 
 
 def without_small_groups(people: Floats, places: Indices) -> Indices:
-    """A division whose groups are all large enough: the members of the smallest join the nearest of the others, until none is too small."""
+    """Dissolve groups that are too small, smallest first: their members join the nearest of the other groups."""
     while True:
         _, places, sizes = np.unique(places, return_inverse=True, return_counts=True)
         if len(sizes) < 2 or sizes.min() >= least_size(len(people)):
@@ -72,7 +72,7 @@ def without_small_groups(people: Floats, places: Indices) -> Indices:
 
 
 def weigh(found: Groups, positions: Floats, shown: Indices) -> Division:
-    """Whether to take the division that participants saw, given as the place of each member's group, or the one found from the votes."""
+    """Decide between the division that participants saw (`shown` has the index of each member's group) and the one found from the votes."""
     people, own = positions[found.members], found.groups.clusters.places[found.base.places]
     if _is_same(own, shown):
         return "same"
@@ -87,7 +87,7 @@ def weigh(found: Groups, positions: Floats, shown: Indices) -> Division:
 
 
 def crowd_silhouette(people: Floats, groups: int) -> float:
-    """The mean silhouette of crowds without groups, spread out as some people are, when k-means divides them into so many groups."""
+    """The mean silhouette of random crowds, with the covariance of `people`, that k-means divides into this number of groups."""
     random = np.random.default_rng(0)
     count = min(len(people), _MAX_PEOPLE)
     spread = np.linalg.cholesky(np.cov(people.T).reshape(people.shape[1], -1) + 1e-9 * np.eye(people.shape[1]))
@@ -100,7 +100,7 @@ def crowd_silhouette(people: Floats, groups: int) -> float:
 
 
 def _places(people: Floats, labels: Ints) -> Indices:
-    """The place of each person's group; those whom the replay has not let in join the nearest."""
+    """The index of each person's group. People who are not in the replayed conversation join the nearest group."""
     known = labels >= 0
     ids, own = np.unique(labels[known], return_inverse=True)
     places = np.zeros(len(people), dtype=np.intp)
@@ -111,6 +111,6 @@ def _places(people: Floats, labels: Ints) -> Indices:
 
 
 def _is_same(one: Indices, other: Indices) -> bool:
-    """Whether two divisions are equal but for the numbers of their groups."""
+    """Whether two divisions are equal except for the numbering of their groups."""
     pairs = len(np.unique(np.stack([one, other]), axis=1).T)
     return pairs == len(np.unique(one)) == len(np.unique(other))

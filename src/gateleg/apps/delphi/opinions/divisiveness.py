@@ -1,6 +1,6 @@
-"""How much groups differ on a comment: stored as its extremity, with the method `max_vote_diff`.
+"""Divisiveness: how much groups differ on a comment. Stored as its extremity, with the method `max_vote_diff`.
 
-Not to be mistaken for how far it lies out on the map (`projection.map_extremity`).
+Not to be confused with `projection.map_extremity`, its distance from the centre of the map.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats
     from gateleg.apps.delphi.opinions.tallies import Tally
 
-#: What the values are called where they are stored, plain and shrunk.
+#: The names of the methods in stored results, without and with shrinkage.
 PLAIN_METHOD = "max_vote_diff"
 SHRUNK_METHOD = "max_vote_diff_shrunk"
-#: Votes of the whole conversation's opinion that are added to each group's before groups are compared.
+#: The number of votes with the average opinion that are added to each group before groups are compared.
 PRIOR_VOTES = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Divisiveness:
-    """How much groups differ: an entry for each comment in every array, all from 0 to 1."""
+    """How much groups differ on each comment. Every array has one entry per comment, from 0 to 1."""
 
     method: str
-    #: the mean over pairs of groups of their largest difference
+    #: the largest difference of two groups in any kind of vote, averaged over all pairs of groups
     values: Floats
-    #: the largest difference of any two groups in their shares of agreement, disagreement and passes
+    #: the largest difference of any two groups, for each kind of vote
     agree: Floats
     disagree: Floats
     passes: Floats
@@ -38,8 +38,8 @@ class Divisiveness:
 def divisiveness(groups: Tally, prior_votes: float = 0.0) -> Divisiveness:
     """How much groups differ on each comment.
 
-    Without a prior a group of one voter counts as much as a group of hundreds, and comments with hardly any votes come out on top. With
-    `prior_votes` each group's shares are drawn towards those of all groups together, as if so many more had voted like everybody.
+    Without a prior, one voter counts as much as a group of hundreds, and comments with hardly any votes rank highest. `prior_votes` shrinks
+    each group's shares towards those of all groups, as if this number of people with the average opinion had also voted.
     """
     shares = _shrunk(groups, prior_votes) if prior_votes > 0 else groups.shares()
     comments = groups.seen.shape[1]

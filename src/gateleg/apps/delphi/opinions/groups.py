@@ -1,4 +1,4 @@
-"""Opinion groups: participants in base clusters, base clusters in groups, groups in subgroups."""
+"""Opinion groups: participants form base clusters, base clusters form groups, and groups divide into subgroups."""
 
 from __future__ import annotations
 
@@ -15,74 +15,75 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
 
-#: The most base clusters: with as many participants or fewer each has one of their own.
+#: The maximum number of base clusters. Up to this number, each participant has one.
 BASE_CLUSTERS = 100
-#: The most groups, and one more is tried for every so many base clusters.
+#: The maximum number of groups; one more than two is tried per this many base clusters.
 MOST_GROUPS = 5
 CLUSTERS_FOR_ANOTHER = 12
-#: How often centres may move after the first time.
+#: The maximum number of iterations of k-means after the first.
 BASE_ITERATIONS = 100
 GROUP_ITERATIONS = 20
-#: How often in a row another number of groups must win before the conversation changes to it.
+#: How often in a row another number of groups must be best before the conversation changes to it.
 PATIENCE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouping:
-    """A division of base clusters into groups, chosen among several by how well separated they are."""
+    """A division of base clusters into groups, chosen among several by its silhouette."""
 
     clusters: Clusters
-    #: the mean silhouette of each number of groups that was tried; in improved mode that of people who had no part in finding them
+    #: the mean silhouette by the number of groups; in improved mode, cross-validated (see `separation`)
     scores: Mapping[int, float]
-    #: every division that was tried, for the next update to begin with
+    #: all divisions that were tried, by the number of groups
     tried: Mapping[int, Clusters] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Remembers which number of groups has won of late, so that groups do not flicker while votes come in."""
+    """Delays a change of the number of groups, so that groups do not flicker while votes come in."""
 
+    #: the number that was best in the last update, how often in a row it was, and the number in use
     last: int = 0
     wins: int = 0
     kept: int = 0
 
     def after(self, best: int) -> Patience:
-        """What is remembered after another number has won; `kept` is the one to use."""
+        """The state after an update in which `best` was the best number; its `kept` is the number to use."""
         wins = self.wins + 1 if best == self.last else 1
         return Patience(best, wins, best if wins >= PATIENCE or not self.kept else self.kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """All divisions of the participants who are in the conversation."""
+    """The base clusters, groups and subgroups of the participants who are in the conversation."""
 
-    #: the rows of the matrix that were clustered, in the order in which clustering took them
+    #: the rows of the matrix that were clustered, in the order of clustering
     members: Ints
     base: Clusters
     #: groups of base clusters
     groups: Grouping
-    #: for each group id the groups of its own base clusters, whose points are the places in `base` that `parts` lists
+    #: by group id: the division of its base clusters into subgroups, and the indices of these clusters in `base`
     subgroups: Mapping[int, Grouping]
     parts: Mapping[int, Ints]
 
     def group_of(self, people: int) -> Ints:
-        """For each of all participants the id of their group, -1 for those who have none."""
-        return self._spread(people, self.groups.clusters.labels)
+        """The group id of each of the `people` rows; -1 for participants without a group."""
+        return self._by_participant(people, self.groups.clusters.labels)
 
     def base_of(self, people: int) -> Ints:
-        """For each of all participants the id of their base cluster, -1 for those who have none."""
+        """The base cluster id of each of the `people` rows; -1 for participants without one."""
         found = np.full(people, -1, dtype=np.int64)
         found[self.members] = self.base.labels
         return found
 
     def subgroup_of(self, people: int) -> Ints:
-        """For each of all participants the id of their subgroup within their group, -1 for those who have none."""
+        """The id of the subgroup within its group of each of the `people` rows; -1 for participants without one."""
         labels = np.full(len(self.base), -1, dtype=np.int64)
         for group, part in self.parts.items():
             labels[part] = self.subgroups[group].clusters.labels
-        return self._spread(people, labels)
+        return self._by_participant(people, labels)
 
-    def _spread(self, people: int, of_base: Ints) -> Ints:
+    def _by_participant(self, people: int, of_base: Ints) -> Ints:
         found = np.full(people, -1, dtype=np.int64)
         if len(self.base):
             found[self.members] = of_base[self.base.places]
@@ -90,19 +91,20 @@ class Groups:
 
 
 def choices_of_k(clusters: int) -> range:
-    """The numbers of groups to try for so many base clusters."""
+    """The numbers of groups to try for this number of base clusters."""
     return range(2, min(MOST_GROUPS, 2 + clusters // CLUSTERS_FOR_ANOTHER) + 1)
 
 
 def base_clusters(points: Floats) -> Clusters:
-    """One cluster for each participant while there are few; of more those that lie close together share one."""
+    """The base clusters of participants: one each while there are few, otherwise clusters of participants who lie close together."""
     return k_means(points, BASE_CLUSTERS, iterations=BASE_ITERATIONS)
 
 
 def grouping(points: Floats, weights: Floats) -> Grouping:
-    """The best of all numbers of groups, each beginning with the first base clusters in order; of equally good ones the smallest.
+    """The grouping with the best silhouette over all numbers of groups; on a tie, the smallest number.
 
-    A base cluster counts for its centre as much as it has members; for the silhouette all count alike.
+    K-means begins with the first base clusters in order. Base clusters are weighted by their members for centres, but equally for the
+    silhouette.
     """
     tried = {k: k_means(points, k, weights, GROUP_ITERATIONS) for k in choices_of_k(len(points))}
     scores = {k: float(silhouettes(points, division.places).mean()) if len(points) else 0.0 for k, division in tried.items()}
@@ -110,18 +112,18 @@ def grouping(points: Floats, weights: Floats) -> Grouping:
 
 
 def best_of(scores: Mapping[int, float]) -> int:
-    """The number with the highest score; of equally good ones the smallest."""
+    """The number with the highest score; on a tie, the smallest."""
     return max(scores, key=lambda k: (round(scores[k], 12), -k))
 
 
 def find_groups(positions: Floats, inside: Ints) -> Groups:
-    """Groups of the participants whose rows are given, in the order in which clustering takes them."""
+    """Group the participants whose rows are given, in the order of clustering."""
     base = base_clusters(positions[inside])
     return with_subgroups(inside, base, grouping(base.centers, base.sizes.astype(np.float64)))
 
 
 def with_subgroups(inside: Ints, base: Clusters, chosen: Grouping) -> Groups:
-    """The groups together with those that each falls into."""
+    """The groups with their subgroups."""
     sizes = base.sizes.astype(np.float64)
     parts = {int(group): np.flatnonzero(chosen.clusters.labels == group) for group in chosen.clusters.ids}
     return Groups(inside, base, chosen, {group: grouping(base.centers[part], sizes[part]) for group, part in parts.items()}, parts)

@@ -1,6 +1,6 @@
-"""K-means that begins with the first points in order, or with the clusters of an earlier time, and so needs no chance.
+"""Deterministic k-means, which begins with the first distinct points or with an earlier clustering.
 
-Library implementations begin at random and number clusters anew each time. Here clusters keep their ids for as long as they have members.
+Library implementations begin at random and renumber clusters each time. Here a cluster keeps its id for as long as it has members.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
     from gateleg.apps.delphi.opinions.matrix import Indices
 
-#: Clustering ends when no centre has moved as far as this.
-STILL = 0.01
-#: Squared distances that differ by less, relative to their size, are equal.
+#: Clustering has converged when all centres have moved less than this.
+CONVERGED = 0.01
+#: Squared distances whose relative difference is smaller are equal.
 _ROUNDING = 1e-12
-#: Distances that are worked out at once: few enough to stay in the processor's cache.
+#: The number of distances that are computed at once, so that they stay in the processor's cache.
 _BLOCK = 20_000
 
 
@@ -26,11 +26,11 @@ _BLOCK = 20_000
 class Clusters:
     """A division of points into clusters, none of which is empty."""
 
-    #: ascending, not necessarily without gaps
+    #: ascending, possibly with gaps
     ids: Ints
-    #: one row for each cluster
+    #: one row per cluster
     centers: Floats
-    #: for each point the place of its cluster in `ids`
+    #: for each point the index of its cluster in `ids`
     places: Indices
 
     @property
@@ -40,7 +40,7 @@ class Clusters:
 
     @property
     def sizes(self) -> Ints:
-        """How many points each cluster has."""
+        """The number of points in each cluster."""
         return np.bincount(self.places, minlength=len(self.ids)).astype(np.int64)
 
     def __len__(self) -> int:
@@ -48,21 +48,20 @@ class Clusters:
 
 
 def k_means(points: Floats, k: int, weights: Floats | None = None, iterations: int = 100, earlier: Ints | None = None) -> Clusters:
-    """At most `k` clusters of points.
+    """Divide points into at most `k` clusters.
 
-    `earlier` has the cluster id of each point in an earlier clustering, -1 for a point that was not there; without it the first `k`
-    distinct points are the first centres. `weights` are how much each point counts for its centre, `iterations` how often centres may move
-    after the first time.
+    `earlier` has the cluster id of each point in an earlier clustering, -1 for a new point; without it, the first `k` distinct points are
+    the first centres. `weights` are the weights of points in the mean, `iterations` the maximum number of iterations after the first.
     """
     heavy = np.ones(len(points)) if weights is None else weights
     if not len(points):
         return Clusters(np.zeros(0, dtype=np.int64), np.zeros((0, points.shape[1])), np.zeros(0, dtype=np.intp))
-    ids, centers = _first_distinct(points, k) if earlier is None or not (earlier >= 0).any() else _resumed(points, k, heavy, earlier)
+    ids, centers = _first_distinct(points, k) if earlier is None or not (earlier >= 0).any() else _resume(points, k, heavy, earlier)
     left = iterations
     while True:
         kept, places = np.unique(nearest(points, centers), return_inverse=True)
         moved = means(points, places, len(kept), heavy)
-        done = left == 0 or _unmoved(centers, moved)
+        done = left == 0 or _has_converged(centers, moved)
         ids, centers = ids[kept], moved
         if done:
             return Clusters(ids, centers, places)
@@ -70,9 +69,9 @@ def k_means(points: Floats, k: int, weights: Floats | None = None, iterations: i
 
 
 def nearest(points: Floats, centers: Floats) -> Indices:
-    """For each point the place of the nearest centre; of equally near ones the first.
+    """For each point the index of the nearest centre; on a tie, the first.
 
-    Distances that differ by rounding alone are equal: which of them comes out smaller depends on the machine.
+    Distances that differ only by rounding are ties, because which one comes out smaller depends on the machine.
     """
     found = np.empty(len(points), dtype=np.intp)
     step = max(1, _BLOCK // max(len(centers), 1))
@@ -91,7 +90,7 @@ def means(points: Floats, places: Indices, count: int, weights: Floats) -> Float
 
 
 def _squared_distances(points: Floats, centers: Floats) -> Floats:
-    """Summed axis by axis: exact differences keep ties ties, which the expanded square does not."""
+    """Squared distances, summed axis by axis: differences preserve ties, which the expanded square does not."""
     squares = np.zeros((len(points), len(centers)))
     for axis in range(points.shape[1]):
         apart = np.subtract.outer(points[:, axis], centers[:, axis])
@@ -110,36 +109,37 @@ def _first_distinct(points: Floats, k: int) -> tuple[Ints, Floats]:
     return np.arange(len(centers)), centers
 
 
-def _resumed(points: Floats, k: int, weights: Floats, earlier: Ints) -> tuple[Ints, Floats]:
-    """Earlier clusters on points that have moved: centres of their members, equal ones merged, far points split off until there are `k`.
+def _resume(points: Floats, k: int, weights: Floats, earlier: Ints) -> tuple[Ints, Floats]:
+    """The first centres from an earlier clustering of points that have moved since: the centres of its clusters.
 
-    A point that was not there belongs to none of them, but may be the one that lies furthest from all and begins a cluster.
+    Clusters with equal centres are merged. While there are fewer than `k`, the point furthest from all centres begins a cluster. New points
+    belong to no earlier cluster, but may begin one.
     """
-    labels = _merged(points, weights, earlier)
+    labels = _merge_equal_centers(points, weights, earlier)
     possible = min(k, len(np.unique(points, axis=0)))
     while True:
-        ids, centers = _centred(points, weights, labels)
+        ids, centers = _centers_of(points, weights, labels)
         if len(ids) >= possible:
             return ids[:k], centers[:k]
         distances = ((points - centers[nearest(points, centers)]) ** 2).sum(axis=1)
         far = int(distances.argmax())
         if distances[far] <= _ROUNDING:
-            # All points lie on centres but for rounding: the furthest may have one of its own already.
+            # Except for rounding, all points lie on centres.
             return ids, centers
         labels[far] = ids[-1] + 1
 
 
-def _centred(points: Floats, weights: Floats, labels: Ints) -> tuple[Ints, Floats]:
-    """The clusters that points belong to and the centres of their members; -1 belongs to none."""
+def _centers_of(points: Floats, weights: Floats, labels: Ints) -> tuple[Ints, Floats]:
+    """The ids and centres of the clusters; points with the label -1 belong to none."""
     known = labels >= 0
     ids, places = np.unique(labels[known], return_inverse=True)
     return ids, means(points[known], places, len(ids), weights[known])
 
 
-def _merged(points: Floats, weights: Floats, earlier: Ints) -> Ints:
-    """The labels once clusters with the same centre are one, which has the id of the one with most members."""
+def _merge_equal_centers(points: Floats, weights: Floats, earlier: Ints) -> Ints:
+    """The labels after merging clusters with equal centres; a merged cluster has the id of its largest part."""
     labels = earlier.copy()
-    ids, centers = _centred(points, weights, labels)
+    ids, centers = _centers_of(points, weights, labels)
     _, same, shared = np.unique(centers, axis=0, return_inverse=True, return_counts=True)
     if len(shared) == len(ids):
         return labels
@@ -150,11 +150,11 @@ def _merged(points: Floats, weights: Floats, earlier: Ints) -> Ints:
     return labels
 
 
-def _unmoved(before: Floats, after: Floats) -> bool:
-    """Whether sorted centres are where they were. Where clusters were dropped, as many as both have are compared, as the reference does."""
+def _has_converged(before: Floats, after: Floats) -> bool:
+    """Whether sorted centres have hardly moved. If clusters were dropped, only as many as remain are compared, as the reference does."""
     shared = min(len(before), len(after))
     apart = _sorted(before)[:shared] - _sorted(after)[:shared]
-    return bool((np.linalg.norm(apart, axis=1) < STILL).all())
+    return bool((np.linalg.norm(apart, axis=1) < CONVERGED).all())
 
 
 def _sorted(centers: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""The votes that count as a sparse matrix: one row for each participant, one column for each comment that somebody has voted on."""
+"""The latest votes as a sparse matrix: one row for each participant, one column for each comment that has votes."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Indices = npt.NDArray[np.intp]
 class VoteMatrix:
     """The last vote of each participant on each comment.
 
-    Rows are by participant id and columns by comment id, so that results do not depend on the order of the input. A pass is a cell with the
-    value `Choice.PASS`; a cell that is not there is a vote that was not cast.
+    Rows are sorted by participant id and columns by comment id, so that results do not depend on the order of the input. A pass is a cell
+    with the value `Choice.PASS`; a missing cell is a vote that was not cast.
     """
 
     #: ids, ascending
     participants: Ints
     #: ids, ascending
     comments: Ints
-    #: for each cell its row, its column and its `Choice`, by row and column
+    #: the row, column and `Choice` of each cell, sorted by row and column
     rows: Indices
     columns: Indices
     choices: npt.NDArray[np.int8]
 
     @classmethod
     def of(cls, votes: Votes) -> VoteMatrix:
-        """The matrix of some votes, re-votes resolved."""
+        """The matrix of votes; of re-votes, the last counts."""
         latest = votes.latest()
         participants, rows = np.unique(latest.participants, return_inverse=True)
         comments, columns = np.unique(latest.comments, return_inverse=True)
@@ -45,7 +45,7 @@ class VoteMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many participants and comments."""
+        """The numbers of participants and comments."""
         return len(self.participants), len(self.comments)
 
     @cached_property
@@ -60,14 +60,14 @@ class VoteMatrix:
 
     @cached_property
     def vote_counts(self) -> Ints:
-        """How many votes each participant has cast, passes and votes on rejected comments included."""
+        """The number of votes of each participant, including passes and votes on rejected comments."""
         return np.bincount(self.rows, minlength=len(self.participants)).astype(np.int64)
 
     @cached_property
     def in_reading_order(self) -> Indices:
-        """The rows as participants come up when votes are read comment by comment, and the votes on a comment by participant.
+        """The rows in the order in which participants appear when votes are read by comment, then by participant.
 
-        That is the order in which the reference takes participants when it starts afresh, and the order of an export's lines.
+        The reference takes participants in this order after a restart. It is also the order of the lines of an export.
         """
         first = np.full(len(self.participants), len(self.comments), dtype=np.intp)
         np.minimum.at(first, self.rows, self.columns)
@@ -80,18 +80,18 @@ class VoteMatrix:
         return sums / np.maximum(np.bincount(self.columns, minlength=size), 1)
 
     def sparse(self, values: npt.NDArray[Any]) -> Any:
-        """A SciPy CSR matrix with a value for each cell."""
+        """A SciPy CSR matrix with these values in the cells."""
         bounds = np.concatenate([[0], np.cumsum(self.vote_counts)])
         return sparse.csr_array((values, self.columns, bounds), shape=self.shape)
 
     def dense(self, missing: float = np.nan) -> Floats:
-        """The whole matrix. For small conversations and for tests."""
+        """The dense matrix, for small conversations and tests."""
         full = np.full(self.shape, missing, dtype=np.float64)
         full[self.rows, self.columns] = self.choices
         return full
 
     def part(self, rows: Ints, columns: Ints) -> VoteMatrix:
-        """Some participants and comments, given by their places in ascending order; votes may be missing entirely for some of them."""
+        """The submatrix of these rows and columns, given in ascending order. Some of them may end up without votes."""
         row_of, column_of = (np.full(size, -1, dtype=np.intp) for size in self.shape)
         row_of[rows], column_of[columns] = np.arange(len(rows)), np.arange(len(columns))
         kept = (row_of[self.rows] >= 0) & (column_of[self.columns] >= 0)

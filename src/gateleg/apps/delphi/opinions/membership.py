@@ -1,4 +1,4 @@
-"""Who is in the conversation: the participants with enough votes to be placed among others."""
+"""Which participants are in the conversation: those with enough votes to be compared with others."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Ints
 
-#: Votes that let a participant in, or all comments where there are fewer.
+#: The number of votes that a participant needs, unless there are fewer comments.
 ENOUGH_VOTES = 7
-#: With fewer participants than this, those with the most votes are let in although they have too few.
+#: If fewer participants qualify, those with the most votes are included as well.
 FEWEST_MEMBERS = 15
 
 
 def members(vote_counts: Ints, comments: int, before: Flags | None = None) -> Flags:
-    """For each participant whether they are in.
+    """Whether each participant is in the conversation.
 
-    `before` are those who were in already: nobody is put out again. Of participants with equally many votes those with smaller ids, which
-    come first, are let in first.
+    Participants in `before` stay in. Of those with equally many votes, the ones with smaller ids, which come first, have precedence.
     """
     inside: Flags = vote_counts >= min(ENOUGH_VOTES, comments)
     if before is not None:
@@ -34,10 +33,10 @@ def members(vote_counts: Ints, comments: int, before: Flags | None = None) -> Fl
 
 
 class Membership:
-    """Who is in while votes arrive one by one. Early on few votes are enough, and whoever was let in then stays."""
+    """Which participants are in while votes arrive one by one. Early on, few votes suffice; nobody is removed later."""
 
     def __init__(self, people: int) -> None:
-        #: for each participant whether they were in at any moment
+        #: whether each participant has been let in
         self.inside: Flags = np.zeros(people, dtype=np.bool_)
         self._counts: Ints = np.zeros(people, dtype=np.int64)
         self._seen: set[tuple[int, int]] = set()
@@ -45,7 +44,7 @@ class Membership:
         self._settled = False
 
     def add(self, rows: Ints, comments: Ints) -> None:
-        """Take votes in order: who cast each, and on what."""
+        """Add votes in order; `rows` are the participants."""
         for row, comment in zip(rows.tolist(), comments.tolist(), strict=True):
             self._comments.add(comment)
             if (row, comment) not in self._seen:
@@ -57,7 +56,7 @@ class Membership:
                 self._decide()
 
     def begin(self, rows: Ints, comments: Ints) -> None:
-        """Take votes all at once, as after a new start: only what they come to in the end lets somebody in."""
+        """Add votes all at once, as after a restart: only the totals decide who is in."""
         pairs = set(zip(rows.tolist(), comments.tolist(), strict=True))
         self._seen |= pairs
         self._comments.update(comments.tolist())
@@ -67,5 +66,5 @@ class Membership:
     def _decide(self) -> None:
         voted = self._counts > 0
         self.inside |= members(self._counts, len(self._comments), self.inside) & voted
-        # From here on a vote can only let in the one who casts it.
+        # From now on, a vote can only let in the participant who casts it.
         self._settled = len(self._comments) >= ENOUGH_VOTES and int(self.inside.sum()) >= FEWEST_MEMBERS

@@ -1,4 +1,4 @@
-"""Which comments take part in the mathematics."""
+"""Which comments moderation excludes from the analysis."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Moderation:
-    """The comments that moderators have decided on, by id."""
+    """The ids of moderated comments."""
 
-    #: rejected, excluded by the run's config, or meta: they keep their tallies but shape neither map nor groups
+    #: rejected, meta, or excluded by the config: their votes are counted but influence neither the map nor the groups
     out: frozenset[int] = frozenset()
     #: accepted, or meta
     accepted: frozenset[int] = frozenset()
@@ -27,7 +27,7 @@ class Moderation:
 
     @classmethod
     def of(cls, comments: Iterable[Comment], excluded: Iterable[int] = ()) -> Moderation:
-        """What the flags of comments amount to."""
+        """The moderation that follows from the flags of comments."""
         listed = list(comments)
         meta = frozenset(comment.comment_id for comment in listed if comment.is_meta)
         rejected = frozenset(comment.comment_id for comment in listed if comment.moderated == -1)
@@ -35,9 +35,9 @@ class Moderation:
         return cls(rejected | meta | frozenset(excluded), accepted | meta, meta)
 
     def out_of(self, comments: Ints) -> Flags:
-        """For each comment whether it is out."""
+        """Whether each comment is excluded."""
         return np.isin(comments, np.fromiter(self.out, dtype=np.int64))
 
     def meta_of(self, comments: Ints) -> Flags:
-        """For each comment whether it is meta."""
+        """Whether each comment is meta."""
         return np.isin(comments, np.fromiter(self.meta, dtype=np.int64))

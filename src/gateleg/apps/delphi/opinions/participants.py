@@ -1,4 +1,4 @@
-"""Statistics of participants: what they voted, where they stand in their group, and with whom they vote."""
+"""Statistics of participants: their votes, their position in their group, and their agreement with each group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
     from gateleg.apps.delphi.opinions.tallies import Tally
 
-#: A group's mean vote on a comment is compared with when so many of its members took a side.
+#: The minimum for a correlation with a group: members who took a side on a comment, such comments, and members.
 _FEWEST_VOTES = 3
 _FEWEST_COMMENTS = 3
 _FEWEST_MEMBERS = 3
@@ -21,23 +21,23 @@ _FEWEST_MEMBERS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParticipantStatistics:
-    """An entry for each participant in every array; NaN where there is no group to compare with."""
+    """Every array has one entry per participant, NaN for comparisons with a group that does not exist."""
 
     agrees: Ints
     disagrees: Ints
     passes: Ints
-    #: 1 in the middle of everybody, less with distance
+    #: 1 minus the distance from the centre of all grouped participants
     centricness: Floats
-    #: 1 in the middle of their group, less with distance
+    #: 1 minus the distance from the centre of their group
     coreness: Floats
-    #: how much further out than their group they stand, seen from the middle of everybody
+    #: how much further out than the centre of their group they lie, seen from the centre of all
     extremeness: Floats
-    #: a column for each group by id: how far they vote as its members do on average, from -1 to 1
+    #: one column per group, by id: the correlation with the mean votes of its members, from -1 to 1
     group_correlations: Floats
 
 
 def participant_statistics(matrix: VoteMatrix, positions: Floats, groups: Groups, by_group: Tally) -> ParticipantStatistics:
-    """The statistics of all participants; the middle of everybody is that of all who are in a group."""
+    """The statistics of all participants."""
     people = len(matrix.participants)
     agrees, disagrees = (
         np.bincount(matrix.rows, weights=which, minlength=people).astype(np.int64) for which in (matrix.agreed, matrix.disagreed)
@@ -63,14 +63,14 @@ def participant_statistics(matrix: VoteMatrix, positions: Floats, groups: Groups
 
 
 def group_centers(groups: Groups) -> Floats:
-    """Where the middle of each group lies, a row for each by id."""
+    """The centre of each group, one row per group by id."""
     return groups.groups.clusters.centers
 
 
 def _group_correlations(matrix: VoteMatrix, by_group: Tally, sizes: Ints) -> Floats:
-    """Pearson's correlation of each participant's votes with each group's mean vote, votes not cast counting as 0.
+    """Pearson's correlation of each participant's votes with each group's mean votes. Missing votes count as 0.
 
-    Over the comments that enough of the group took a side on; 0 where these, or the members, are too few.
+    Only comments on which enough members of the group took a side count. 0 if there are too few of these, or too few members.
     """
     people = len(matrix.participants)
     found = np.zeros((people, len(sizes)))

@@ -1,7 +1,7 @@
 """Principal components of the votes.
 
-A vote that was not cast counts as the comment's mean vote. Once the mean is taken away such a cell is zero, so what is decomposed is as
-sparse as the votes are, and even the largest conversations are decomposed exactly; no sampling is needed.
+A missing vote counts as the comment's mean vote. After centring, such a cell is zero, so the matrix is as sparse as the votes, and even the
+largest conversations are decomposed exactly, without sampling.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 
 _LARGEST_FULL = 1_000_000
-#: Of the randomized method: directions beyond those that are wanted, and how often it multiplies by the matrix and back.
+#: For the randomized method: extra random directions, and the number of power iterations.
 _OVERSAMPLED, _POWER_ITERATIONS = 10, 7
 #: A component that explains less than this share of the first one's deviation is rounding noise.
 _NOISE = 1e-10
@@ -31,49 +31,49 @@ _NOISE = 1e-10
 class Components:
     """The centre of all votes, and the directions in which opinions differ most."""
 
-    #: the mean vote on each comment: 1 when all agree, -1 when all disagree; 0 for comments that moderation takes out
+    #: the mean vote on each comment: 1 when all agree, -1 when all disagree; 0 for comments excluded by moderation
     center: Floats
-    #: one row of unit length for each component, zero when the votes do not vary in so many ways
+    #: one row of unit length per component; zeros if the votes vary in fewer directions
     components: Floats
-    #: the standard deviation that each component explains, times the root of the number of participants
+    #: the standard deviation along each component, times the square root of the number of participants
     singular_values: Floats
-    #: the share of all variance that each component explains
+    #: the share of the total variance that each component explains
     explained: Floats
 
 
 def deviations(matrix: VoteMatrix, out: Flags, center: Floats) -> Any:
-    """The votes as a sparse matrix of differences from the centre, nothing left of comments that are out."""
+    """The votes as a sparse matrix of differences from the centre; 0 for excluded comments."""
     values = matrix.choices - center[matrix.columns]
     values[out[matrix.columns]] = 0.0
     return matrix.sparse(values)
 
 
 def principal_components(matrix: VoteMatrix, out: Flags, count: int = 2, method: Method = "auto") -> Components:
-    """The first components of the votes. `out` says of each comment whether moderation takes it out: then it counts as a pass of everybody.
+    """The first principal components of the votes. On comments that moderation excludes (`out`), everybody counts as passing.
 
-    One participant alone has one component, their own votes; one comment alone has one, itself; both have a centre of zero.
+    A single participant yields one component, their votes; a single comment yields one, itself. In both cases the centre is zero.
     """
     people, comments = matrix.shape
     center = np.where(out, 0.0, matrix.column_means())
     if people == 0 or comments == 0:
         return Components(center, np.zeros((count, comments)), np.zeros(count), np.zeros(count))
     if comments == 1:
-        return _alone(np.ones(1), count)
+        return _single_component(np.ones(1), count)
     if people == 1:
-        return _alone(np.where(out, 0.0, matrix.dense(missing=Choice.PASS)[0]), count)
+        return _single_component(np.where(out, 0.0, matrix.dense(missing=Choice.PASS)[0]), count)
     apart = deviations(matrix, out, center)
     total = float((apart.data**2).sum())
     with one_blas_thread():
-        singular, found = _decomposed(apart, min(count, people, comments), method)
+        singular, found = _truncated_svd(apart, min(count, people, comments), method)
     sound = singular > _NOISE * max(float(singular.max(initial=0.0)), 1.0)
     components = np.zeros((count, comments))
     values = np.zeros(count)
-    components[: len(found)][sound] = _oriented(found[sound])
+    components[: len(found)][sound] = _with_fixed_signs(found[sound])
     values[: len(found)] = np.where(sound, singular, 0.0)
     return Components(center, components, values, values**2 / total if total > 0 else np.zeros(count))
 
 
-def _alone(direction: Floats, count: int) -> Components:
+def _single_component(direction: Floats, count: int) -> Components:
     length = float(np.linalg.norm(direction))
     components = np.zeros((count, len(direction)))
     if length > 0:
@@ -81,15 +81,15 @@ def _alone(direction: Floats, count: int) -> Components:
     return Components(np.zeros(len(direction)), components, np.zeros(count), np.zeros(count))
 
 
-def _decomposed(apart: Any, count: int, method: Method) -> tuple[Floats, Floats]:
-    """The largest singular values and their right vectors."""
+def _truncated_svd(apart: Any, count: int, method: Method) -> tuple[Floats, Floats]:
+    """The largest singular values and their right singular vectors."""
     small = apart.shape[0] * apart.shape[1] <= _LARGEST_FULL or count >= min(apart.shape)
     if method == "full" or (method == "auto" and small) or count >= min(apart.shape):
         _, values, vectors = np.linalg.svd(apart.toarray(), full_matrices=False)
         return values[:count], vectors[:count]
     if method == "randomized":
-        return _randomized(apart, count)
-    # A fixed start makes the iteration repeatable; varying weights keep it from being orthogonal to a component by symmetry.
+        return _randomized_svd(apart, count)
+    # A fixed random start makes the iteration repeatable, and is not orthogonal to a component by symmetry.
     start = np.random.default_rng(0).standard_normal(min(apart.shape))
     found: Any = linalg.svds(apart, k=count, v0=start, solver="arpack", tol=0, maxiter=10_000)
     _, values, vectors = found
@@ -97,9 +97,9 @@ def _decomposed(apart: Any, count: int, method: Method) -> tuple[Floats, Floats]
     return values[order], vectors[order]
 
 
-def _randomized(apart: Any, count: int) -> tuple[Floats, Floats]:
-    """Approximately the largest singular values and their right vectors: the matrix within the range of a few random directions, which
-    multiplying by it again and again turns towards the largest (Halko, Martinsson and Tropp, 2011)."""
+def _randomized_svd(apart: Any, count: int) -> tuple[Floats, Floats]:
+    """The approximate largest singular values and their right singular vectors, by random projection with power iterations (Halko,
+    Martinsson and Tropp, 2011)."""
     width = min(count + _OVERSAMPLED, min(apart.shape))
     found = np.random.default_rng(0).standard_normal((apart.shape[1], width))
     for _ in range(_POWER_ITERATIONS):
@@ -109,11 +109,11 @@ def _randomized(apart: Any, count: int) -> tuple[Floats, Floats]:
     return values[:count], vectors[:count]
 
 
-def _oriented(components: Floats) -> Floats:
-    """Each component turned so that its largest entry is positive: the decomposition itself leaves the sign open."""
+def _with_fixed_signs(components: Floats) -> Floats:
+    """The components with their largest entries positive, because the decomposition leaves the signs undefined."""
     if not len(components):
         return components
-    # Entries that are equal but for rounding must not compete for being the largest.
+    # Rounded, so that rounding errors do not decide which of two equal entries is the largest.
     largest = np.abs(components).round(9).argmax(axis=1)
     signs = np.sign(components[np.arange(len(components)), largest])
     return components * np.where(signs == 0, 1.0, signs)[:, None]

@@ -1,4 +1,4 @@
-"""Priorities: how much each comment deserves more votes, for the choice of what a participant is asked next."""
+"""Priorities of comments, for choosing the comment that a participant votes on next."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats
     from gateleg.apps.delphi.opinions.tallies import Tally
 
-#: Of comments about the voters, whatever their votes.
+#: The priority of meta comments, independent of their votes.
 META_PRIORITY = 49.0
 
 
 def comment_priorities(grouped: Tally, extremity: Floats, meta: Flags) -> Floats:
-    """For each comment a weight for drawing it: high when few pass, many agree, it lies far out on the map, or it has few votes yet.
+    """The weight of each comment in a random draw: high if few pass, many agree, it lies far out on the map, or has few votes so far.
 
-    `grouped` are the votes of everybody in a group, `extremity` is the distance on the map.
+    `grouped` has the votes of all participants in groups, `extremity` the distances from the centre of the map.
     """
     seen = grouped.seen + 2.0
     importance = (1.0 - (grouped.passes + 1.0) / seen) * (extremity + 1.0) * ((grouped.agrees + 1.0) / seen)

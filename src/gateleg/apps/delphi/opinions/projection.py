@@ -1,4 +1,4 @@
-"""Where participants and comments lie on the map of opinions."""
+"""The positions of participants and comments on the opinion map."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def participant_positions(matrix: VoteMatrix, out: Flags, pca: Components) -> Floats:
     """The position of each participant, one row each.
 
-    Whoever has voted on few comments would lie near the middle for that alone; their distance is stretched by the root of the share that
-    they voted on. Comments that are out count as votes of everybody here, as they do for the centre.
+    Participants with few votes would lie near the centre for that reason alone, so positions are divided by the square root of the share of
+    comments that they voted on. Here, as for the centre, excluded comments count as voted on by everybody.
     """
     people, comments = matrix.shape
     if people == 0:
@@ -31,14 +31,14 @@ def participant_positions(matrix: VoteMatrix, out: Flags, pca: Components) -> Fl
 
 
 def comment_positions(pca: Components) -> Floats:
-    """The position of each comment: where somebody would lie who has agreed with it and has voted on nothing else."""
+    """The position of each comment: that of a participant who agrees with it and has no other votes."""
     stretch = np.sqrt(len(pca.center))
     return np.asarray(stretch * (Choice.AGREE - pca.center)[:, None] * pca.components.T)
 
 
 def map_extremity(positions: Floats, out: Flags) -> Floats:
-    """How far each comment lies from the middle of the map; 0 for comments that are out.
+    """The distance of each comment from the centre of the map; 0 for excluded comments.
 
-    Not to be mistaken for how much groups differ on it (`divisiveness`): the two are hardly related.
+    Not to be confused with `divisiveness`, to which it is hardly related.
     """
     return np.where(out, 0.0, np.linalg.norm(positions, axis=1))

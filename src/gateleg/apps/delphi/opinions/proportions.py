@@ -1,4 +1,4 @@
-"""Proportions of votes: estimates, tests and intervals. All take arrays or numbers."""
+"""Estimates, tests and intervals of proportions. All functions take arrays or numbers."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 Counts = npt.NDArray[Any] | float | int
 
-#: The one-sided 90% limit of the normal distribution.
+#: One-sided 90 % quantile of the normal distribution.
 Z90 = 1.2816
 
 
 def estimate(successes: Counts, trials: Counts) -> Floats:
-    """The proportion with one success and one failure added: one half where nobody has voted."""
+    """The proportion with one success and one failure added; one half without votes."""
     return np.asarray((np.asarray(successes) + 1.0) / (np.asarray(trials) + 2.0))
 
 
 def proportion_test(successes: Counts, trials: Counts) -> Floats:
-    """How far a proportion lies above one half, in standard deviations."""
+    """How far a proportion is above one half, in standard deviations (a z-score)."""
     n = np.asarray(trials) + 1.0
     return np.asarray(2.0 * np.sqrt(n) * ((np.asarray(successes) + 1.0) / n - 0.5))
 
 
 def two_proportion_test(successes: Counts, other_successes: Counts, trials: Counts, other_trials: Counts) -> Floats:
-    """How far one proportion lies above another, in standard deviations; 0 where everybody agrees in both."""
+    """How far one proportion is above another, in standard deviations (a z-score); 0 if both are 1."""
     s1, s2 = np.asarray(successes) + 1.0, np.asarray(other_successes) + 1.0
     n1, n2 = np.asarray(trials) + 1.0, np.asarray(other_trials) + 1.0
     pooled = (s1 + s2) / (n1 + n2)
@@ -38,7 +38,7 @@ def two_proportion_test(successes: Counts, other_successes: Counts, trials: Coun
 
 
 def wilson_interval(successes: Counts, trials: Counts, z: float = 1.96) -> tuple[Floats, Floats]:
-    """The interval that holds the true proportion in 95 of 100 cases (Wilson's): from 0 to 1 where nobody has voted."""
+    """Wilson's score interval, by default at 95 %; from 0 to 1 without votes."""
     s, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     safe = np.maximum(n, 1.0)
     p = s / safe

@@ -1,9 +1,9 @@
-"""Groups as they come about while votes arrive.
+"""Groups as they form while votes arrive.
 
-A conversation that is analysed while it runs remembers: whoever was let in stays in, and base clusters begin where the last ones ended and
-keep their ids. Groups begin with the base clusters of the lowest ids at every update, as they do after each new start of Polis: that is how
-results of its own that came with their base clusters can be computed from these. Replaying the votes by time reproduces this memory from an
-export.
+A conversation that is analysed while it runs has state: participants who were let in stay in, and base clusters continue from the previous
+update and keep their ids. Groups start from the base clusters with the lowest ids at every update, as they do after each restart of Polis;
+published results of Polis that include base clusters are reproduced in this way. Replaying the votes of an export by time restores the
+state.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """The state of a conversation after some of its votes."""
+    """The figures of one update: a conversation after some of its votes."""
 
     votes: int
-    #: the time of the last of them, in milliseconds
+    #: the time of the last vote, in milliseconds
     at: int
     participants: int
     members: int
     comments: int
-    #: the number of groups that was best at this moment, and the one that was shown: it changes once another has won several times
+    #: the number of groups that was best in this update, and the one that was shown, which changes with a delay (see `Patience`)
     best_k: int
     kept_k: int
 
 
 @dataclass(slots=True)
-class _Memory:
-    """What one update leaves for the next: the base cluster of each participant by id, and which number of groups has won of late."""
+class _State:
+    """The state that one update leaves for the next: the base cluster of each participant by id, and the `Patience`."""
 
     base: dict[int, int] = field(default_factory=dict)
     patience: Patience = field(default_factory=Patience)
@@ -62,7 +62,7 @@ class _Memory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replayed:
-    """The groups after the last vote, and how they came about."""
+    """The groups after the last vote, and the history of updates."""
 
     groups: Groups
     history: tuple[Update, ...]
@@ -78,16 +78,16 @@ def replay(
     *,
     followed: bool = True,
 ) -> Replayed:
-    """Go through the votes by time, with so many updates at even distances; who is in is decided vote by vote.
+    """Process the votes in the order of time, with `updates` evenly spaced updates. Membership is decided vote by vote.
 
-    With a `start` above nought the conversation was started anew when that share of the votes was there: these are read at once, comment
-    by comment, and the first update is after them. The moderation is that of the end: when a decision was made is not in an export.
-    Unless it is `followed`, groups are looked for at the end only: they are the same, and the history has the last update alone.
+    `start` is the share of votes that had been cast when Polis restarted: they are read at once, comment by comment, before the first
+    update. The final moderation applies throughout, because exports do not say when decisions were made. Unless `followed`, groups are
+    computed only at the end: the result is the same, but the history has only the last update.
     """
     ordered = votes.in_time()
     people, rows = np.unique(ordered.participants, return_inverse=True)
     membership = Membership(len(people))
-    memory = _Memory()
+    state = _State()
     history: list[Update] = []
     inside, base, chosen = _nobody(components)
     done = 0
@@ -101,13 +101,13 @@ def replay(
         done = end
         out = moderation.out_of(matrix.comments)
         positions = participant_positions(matrix, out, principal_components(matrix, out, components, method))
-        base = _updated(matrix, positions, inside, memory)
+        base = _update_base_clusters(matrix, positions, inside, state)
         if not followed and end != ends[-1]:
             continue
         chosen = grouping(base.centers, base.sizes.astype(np.float64))
-        memory.patience = memory.patience.after(best_of(chosen.scores))
+        state.patience = state.patience.after(best_of(chosen.scores))
         at = int(ordered.times[end - 1])
-        seen = memory.patience
+        seen = state.patience
         history.append(Update(end, at, len(matrix.participants), len(inside), len(matrix.comments), seen.last, seen.kept))
     return Replayed(with_subgroups(inside, base, chosen), tuple(history))
 
@@ -119,7 +119,7 @@ def _nobody(components: int) -> tuple[Ints, Clusters, Grouping]:
 
 
 def _ends(votes: int, updates: int, start: float = 0.0) -> list[int]:
-    """After how many votes there is an update; the last is after all, the first after the share that was there at the start."""
+    """The numbers of votes after which updates happen. The first is after the share `start`, the last after all votes."""
     if not votes:
         return []
     if start:
@@ -129,10 +129,10 @@ def _ends(votes: int, updates: int, start: float = 0.0) -> list[int]:
     return [int(end) for end in np.unique(ends) if end]
 
 
-def _updated(matrix: VoteMatrix, positions: Floats, inside: Ints, memory: _Memory) -> Clusters:
+def _update_base_clusters(matrix: VoteMatrix, positions: Floats, inside: Ints, state: _State) -> Clusters:
     ids = matrix.participants[inside].tolist()
-    base = k_means(positions[inside], BASE_CLUSTERS, iterations=BASE_ITERATIONS, earlier=_earlier(ids, memory.base))
-    memory.base = dict(zip(ids, base.labels.tolist(), strict=True))
+    base = k_means(positions[inside], BASE_CLUSTERS, iterations=BASE_ITERATIONS, earlier=_earlier(ids, state.base))
+    state.base = dict(zip(ids, base.labels.tolist(), strict=True))
     return base
 
 

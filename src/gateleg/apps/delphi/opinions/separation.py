@@ -1,8 +1,8 @@
-"""How well a number of groups separates people who had no part in finding them: what `mode="improved"` chooses the number by.
+"""Cross-validated silhouettes, by which `mode="improved"` chooses the number of groups.
 
-The silhouette of a division is judged by the very people it was fitted to, and flatters more groups. Here groups are found among one half
-of the people, the other half joins the nearest centres, and its silhouettes count; then the halves change parts, several times. Groups that
-are an accident of who took part do not separate anybody else. There is nothing to tune: no threshold and no penalty.
+The silhouette of the people to whom groups were fitted favours more groups. Here groups are found among one half of the people, the other
+half joins the nearest centres, and its silhouettes count; then the halves swap roles. This is repeated with several halvings. Groups that
+exist by accident do not separate the other half. There is no threshold or penalty to tune.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 _HALVINGS = 10
 _RESTARTS = 6
-#: More people than this are drawn from, which changes the figures little.
+#: With more people a sample is used, which changes the figures little.
 _MOST_PEOPLE = 1_000
 
 
 def separations(people: Floats, numbers: Iterable[int], least: float) -> dict[int, float]:
-    """For each number of groups the mean silhouette of people who did not take part in finding them; 0 where none can be found.
+    """The cross-validated mean silhouette for each number of groups; 0 if there is no such division.
 
-    `least` is the size that a group must have among all people; among half of them it must have half of it.
+    `least` is the minimum size of a group among all people; among half of them, half of it suffices.
     """
     random = np.random.default_rng(0)
     if len(people) > _MOST_PEOPLE:
@@ -37,11 +37,13 @@ def separations(people: Floats, numbers: Iterable[int], least: float) -> dict[in
         people = people[np.sort(random.choice(len(people), _MOST_PEOPLE, replace=False))]
     halves = [np.array_split(random.permutation(len(people)), 2) for _ in range(_HALVINGS)]
     distances = distances_between(people)
-    return {k: float(np.mean([_crossed(people, distances, pair, k, least / 2) for pair in halves])) for k in numbers}
+    return {k: float(np.mean([_cross_validated(people, distances, pair, k, least / 2) for pair in halves])) for k in numbers}
 
 
-def _crossed(people: Floats, distances: Floats, pair: list[np.ndarray[tuple[int], np.dtype[np.int64]]], k: int, least: float) -> float:
-    """The mean of both halves."""
+def _cross_validated(
+    people: Floats, distances: Floats, pair: list[np.ndarray[tuple[int], np.dtype[np.int64]]], k: int, least: float
+) -> float:
+    """The mean silhouette of both halves, each in the groups of the other."""
     scores = []
     for known, unknown in (pair, pair[::-1]):
         found = restarted_clusters(people[known], k, np.ones(len(known)), least, _RESTARTS)

@@ -1,4 +1,4 @@
-"""How well separated clusters are."""
+"""Silhouettes: how well separated clusters are."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 def silhouettes(points: Floats, places: Indices, weights: Floats | None = None) -> Floats:
-    """For each point how much nearer its own cluster is than the next one: from -1, in the wrong cluster, to 1.
+    """The silhouette of each point: how much nearer its own cluster is than the next one, from -1 (in the wrong cluster) to 1.
 
-    0 for a point that is alone in its cluster, and for all points when there is one cluster only. With `weights` each point stands for so
-    many.
+    0 for a point that is alone in its cluster, and for all points if there is only one cluster. A point with a weight stands for that many
+    points.
     """
     return silhouettes_at(distances_between(points), places, weights)
 
 
 def distances_between(points: Floats) -> Floats:
-    """How far each point is from every other."""
+    """The distances between all points."""
     return np.asarray(np.linalg.norm(points[:, None, :] - points[None, :, :], axis=2))
 
 
 def silhouettes_at(distances: Floats, places: Indices, weights: Floats | None = None) -> Floats:
-    """The silhouettes of points whose distances are known: for several divisions of the same points."""
+    """As `silhouettes`, but with given distances, to compare several divisions of the same points."""
     count = int(places.max(initial=-1)) + 1
     heavy = np.ones(len(distances)) if weights is None else weights
     if count < 2:

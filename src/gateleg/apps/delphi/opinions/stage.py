@@ -1,8 +1,8 @@
-"""The votes stage: from votes and comments to opinions, a pure function.
+"""The votes stage: a pure function from votes and comments to opinions.
 
     opinions = analyse(conversation.votes, conversation.comments, VotesConfig(mode="improved"))
 
-Everything is arrays whose entries belong to `opinions.matrix.participants` or `opinions.matrix.comments`, in that order.
+The entries of arrays belong to `opinions.matrix.participants` or `opinions.matrix.comments`, in that order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gateleg.apps.delphi.opinions.correlations import Correlations, correlate
 from gateleg.apps.delphi.opinions.division_choice import choose_division
 from gateleg.apps.delphi.opinions.divisiveness import PRIOR_VOTES, Divisiveness, divisiveness
 from gateleg.apps.delphi.opinions.groups import Groups, find_groups
-from gateleg.apps.delphi.opinions.improved import find_improved_groups, with_improved_subgroups
+from gateleg.apps.delphi.opinions.improved_groups import find_improved_groups, with_improved_subgroups
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.membership import members
 from gateleg.apps.delphi.opinions.moderation import Moderation
@@ -36,7 +36,7 @@ from gateleg.apps.delphi.opinions.pca import Components, principal_components
 from gateleg.apps.delphi.opinions.priorities import comment_priorities
 from gateleg.apps.delphi.opinions.projection import comment_positions, map_extremity, participant_positions
 from gateleg.apps.delphi.opinions.replay import Update, replay
-from gateleg.apps.delphi.opinions.representative import Representative, representatives_of
+from gateleg.apps.delphi.opinions.representatives import Representative, representatives_of
 from gateleg.apps.delphi.opinions.stability import Stability, group_stability
 from gateleg.apps.delphi.opinions.tallies import Tallies, tally_votes
 
@@ -51,24 +51,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opinions:
-    """What the votes of a conversation tell."""
+    """The results of analysing the votes of a conversation."""
 
     config: VotesConfig
     matrix: VoteMatrix
     moderation: Moderation
-    #: for each participant whether they are in the conversation
+    #: whether each participant is in the conversation
     inside: Flags
     pca: Components
-    #: where each participant and each comment lies on the map
+    #: the positions of participants and comments on the map
     positions: Floats
     comment_positions: Floats
-    #: how far each comment lies from the middle of the map
+    #: the distance of each comment from the centre of the map
     map_extremity: Floats
     groups: Groups
     tallies: Tallies
     #: by group id
     representatives: dict[int, tuple[Representative, ...]]
-    #: by group id and subgroup id: what sets a subgroup apart from the others of its group
+    #: by group id and subgroup id: the comments that distinguish a subgroup from the others of its group
     subgroup_representatives: dict[int, dict[int, tuple[Representative, ...]]]
     consensus: Consensus
     group_aware_consensus: Floats
@@ -80,18 +80,18 @@ class Opinions:
     #: only in improved mode, as is `common_ground`
     intervals: Intervals | None
     common_ground: tuple[CommonGround, ...]
-    #: how well groups come back without some comments; None where that cannot be said
+    #: None if it cannot be determined
     stability: Stability | None
-    #: whether chance alone would explain how the votes differ
+    #: the test of whether chance alone explains the differences
     chance: Chance
     #: only with replay
     history: tuple[Update, ...]
-    #: which division improved mode has taken, and why
+    #: which division improved mode has chosen, and why
     division: Division
 
     @property
     def out(self) -> Flags:
-        """For each comment whether moderation takes it out."""
+        """Whether moderation excludes each comment."""
         return self.moderation.out_of(self.matrix.comments)
 
 
@@ -103,9 +103,9 @@ def analyse(
     removed_participants: Iterable[int] = (),
     report: Callable[[str], object] = lambda step: None,
 ) -> Opinions:
-    """Analyse the votes on some comments. The same votes give the same opinions, in whatever order they come.
+    """Analyse the votes on comments. The order of the votes does not matter.
 
-    `report` is called with each step as it begins, and may raise to end the analysis.
+    `report` is called with the name of each step as it begins, and may raise to stop the analysis.
     """
     config = config or VotesConfig()
     report("matrix")
@@ -130,10 +130,10 @@ def _with_statistics(
     moderation: Moderation,
     pca: Components,
     positions: Floats,
-    found: _Found,
+    found: _FoundGroups,
     chance: Chance,
 ) -> Opinions:
-    """What follows once everybody has a position and a group."""
+    """The results, including all statistics that need positions and groups."""
     groups = found.groups
     improved = config.mode == "improved"
     ids, out = matrix.comments, moderation.out_of(matrix.comments)
@@ -174,8 +174,8 @@ def _with_statistics(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    """The groups, how they came about if the votes were replayed, and what a replay meant for them in improved mode."""
+class _FoundGroups:
+    """The groups, the history if the votes were replayed, and the chosen division in improved mode."""
 
     groups: Groups
     history: tuple[Update, ...] = ()
@@ -184,21 +184,21 @@ class _Found:
 
 def _groups(
     votes: Votes, matrix: VoteMatrix, moderation: Moderation, positions: Floats, config: VotesConfig, inside: Flags, chance: Chance
-) -> _Found:
+) -> _FoundGroups:
     if config.replay:
         replayed = replay(votes, moderation, config.replay_updates, config.n_components, config.pca_method, config.replay_from)
-        return _Found(replayed.groups, replayed.history)
+        return _FoundGroups(replayed.groups, replayed.history)
     order = _order(votes, matrix, config.order)
     rows = order[inside[order]]
     if config.mode == "exact":
-        return _Found(find_groups(positions, rows))
+        return _FoundGroups(find_groups(positions, rows))
     found = find_improved_groups(positions, rows, apart=not chance.likely)
     groups, division = choose_division(found, votes, moderation, positions, config)
-    return _Found(with_improved_subgroups(groups, positions, apart=not chance.likely), division=division)
+    return _FoundGroups(with_improved_subgroups(groups, positions, apart=not chance.likely), division=division)
 
 
 def _order(votes: Votes, matrix: VoteMatrix, order: Order) -> Indices:
-    """The rows of all participants in the order in which clustering takes them."""
+    """The rows of all participants in the order of clustering."""
     if order == "reading":
         return matrix.in_reading_order
     if order == "participant":

@@ -1,4 +1,4 @@
-"""Counts of votes: of everybody, of each base cluster, of each group and of each subgroup."""
+"""Vote counts of everybody, of base clusters, of groups and of subgroups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """Votes on each comment: arrays whose last axis is the comments, and whose first, if there are two, the groups or clusters."""
+    """Vote counts on each comment. The last axis is comments; if there are two, the first is groups or clusters."""
 
     agrees: Ints
     disagrees: Ints
@@ -28,45 +28,45 @@ class Tally:
 
     @property
     def passes(self) -> Ints:
-        """Votes that were neither."""
+        """Votes that neither agree nor disagree."""
         return self.seen - self.agrees - self.disagrees
 
     def total(self) -> Tally:
-        """Summed over groups or clusters."""
+        """The sums over all groups or clusters."""
         return Tally(self.agrees.sum(axis=0), self.disagrees.sum(axis=0), self.seen.sum(axis=0))
 
     def part(self, rows: Ints) -> Tally:
-        """Of some groups or clusters only."""
+        """The counts of some groups or clusters."""
         return Tally(self.agrees[rows], self.disagrees[rows], self.seen[rows])
 
     def others(self) -> Tally:
-        """For each group the votes of all other groups together."""
+        """For each group, the votes of all other groups together."""
         whole = self.total()
         return Tally(whole.agrees - self.agrees, whole.disagrees - self.disagrees, whole.seen - self.seen)
 
     def shares(self) -> tuple[Floats, Floats, Floats]:
-        """The shares of agreement, disagreement and passes; 0 where nobody has voted."""
+        """The shares of agreement, disagreement and passes; 0 without votes."""
         cast = np.maximum(self.seen, 1)
         return self.agrees / cast, self.disagrees / cast, self.passes / cast
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tallies:
-    """All counts of a conversation. Comments that are out keep their true votes."""
+    """All vote counts of a conversation, including votes on excluded comments."""
 
     everybody: Tally
     #: rows are base clusters by id
     base: Tally
     #: rows are groups by id
     groups: Tally
-    #: how many participants each group has
+    #: the number of participants in each group
     group_sizes: Ints
     #: by group id; rows are its subgroups by id
     subgroups: Mapping[int, Tally]
 
     @property
     def grouped(self) -> Tally:
-        """The votes of everybody who is in a group."""
+        """The votes of all participants in groups."""
         return self.groups.total()
 
 
@@ -80,11 +80,11 @@ def tally_votes(matrix: VoteMatrix, groups: Groups) -> Tallies:
     count = len(groups.groups.clusters)
     sizes = np.bincount(of_group, weights=groups.base.sizes, minlength=count).astype(np.int64)
     subgroups = {
-        group: _gathered(base.part(part), groups.subgroups[group].clusters.places, len(groups.subgroups[group].clusters))
+        group: _sum_by_group(base.part(part), groups.subgroups[group].clusters.places, len(groups.subgroups[group].clusters))
         for group, part in groups.parts.items()
     }
     everybody = _tally(matrix, np.zeros(people, dtype=np.int64), 1).total()
-    return Tallies(everybody, base, _gathered(base, of_group, count), sizes, subgroups)
+    return Tallies(everybody, base, _sum_by_group(base, of_group, count), sizes, subgroups)
 
 
 def _tally(matrix: VoteMatrix, place: Ints, count: int) -> Tally:
@@ -93,16 +93,16 @@ def _tally(matrix: VoteMatrix, place: Ints, count: int) -> Tally:
     cells = of_cell * comments + matrix.columns
     known = of_cell >= 0
 
-    def counted(which: Flags) -> Ints:
+    def count_cells(which: Flags) -> Ints:
         return np.bincount(cells[which], minlength=count * comments).reshape(count, comments).astype(np.int64)
 
-    return Tally(counted(known & matrix.agreed), counted(known & matrix.disagreed), counted(known))
+    return Tally(count_cells(known & matrix.agreed), count_cells(known & matrix.disagreed), count_cells(known))
 
 
-def _gathered(base: Tally, of_group: npt.NDArray[np.intp], count: int) -> Tally:
-    def summed(rows: Ints) -> Ints:
+def _sum_by_group(base: Tally, of_group: npt.NDArray[np.intp], count: int) -> Tally:
+    def sum_rows(rows: Ints) -> Ints:
         found = np.zeros((count, rows.shape[1]), dtype=np.int64)
         np.add.at(found, of_group, rows)
         return found
 
-    return Tally(summed(base.agrees), summed(base.disagrees), summed(base.seen))
+    return Tally(sum_rows(base.agrees), sum_rows(base.disagrees), sum_rows(base.seen))

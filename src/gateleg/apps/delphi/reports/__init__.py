@@ -1,1 +1,1 @@
-"""What people look at: findings in words, maps, the report and its files."""
+"""Findings as text, maps, the report and its files."""

@@ -1,4 +1,4 @@
-"""All files of a report, by name: the report, the interactive map, pictures, and data. Pure."""
+"""The files of a report, by name: the report, the interactive map, pictures and data. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import orjson
 
 from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT, SUMMARY, TIMELINE, translated_name
+from gateleg.apps.delphi.reports.csv_files import bridging_comments, comment_clusters, comment_groups, opinion_groups, participant_votes
 from gateleg.apps.delphi.reports.explorer import write_explorer
-from gateleg.apps.delphi.reports.exporting import bridging_comments, comment_clusters, comment_groups, opinion_groups, participant_votes
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.moments import moments_csv, replay_data
 from gateleg.apps.delphi.reports.replay import write_replay
@@ -35,8 +35,7 @@ def make_artifacts(
     matrix: VoteMatrix | None = None,
     visualizations: Collection[Visualization] = ("basic", "enhanced", "multilayer"),
 ) -> dict[str, bytes]:
-    """The files of a report. `data` has its CSV files, which come with the report as well; `matrix` the votes, for the map of people;
-    `visualizations` says which maps there are."""
+    """The files of a report. `data` are its CSV files, `matrix` the votes (for the map of participants), `visualizations` the maps."""
     has_replay = "enhanced" in visualizations and bool(findings.moments)
     found: dict[str, str] = {
         REPORT: write_report(findings, sections, data, written_by, has_replay=has_replay),
@@ -51,7 +50,7 @@ def make_artifacts(
         found |= {f"maps/layer_{layer}.svg": topics_map(findings, layer) for layer in range(len(findings.topics))}
     found |= {f"data/{name}": text for name, text in data.items()}
     narrative = orjson.dumps([section.model_dump() for section in sections], option=orjson.OPT_INDENT_2)
-    # What a comment holds that UTF-8 cannot say was replaced on the pages; in data it becomes a question mark.
+    # Characters that UTF-8 cannot encode were replaced on the pages; in data they become question marks.
     files = {name: text.encode(errors="replace") for name, text in found.items()} | {"data/narrative.json": narrative}
     return files | ({TIMELINE: orjson.dumps(replay_data(findings))} if findings.moments else {})
 
@@ -59,10 +58,10 @@ def make_artifacts(
 def translated_files(
     chat: Chat, files: Mapping[str, bytes], language: str, report: Callable[[float], object] = lambda done: None
 ) -> dict[str, bytes]:
-    """The pages of a report in another language, by the names that they have then."""
+    """The translated pages of a report, by their new names."""
     pages = {name: files[name].decode() for name in (REPORT, SUMMARY, MAP, REPLAY) if name in files}
-    turned = translate_pages(chat, pages, language, report)
-    return {translated_name(name, language): text.encode() for name, text in turned.items()}
+    translated = translate_pages(chat, pages, language, report)
+    return {translated_name(name, language): text.encode() for name, text in translated.items()}
 
 
 def data_files(findings: Findings, matrix: VoteMatrix, comments: Iterable[Comment]) -> dict[str, str]:
@@ -80,7 +79,7 @@ def data_files(findings: Findings, matrix: VoteMatrix, comments: Iterable[Commen
 
 
 def content_type(name: str) -> str:
-    """What a file is."""
+    """The media type of a file."""
     kinds = {
         "html": "text/html; charset=utf-8",
         "svg": "image/svg+xml",

@@ -1,7 +1,7 @@
-"""The data of the linked maps of participants and comments, as compact as can be: one JSON for a page, or inside of one. Pure.
+"""The data of the linked maps of participants and comments, as one compact JSON. Pure.
 
-Participants are four arrays and a table of votes with two bits for each, comment by comment: ten thousand of them with three hundred
-comments take about a megabyte.
+Participants are four arrays and a table of votes with two bits per vote: ten thousand participants with three hundred comments take about a
+megabyte.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Count, Findings, Statement
     from gateleg.apps.delphi.topics.stage import Topic
 
-#: Participants that are drawn; of more, an even sample.
+#: The maximum number of participants that are drawn; of more, an even sample.
 MOST_PEOPLE = 20_000
-#: How far outside of the groups those without one are drawn at most, as a share of the groups' extent.
+#: How far outside the groups other participants are drawn at most, as a share of the groups' extent.
 _OUTSIDE = 0.08
 _FURTHEST = 32_767
-#: What stands for a vote that was not cast, and for each choice.
+#: The codes of a missing vote and of each choice.
 _UNSEEN, _AGREE, _DISAGREE, _PASS = 0, 1, 2, 3
 
 
 def atlas(findings: Findings, matrix: VoteMatrix | None = None) -> dict[str, Any]:
-    """What the maps show. Without the matrix of votes there is no map of participants."""
+    """The data of the maps. Without the matrix of votes there is no map of participants."""
     divides = [statement.divisiveness for statement in findings.statements.values()]
     return {
         "comments": [_comment(statement) for statement in findings.statements.values()],
@@ -104,21 +104,21 @@ def _people(findings: Findings, matrix: VoteMatrix) -> dict[str, Any] | None:
     if count == 0:
         return None
     drawn = np.arange(count) if count <= MOST_PEOPLE else np.linspace(0, count - 1, MOST_PEOPLE).astype(np.int64)
-    places = framed(findings.people, findings.people_groups)[drawn]
+    places = map_positions(findings.people, findings.people_groups)[drawn]
     return {
         "count": count,
         "drawn": len(drawn),
-        "x": packed(places[:, 0].astype("<i2")),
-        "y": packed(places[:, 1].astype("<i2")),
-        "ids": packed(matrix.participants[drawn].astype("<f8")),
-        "groups": packed(findings.people_groups[drawn].astype(np.int8)),
-        "votes": packed(ballots(matrix, drawn, list(findings.statements))),
+        "x": base64_of(places[:, 0].astype("<i2")),
+        "y": base64_of(places[:, 1].astype("<i2")),
+        "ids": base64_of(matrix.participants[drawn].astype("<f8")),
+        "groups": base64_of(findings.people_groups[drawn].astype(np.int8)),
+        "votes": base64_of(packed_votes(matrix, drawn, list(findings.statements))),
     }
 
 
-def framed(people: Floats, groups: Ints) -> Ints:
-    """Where participants are drawn, from -32,767 to 32,767 on the longer axis. Who has too few votes may lie far out: they are drawn at
-    the rim, so that the groups keep the room."""
+def map_positions(people: Floats, groups: Ints) -> Ints:
+    """The positions at which participants are drawn, from -32,767 to 32,767 on the longer axis. Participants with too few votes may lie far
+    out; they are drawn at the edge, so that the groups fill the map."""
     inside = people[groups >= 0] if (groups >= 0).any() else people
     low, high = inside.min(axis=0), inside.max(axis=0)
     rim = _OUTSIDE * max(float((high - low).max()), 1e-9)
@@ -127,8 +127,8 @@ def framed(people: Floats, groups: Ints) -> Ints:
     return np.asarray(np.rint((near - middle) / half * _FURTHEST), dtype=np.int64)
 
 
-def ballots(matrix: VoteMatrix, people: Ints, comments: list[int]) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The votes of some participants, given by their rows, on some comments: two bits each, every comment beginning a new byte."""
+def packed_votes(matrix: VoteMatrix, people: Ints, comments: list[int]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The votes of participants, given by their rows, on comments, with two bits per vote. Every comment starts a new byte."""
     row_of = np.full(matrix.shape[0], -1, dtype=np.int64)
     row_of[people] = np.arange(len(people))
     column_of = np.full(matrix.shape[1], -1, dtype=np.int64)
@@ -146,6 +146,6 @@ def ballots(matrix: VoteMatrix, people: Ints, comments: list[int]) -> np.ndarray
     return packed.reshape(-1)
 
 
-def packed(numbers: np.ndarray[Any, Any]) -> str:
-    """Numbers as they lie in memory, in base 64."""
+def base64_of(numbers: np.ndarray[Any, Any]) -> str:
+    """The bytes of an array in base 64."""
     return b64encode(np.ascontiguousarray(numbers).tobytes()).decode()

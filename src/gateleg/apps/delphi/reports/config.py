@@ -1,4 +1,4 @@
-"""What a report has. Nothing that draws or writes is loaded for it: who submits a job needs no more."""
+"""The config of a report. Imports nothing heavy, because submitting a job needs only this module."""
 
 from typing import Literal, Self
 
@@ -6,42 +6,42 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gateleg.ai.addresses import parse_model_address
 
-#: The names of the files that people open first.
+#: The names of the pages.
 REPORT = "report.html"
 SUMMARY = "summary.html"
 MAP = "map.html"
 REPLAY = "replay.html"
-#: What the animation of `replay.html` draws, for pages that show it themselves.
+#: The data of the animation in `replay.html`, for pages that embed it.
 TIMELINE = "data/timeline.json"
 
 
-#: `basic` are the maps of groups and of division as pictures, `enhanced` is the interactive map, `multilayer` a picture for each layer.
+#: `basic`: pictures of groups and of consensus; `enhanced`: the interactive map; `multilayer`: a picture of each layer of topics.
 Visualization = Literal["basic", "enhanced", "multilayer"]
 
 
-#: Why a report cannot be had in another language.
-NO_TRANSLATOR = "language {0!r} needs a model that translates: name one as translator, such as ollama:llama3.2"
+#: The error message for a language without a translator.
+NO_TRANSLATOR = "language {0!r} needs a model that translates: set translator, such as ollama:llama3.2"
 
 
 class ReportConfig(BaseModel):
-    """What a report has: the config of a REPORT job."""
+    """The config of a REPORT job."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    #: the address of a chat model that writes the sections, or the bare name of one of Anthropic's; templates write them without
+    #: the address of a chat model that writes the sections, or the bare name of an Anthropic model; without one, templates are used
     model: str | None = None
     include_topics: bool = True
     include_consensus: bool = True
     include_uncertainty: bool = True
-    #: the language of `report.de.html`, `summary.de.html`, `map.de.html` and `replay.de.html`, which come beside the English pages
+    #: the language of additional pages, such as `report.de.html` and `map.de.html`, besides the English ones
     language: str = Field(default="en", max_length=35, pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
-    #: the address of a chat model that translates; `model` does where there is none
+    #: the address of a chat model that translates; `model` by default
     translator: str | None = None
     max_tokens: int = Field(default=4_000, ge=200, le=100_000)
-    #: what Chromium makes beside, where it is installed: the report as PDF, the maps as PNG
+    #: files that Chromium prints, if it is installed: the report as PDF, the maps as PNG
     formats: tuple[Literal["pdf", "png"], ...] = ()
 
-    #: which maps there are beside the report
+    #: the maps to make
     visualizations: tuple[Visualization, ...] = ("basic", "enhanced", "multilayer")
 
     @model_validator(mode="after")
@@ -59,7 +59,7 @@ class ReportConfig(BaseModel):
 
     @property
     def translator_address(self) -> str | None:
-        """The address of the model that translates; None where nothing is translated."""
+        """The address of the model that translates; None if nothing is to be translated."""
         return None if self.language == "en" else _address(self.translator or self.model)
 
     @property
@@ -69,11 +69,11 @@ class ReportConfig(BaseModel):
 
 
 def _address(model: str | None) -> str | None:
-    """The address of a model: a bare name is one of Anthropic's."""
+    """The address of a model; a bare name is that of an Anthropic model."""
     return f"anthropic:{model}" if model and ":" not in model else model
 
 
 def translated_name(name: str, language: str) -> str:
-    """What a page is called in another language: `report.de.html`."""
+    """The name of a translated page, such as `report.de.html`."""
     stem, _, ending = name.rpartition(".")
     return f"{stem}.{language}.{ending}"

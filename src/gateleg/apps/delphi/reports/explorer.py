@@ -1,7 +1,7 @@
-"""The interactive maps: one HTML file that works without a network. Choose a group, a comment, a topic or some people, on the map of
-participants and on that of comments, and see on both what follows; with mouse, touch or keyboard.
+"""The interactive maps: one HTML file that works offline. A group, comment, topic or people selected on the map of participants or of
+comments are highlighted on both; with mouse, touch or keyboard.
 
-The same comments stand in the page as a table, for those who do not use the maps and where scripts do not run.
+Without scripts the page shows the comments as a table.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
     from gateleg.apps.delphi.reports.findings import Findings
 
-#: What a page that runs its own scripts may load: nothing.
+#: The Content-Security-Policy of a page with inline scripts, which loads nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-#: Each before those that import it.
+#: In dependency order.
 _SCRIPTS = ("texts.js", "ballots.js", "plot.js", "explorer.js")
-#: The element that has the texts of scripts, which a translation replaces; and how scripts learn of them.
+#: The id of the element with the texts of scripts, which a translation replaces; and the statement that loads them.
 TEXTS = "texts"
 SPEAK = f'speak(JSON.parse(document.getElementById("{TEXTS}").textContent));'
 _START = f'{SPEAK}\nexplore(document.getElementById("maps"), JSON.parse(document.getElementById("data").textContent));'
@@ -30,7 +30,7 @@ _TEXT = re.compile(r'\bt\("([^"]+)"')
 
 
 def write_explorer(findings: Findings, matrix: VoteMatrix | None = None) -> str:
-    """The maps as a page of their own. Without the matrix of votes it has the map of comments only."""
+    """The page with the maps. Without the matrix of votes it has only the map of comments."""
     verdict = verdict_of(findings)
     verdict = f"{verdict[:1].upper()}{verdict[1:]}." if verdict else ""
     body = tag(
@@ -51,13 +51,13 @@ def write_explorer(findings: Findings, matrix: VoteMatrix | None = None) -> str:
 
 
 def bundle(*names: str) -> str:
-    """Scripts as one module, each named before those that import it."""
+    """Combine scripts, given in dependency order, into one module."""
     text = "\n".join(static(name) for name in names)
     return re.sub(r"^export ", "", re.sub(r"^import .*$\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
 
 
 def script_texts(*names: str) -> dict[str, str]:
-    """All texts that scripts show, by themselves: what a page brings for its translation."""
+    """All texts that scripts show, each mapped to itself, for the page's translation to replace."""
     return {text: text for name in names for text in _TEXT.findall(static(name))}
 
 

@@ -1,4 +1,4 @@
-"""Comments with their votes, drawn: bars of agreement, disagreement and passes for everybody and each group, with their uncertainty."""
+"""Comments with bar charts of their votes: agreement, disagreement and passes of everybody and of each group, with intervals."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def statement_card(findings: Findings, statement: Statement, where: str | None = None) -> Markup:
-    """A comment with a bar for everybody and for each group. The figures stand beside the bars for those who cannot see them.
+    """A comment with a bar for everybody and for each group. The figures are beside the bars, for those who cannot see these.
 
-    `where` is the page of the comment; without one, its number leads to the list of all in the same page.
+    `where` is the page of the comment; without it, the comment's number links to the list of comments on the same page.
     """
     groups = [(_named(group), count) for group, count in zip(findings.groups, statement.groups, strict=True)]
     return vote_card(statement, [(tag("span", None, "Everyone"), statement.everybody), *groups], where)
@@ -29,14 +29,14 @@ def contrast_card(group: Group, statement: Statement, others: Count, where: str 
 
 
 def vote_card(statement: Statement, rows: Sequence[tuple[Markup, Count]], where: str | None = None) -> Markup:
-    """A comment with the votes of some."""
+    """A comment with a table of votes."""
     text = tag("blockquote", {"dir": "auto", "translate": "no"}, statement.body.strip(), cite_link(statement.comment_id, where))
     table = tag("table", {"aria-label": f"Votes on comment {statement.comment_id}"}, [_row(who, count) for who, count in rows])
     return tag("div", {"class": "statement"}, text, table)
 
 
 def vote_rows(rows: Sequence[tuple[Group | None, Count]], label: str) -> Markup:
-    """The votes of groups, and of everybody where there is no group, as a table alone."""
+    """A table of votes of groups; None in place of a group means everybody."""
     shown = [_row(tag("span", None, "Everyone") if group is None else _named(group), count) for group, count in rows]
     return tag("div", {"class": "statement"}, tag("table", {"aria-label": label}, shown))
 
@@ -47,9 +47,9 @@ def _named(group: Group) -> Markup:
 
 
 def cite_link(number: int, where: str | None = None) -> Markup:
-    """A link to a comment: to its page, or to its place in the list of all."""
-    told = f"comment {number} in the list of all" if where is None else f"comment {number} with all its votes"
-    return tag("a", {"class": "cite", "href": where or f"#c{number}", "aria-label": told}, f"#{number}")
+    """A link to a comment: to its page, or to its row in the list of comments."""
+    label = f"comment {number} in the list of comments" if where is None else f"comment {number} with all its votes"
+    return tag("a", {"class": "cite", "href": where or f"#c{number}", "aria-label": label}, f"#{number}")
 
 
 def _row(who: Markup, count: Count) -> Markup:
@@ -58,11 +58,11 @@ def _row(who: Markup, count: Count) -> Markup:
         None,
         tag("th", {"scope": "row"}, who),
         tag("td", {"class": "vote-bar"}, vote_bar(count)),
-        tag("td", {"class": "said"}, _said(count)),
+        tag("td", {"class": "said"}, _vote_text(count)),
     )
 
 
-def _said(count: Count) -> str:
+def _vote_text(count: Count) -> str:
     if not count.votes:
         return "no votes"
     if not count.enough:
@@ -75,7 +75,7 @@ def _said(count: Count) -> str:
 
 
 def vote_bar(count: Count) -> Markup:
-    """The shares as one bar, empty where there are too few votes; the line across it is the 95% interval of agreement."""
+    """The shares as one bar, empty if there are too few votes. The line across it is the 95% interval of agreement."""
     box = {"viewBox": "0 0 200 16", "preserveAspectRatio": "none", "aria-hidden": "true", "focusable": "false"}
     if not count.enough:
         return tag(
@@ -103,9 +103,7 @@ def vote_bar(count: Count) -> Markup:
 
 
 def vote_key() -> Markup:
-    """What the colours of bars mean."""
+    """The legend of the bars."""
     entries = [("agree", AGREE), ("disagree", DISAGREE), ("pass", PASS)]
     items = [tag("li", None, tag("span", {"style": f"background:{hue}", "aria-hidden": "true"}), side) for side, hue in entries]
-    return tag(
-        "ul", {"class": "key"}, items, tag("li", None, "├─┤ between these bounds the true share of agreement lies in 95 of 100 cases")
-    )
+    return tag("ul", {"class": "key"}, items, tag("li", None, "├─┤ 95% interval of the share that agrees"))

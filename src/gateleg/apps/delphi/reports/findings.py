@@ -1,9 +1,9 @@
-"""What maps and reports are made from: the opinions, the topics and the texts of a conversation, comment by comment and group by group.
+"""The input of maps and reports: opinions, topics and texts of a conversation, by comment and by group. Pure.
 
     findings = find(conversation, opinions, topics)
 
-A pure view: every number in it stands in the results of the votes stage or the comments stage. Comments that moderation takes out are not
-in it, so that nothing that is made from it can show them.
+Every number comes from the results of the votes stage or the comments stage. Comments that moderation excludes are not included, so that
+maps and reports cannot show them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from gateleg.apps.delphi.opinions.proportions import wilson_interval
 from gateleg.apps.delphi.reports.participation import Participation, participation_of
 from gateleg.apps.delphi.reports.personal import is_about_the_person
-from gateleg.apps.delphi.topics.redaction import redacted
+from gateleg.apps.delphi.topics.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
     from gateleg.apps.delphi.opinions.modes import Division, Mode, Order
-    from gateleg.apps.delphi.opinions.representative import Representative
+    from gateleg.apps.delphi.opinions.representatives import Representative
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
     from gateleg.apps.delphi.opinions.timeline import Moment
     from gateleg.apps.delphi.topics.stage import Topic, Topics
 
-#: Votes that must be cast before a share is worth saying.
+#: The minimum number of votes for a share to be stated.
 ENOUGH_VOTES = 5
-#: People that a group must have to be shown as one: the opinion of one or two is theirs, and not a group's.
+#: The minimum size of a group that is shown, so that the opinions of one or two people do not appear as a group's.
 LEAST_SHOWN = 3
 _LONGEST_MOTTO = 48
 
 
 @lru_cache(maxsize=100_000)
 def _bounds(part: int, whole: int) -> tuple[float, float]:
-    # Every section of a report ranks all comments by their bounds.
+    # Cached, because every section of a report ranks all comments by their bounds.
     low, high = wilson_interval(part, whole)
     return float(low), float(high)
 
@@ -55,12 +55,12 @@ class Count:
 
     @property
     def votes(self) -> int:
-        """All of them."""
+        """The number of all votes."""
         return self.agrees + self.disagrees + self.passes
 
     @property
     def enough(self) -> bool:
-        """Whether shares mean something."""
+        """Whether there are enough votes for shares to be stated."""
         return self.votes >= ENOUGH_VOTES
 
     def share(self, side: str) -> float:
@@ -69,40 +69,40 @@ class Count:
         return counted / self.votes if self.votes else 0.0
 
     def interval(self, side: str) -> tuple[float, float]:
-        """Between which bounds the true share lies in 95 of 100 cases."""
+        """The 95 % interval of the share of `agree`, `disagree` or `pass`."""
         counted = {"agree": self.agrees, "disagree": self.disagrees, "pass": self.passes}[side]
         return _bounds(counted, self.votes)
 
     @property
     def side(self) -> str:
-        """`agree` or `disagree`, whichever more have chosen; `divided` when as many."""
+        """`agree` or `disagree`, whichever has more votes; `divided` on a tie."""
         return "divided" if self.agrees == self.disagrees else "agree" if self.agrees > self.disagrees else "disagree"
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A comment, and what was voted on it."""
+    """A comment and the votes on it."""
 
     comment_id: int
     body: str
     everybody: Count
-    #: by group, in the order of the groups
+    #: the votes of each group, in the order of the groups
     groups: tuple[Count, ...] = ()
-    #: the chance that one member of each group all agree
+    #: the probability that random members of all groups, one of each, agree
     group_consensus: float = 0.0
-    #: the mean over groups of the share that agrees among those who take a side
+    #: the mean over groups of the share that agrees among those who do not pass
     normalised_consensus: float = 0.5
     #: how much groups differ, from 0 to 1
     divisiveness: float = 0.0
-    #: its topics, finest first; empty if it says nothing
+    #: the keys of its topics, finest first; empty without text
     topics: tuple[str, ...] = ()
-    #: where it lies on the map of comments
+    #: its position on the map of comments
     position: tuple[float, float] | None = None
     outlier: bool = False
 
     @property
     def personal(self) -> bool:
-        """Whether it says who its author is, and not what they think."""
+        """Whether it describes its author rather than an opinion."""
         return is_about_the_person(self.body)
 
 
@@ -122,20 +122,20 @@ class Group:
 
     @property
     def name(self) -> str:
-        """What it is called in front of people."""
+        """The name that readers see."""
         return f"Group {self.letter}"
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How far groups can be trusted."""
+    """How reliable the groups are."""
 
-    #: how well they come back without some comments, from 0 to 1; None where that cannot be said
+    #: how well they reappear without some comments, from 0 to 1; None if unknown
     stability: float | None = None
-    #: how often shuffled votes were compared with the real ones, and how often they differed as strongly; 0 where nobody looked
+    #: the number of shuffles in the test for chance, and of those that varied as strongly as the real votes; 0 if untested
     draws: int = 0
     as_strong: int = 0
-    #: which division improved mode has taken, and why
+    #: which division improved mode has chosen, and why
     division: Division = "not-weighed"
 
 
@@ -144,28 +144,28 @@ class Totals:
     """The size of a conversation."""
 
     participants: int = 0
-    #: participants who have voted often enough to be in a group
+    #: participants with enough votes to be in a group
     grouped: int = 0
     votes: int = 0
-    #: comments that are in
+    #: comments that moderation did not exclude
     comments: int = 0
-    #: comments that moderation took out
+    #: comments that moderation excluded
     comments_out: int = 0
     authors: int = 0
-    #: comments with a vote, whether in or out
+    #: comments with votes, excluded or not
     comments_voted_on: int = 0
-    #: the votes on comments that are in
+    #: the votes on comments that are not excluded
     votes_shown: int = 0
 
     @property
     def votes_per_participant(self) -> float:
-        """On average."""
+        """The mean number of votes per participant."""
         return self.votes / self.participants if self.participants else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
-    """A conversation as it is told to people."""
+    """The results about a conversation, for maps and reports."""
 
     conversation_id: str
     title: str
@@ -174,26 +174,26 @@ class Findings:
     groups: tuple[Group, ...]
     #: by comment id, ascending
     statements: Mapping[int, Statement]
-    #: what most participants agree with, and what most disagree with, clearest first
+    #: comments that most participants agree with, or disagree with, clearest first
     agreed: tuple[int, ...]
     disagreed: tuple[int, ...]
     #: the topics of each layer, finest first
     topics: tuple[tuple[Topic, ...], ...]
-    #: which layer to begin with
+    #: the layer that is shown first
     main_layer: int
-    #: where participants lie on their map, and the place of each one's group in `groups`, -1 without one
+    #: the positions of participants on their map, and the index of their groups in `groups`, -1 without one
     people: Floats
     people_groups: Ints
-    #: how the groups were found, and whether they came about over time
+    #: how the groups were found
     mode: Mode
     replayed: bool
     order: Order = "reading"
-    #: the share of words that the embedding model knows whole, where it tells, and whether topics come from words alone for that
+    #: the share of words in the embedding model's vocabulary, if known, and whether topics are based on words and votes instead
     known_words: float | None = None
     from_words: bool = False
     certainty: Certainty = Certainty()
     participation: Participation = field(default_factory=Participation)
-    #: how the groups came about; none where nobody looked, or where all votes were cast at one moment
+    #: how the groups formed over time; empty if it was not computed, or if all votes have the same time
     moments: tuple[Moment, ...] = ()
 
     def topic(self, key: str) -> Topic | None:
@@ -206,7 +206,7 @@ class Findings:
         return sorted(found, key=lambda statement: (-statement.everybody.votes, statement.comment_id))
 
     def motto(self, group: Group) -> str:
-        """What a group stands for in a few words: the comment that sets it apart most, and its side of it; empty if there is none."""
+        """A short characterization of a group: its most representative comment and its side; empty if it has none."""
         known = [one for one in group.representatives if one.comment_id in self.statements]
         if not known:
             return ""
@@ -216,36 +216,36 @@ class Findings:
         return f"{'for' if best.side == 'agree' else 'against'} “{shown}”"
 
     def bridging(self) -> list[Statement]:
-        """Opinions that a majority of every group agrees with, beyond chance; surest first. Few votes make nothing sure.
+        """Comments that a majority of every group agrees with, beyond chance; clearest first.
 
-        What people say about themselves is not common ground, however many are alike in it.
+        Comments about their authors are not common ground, however many people agree with them.
         """
         return [statement for statement in self.bridges() if least_bound(statement) > 0.5]
 
     def bridges(self) -> list[Statement]:
-        """Opinions with votes enough in every group, by how many of the least convinced group agree at the least; surest first."""
+        """Comments with enough votes in every group, except personal ones, by the lower bound in the group that agrees least."""
         known = [one for one in self.statements.values() if not one.personal and one.groups and all(count.enough for count in one.groups)]
         return sorted(known, key=lambda one: (-least_bound(one), one.comment_id))
 
     def divisive(self) -> list[Statement]:
-        """Comments on which a majority of one group agrees and one of another disagrees, with enough votes; most divisive first."""
+        """Comments with enough votes with which a majority of one group agrees and one of another disagrees; most divisive first."""
         found = [statement for statement in self.statements.values() if _splits(statement)]
         return sorted(found, key=lambda statement: (-round(statement.divisiveness, 9), statement.comment_id))
 
     def uncertain(self) -> list[Statement]:
-        """Comments that at least a fifth of voters passed on, with enough votes; most passes first."""
+        """Comments that at least a fifth of voters passed on, with enough votes; highest share of passes first."""
         found = [one for one in self.statements.values() if one.everybody.enough and one.everybody.share("pass") >= 0.2]
         return sorted(found, key=lambda statement: (-statement.everybody.share("pass"), -statement.everybody.votes, statement.comment_id))
 
 
-def told(representatives: Iterable[Representative]) -> tuple[Representative, ...]:
-    """Those of a group's representative comments that enough of it have voted on, some of them on that side: where all pass, nobody is."""
+def shown_representatives(representatives: Iterable[Representative]) -> tuple[Representative, ...]:
+    """The representative comments of a group that are shown: with enough votes of the group, not all of which are passes."""
     voted = (one for one in representatives if one.n_trials >= ENOUGH_VOTES)
     return tuple(one for one in voted if (one.agrees if one.side == "agree" else one.disagrees))
 
 
 def least_bound(statement: Statement) -> float:
-    """How many agree at the least, as far as the votes tell, in the group that agrees least."""
+    """The lower bound of the share that agrees, in the group that agrees least."""
     return min(count.interval("agree")[0] for count in statement.groups)
 
 
@@ -255,10 +255,10 @@ def _splits(statement: Statement) -> bool:
 
 
 def find(conversation: Conversation, opinions: Opinions, topics: Topics | None = None) -> Findings:
-    """The findings of a conversation. Without topics there is no map of comments and no section on topics."""
+    """Collect the findings of a conversation. Without topics there is no map of comments and no section on topics."""
     kept = [comment for comment in conversation.comments if comment.comment_id not in opinions.moderation.out]
     places = {int(number): place for place, number in enumerate(opinions.matrix.comments.tolist())}
-    where = whereabouts(topics)
+    where = topic_fields(topics)
     ids, sizes = opinions.groups.groups.clusters.ids.tolist(), opinions.tallies.group_sizes.tolist()
     rows = [row for row, size in enumerate(sizes) if size >= LEAST_SHOWN]
     place_of = {ids[row]: place for place, row in enumerate(rows)}
@@ -273,11 +273,12 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
         description=conversation.description,
         totals=_totals(conversation.comments, kept, opinions),
         groups=tuple(
-            Group(ids[row], place, sizes[row], told(opinions.representatives.get(ids[row], ()))) for place, row in enumerate(rows)
+            Group(ids[row], place, sizes[row], shown_representatives(opinions.representatives.get(ids[row], ())))
+            for place, row in enumerate(rows)
         ),
         statements=statements,
-        agreed=listed((shared.comment_id for shared in opinions.consensus.agree), statements),
-        disagreed=listed((shared.comment_id for shared in opinions.consensus.disagree), statements),
+        agreed=with_enough_votes((shared.comment_id for shared in opinions.consensus.agree), statements),
+        disagreed=with_enough_votes((shared.comment_id for shared in opinions.consensus.disagree), statements),
         topics=shown_topics(topics, conversation.comments, statements),
         main_layer=0 if topics is None else topics.layers.steadiest,
         people=opinions.positions[:, :2] if opinions.positions.shape[1] > 1 else np.pad(opinions.positions, ((0, 0), (0, 1))),
@@ -297,8 +298,8 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
     )
 
 
-def listed(numbers: Iterable[int], statements: Mapping[int, Statement]) -> tuple[int, ...]:
-    """Those of some comments that are shown and have votes enough."""
+def with_enough_votes(numbers: Iterable[int], statements: Mapping[int, Statement]) -> tuple[int, ...]:
+    """The comments that are shown and have enough votes."""
     return tuple(number for number in numbers if number in statements and statements[number].everybody.enough)
 
 
@@ -317,15 +318,15 @@ def _totals(comments: Iterable[Comment], kept: list[Comment], opinions: Opinions
 
 
 def shown_topics(topics: Topics | None, comments: Iterable[Comment], statements: Mapping[int, Statement]) -> tuple[tuple[Topic, ...], ...]:
-    """The topics as they may be shown: without a word of comments that are not among the statements."""
+    """The topics without words that occur only in comments that are not among the statements."""
     if topics is None:
         return ()
     hidden = [comment.body for comment in comments if comment.comment_id not in statements]
-    return redacted(topics.topics, hidden, (statement.body for statement in statements.values()))
+    return redact(topics.topics, hidden, (statement.body for statement in statements.values()))
 
 
-def whereabouts(topics: Topics | None) -> dict[int, dict[str, Any]]:
-    """For each comment its topics, its place on the map and whether it is an outlier."""
+def topic_fields(topics: Topics | None) -> dict[int, dict[str, Any]]:
+    """The topics and position of each comment, and whether it is an outlier."""
     found: dict[int, dict[str, Any]] = {}
     if topics is None:
         return found

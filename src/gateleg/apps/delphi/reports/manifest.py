@@ -1,4 +1,4 @@
-"""Which files a run has written into a folder, so that the next run into it can remove what would otherwise be read as its own. Pure."""
+"""The list of files that a run has written into a folder, by which the next run can remove outdated ones. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MANIFEST = "files.json"
 
 
 def manifest_of(files: Mapping[str, bytes]) -> bytes:
-    """The list of the files with the hash of what is in them."""
+    """A JSON object of file names and content hashes."""
     return orjson.dumps({name: sha256(content).hexdigest() for name, content in sorted(files.items())}, option=orjson.OPT_INDENT_2)
 
 
 def leftovers(manifest: bytes, files: Collection[str], content_of: Callable[[str], bytes | None]) -> list[str]:
-    """The files of an earlier run that the new one does not have and that are still as it wrote them.
+    """The unchanged files of an earlier run that the new one does not have.
 
-    A manifest that cannot be read, or that names something outside of the folder, removes nothing.
+    A manifest that cannot be parsed yields none; names outside the folder are ignored.
     """
     try:
         listed = orjson.loads(manifest)

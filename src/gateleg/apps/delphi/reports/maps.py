@@ -1,7 +1,7 @@
 """Maps as SVG: comments by topic, comments by how much they divide, participants by group.
 
-Each is a whole picture with a title and a description for those who cannot see it. Colours are told apart by shapes and labels as well.
-Text has the colour of the page that the picture stands in, so it reads on light and on dark.
+Each has a title and a description for those who cannot see it. Shapes and labels supplement colours. Text takes the colour of the
+surrounding page, so that it is readable on light and dark.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 960, 620
 _MARGIN = 46
-#: The width of a letter of a label, about.
+#: The approximate width of a letter of a label.
 _LETTER = 7.4
 _LINE = 17
-#: Participants that are drawn; of more, an even sample.
+#: The maximum number of participants that are drawn; of more, an even sample.
 _MOST_DRAWN = 4_000
-#: On the map of comments only nearness means something, not directions.
+#: How much one axis of the map of comments may be stretched: only proximity has a meaning there, not direction.
 _STRETCH = 1.7
-#: A line of a label.
+#: The maximum number of characters in a line of a label.
 _LONGEST_LINE = 24
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where data coordinates lie in the picture."""
+    """Maps data coordinates to coordinates in the picture."""
 
     middle: tuple[float, float]
     scale: tuple[float, float]
 
     @classmethod
     def around(cls, points: Floats, stretch: float = 1.0) -> _Frame:
-        """A frame that holds all points; `stretch` is how much more one axis may be drawn out than the other to fill the picture."""
+        """A frame that contains all points. One axis may be scaled up to `stretch` times as much as the other to fill the picture."""
         if len(points) < 2:
             return cls((float(points[0, 0]), float(points[0, 1])) if len(points) else (0.0, 0.0), (1.0, 1.0))
         low, high = points.min(axis=0), points.max(axis=0)
@@ -59,7 +59,7 @@ class _Frame:
 
 
 def topics_map(findings: Findings, layer: int | None = None) -> Markup:
-    """Comments where similar ones lie side by side, each in the colour and shape of its topic, larger with more votes."""
+    """The map of comments by similarity, in the colour and shape of their topics, larger with more votes."""
     number = findings.main_layer if layer is None else layer
     drawn = [statement for statement in findings.statements.values() if statement.position is not None]
     frame = _Frame.around(np.array([statement.position for statement in drawn]).reshape(-1, 2), _STRETCH)
@@ -80,11 +80,11 @@ def topics_map(findings: Findings, layer: int | None = None) -> Markup:
 
 
 def consensus_map(findings: Findings) -> Markup:
-    """Comments on the same map, blue where groups vote alike and orange where they differ; few votes are grey."""
+    """The same map of comments: blue where groups vote alike, orange where they differ, grey with too few votes."""
     drawn = [statement for statement in findings.statements.values() if statement.position is not None]
     frame = _Frame.around(np.array([statement.position for statement in drawn]).reshape(-1, 2), _STRETCH)
     ordered = sorted(zip(drawn, _radii(drawn), strict=True), key=lambda pair: pair[0].divisiveness)
-    # Most conversations use a part of the range only; the colours are spread over that part.
+    # Most conversations use only part of the range; the colours cover that part.
     strongest = max(0.3, float(np.quantile([statement.divisiveness for statement in drawn], 0.95))) if drawn else 1.0
     marks = []
     for statement, size in ordered:
@@ -102,7 +102,7 @@ def consensus_map(findings: Findings) -> Markup:
 
 
 def groups_map(findings: Findings) -> Markup:
-    """Participants where those who vote alike lie side by side, in the colour and shape of their group, and the outline of each group."""
+    """The map of participants by similarity of votes, in the colour and shape of their groups, with the outline of each group."""
     points, labels = findings.people, findings.people_groups
     frame = _Frame.around(points[labels >= 0] if (labels >= 0).any() else points)
     shown = np.arange(len(points)) if len(points) <= _MOST_DRAWN else np.linspace(0, len(points) - 1, _MOST_DRAWN).astype(np.int64)
@@ -171,7 +171,7 @@ def _middle(frame: _Frame, members: Sequence[Statement], fallback: tuple[float, 
 
 
 def _labels(middles: Iterable[tuple[str, float, float]], size: int = 13) -> list[Markup]:
-    """Labels near the middles of what they name, moved up or down where another one is already."""
+    """Labels near the given positions, moved up or down to avoid others. A label without room is dropped."""
     taken: list[tuple[float, float, float, float]] = []
     found = []
     for text, x, y in middles:
@@ -190,7 +190,7 @@ def _labels(middles: Iterable[tuple[str, float, float]], size: int = 13) -> list
 
 
 def _lines(text: str) -> list[str]:
-    """A label in at most two lines."""
+    """Break a label into at most two lines."""
     if len(text) <= _LONGEST_LINE:
         return [text]
     words = text.split(" ")
@@ -218,7 +218,7 @@ def _label(lines: list[str], x: float, y: float, size: int) -> Markup:
 
 
 def _outline(frame: _Frame, points: Floats, place: int) -> Markup | None:
-    """The outline of a group: the convex hull of its members without the tenth that lies furthest out."""
+    """The outline of a group: the convex hull of its members, without the outermost tenth."""
     if len(points) < 4:
         return None
     away = np.linalg.norm(points - points.mean(axis=0), axis=1)
@@ -232,7 +232,7 @@ def _outline(frame: _Frame, points: Floats, place: int) -> Markup | None:
 
 
 def _hull(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The corners of the convex hull, by the monotone chain."""
+    """The corners of the convex hull, by the monotone chain algorithm."""
     ordered = sorted(set(points))
     if len(ordered) < 3:
         return ordered
@@ -253,7 +253,7 @@ def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]
 
 
 def _scale() -> Markup:
-    """The key to the colours of division."""
+    """The legend of the colours."""
     steps = 24
     bars = [
         tag("rect", {"x": 24 + step * 12, "y": HEIGHT - 26, "width": 12.2, "height": 10, "fill": division_colour(step / (steps - 1))})
@@ -280,6 +280,6 @@ def _picture(title: str, description: str, children: Iterable[Markup | None]) ->
         "font-family": "system-ui, sans-serif",
         "class": "map",
     }
-    # Labels have an edge in the page's colour, so that they read on top of points.
+    # Labels have an outline in the page's colour, so that they are readable on top of points.
     style = ".map-label{paint-order:stroke;stroke:var(--paper,#fff);stroke-width:4px;stroke-linejoin:round;unicode-bidi:plaintext}"
     return tag("svg", frame, tag("title", None, title), tag("desc", None, description), tag("style", None, Markup(style)), children)

@@ -1,8 +1,8 @@
-"""HTML and SVG, put together so that nothing that somebody else wrote can become a part of the page but its text.
+"""Builds HTML and SVG safely: text from users is always escaped.
 
     tag("p", {"class": "quote"}, comment.body)
 
-Children that are plain strings are escaped; only what `tag` and `raw` return is taken as it is.
+Children that are plain strings are escaped; only `Markup`, which `tag` and `raw` return, is inserted unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "col", "source"})
-#: Signs that XML does not allow at all, and those that would turn the direction of what follows.
+#: Characters that XML forbids, and those that would change the direction of following text.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9:_.\-]*\Z")
 
@@ -24,7 +24,7 @@ Attribute = str | int | float | bool | None
 
 
 class Markup(str):
-    """Text that is markup already."""
+    """Text that is markup and must not be escaped."""
 
     __slots__ = ()
 
@@ -33,18 +33,18 @@ Child = str | Markup | None
 
 
 def raw(text: str) -> Markup:
-    """Text that is known to be safe markup: written in this package, never by a user."""
+    """Mark text as safe markup. Only for text from this package, never from a user."""
     return Markup(text)
 
 
 def escape(text: str) -> Markup:
-    """A text as markup that shows it."""
+    """Escape a text."""
     plain = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
     return Markup(plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&#39;"))
 
 
 def tag(name: str, attributes: Mapping[str, Attribute] | None = None, *children: Child | Iterable[Child]) -> Markup:
-    """An element. Attributes that are None or False are left out, those that are True have no value."""
+    """An element. Attributes that are None or False are omitted; attributes that are True have no value."""
     written = "".join(_attribute(key, value) for key, value in (attributes or {}).items())
     if name in _VOID:
         return Markup(f"<{name}{written}>")
@@ -52,7 +52,7 @@ def tag(name: str, attributes: Mapping[str, Attribute] | None = None, *children:
 
 
 def joined(children: Iterable[Child | Iterable[Child]]) -> Markup:
-    """Children one after the other."""
+    """Concatenate children."""
     parts: list[str] = []
     for child in children:
         if child is None:
@@ -68,7 +68,7 @@ def joined(children: Iterable[Child | Iterable[Child]]) -> Markup:
 
 def _attribute(key: str, value: Attribute) -> str:
     if not _NAME.match(key):
-        raise ValueError(f"{key!r} is not the name of an attribute")
+        raise ValueError(f"{key!r} is not a valid attribute name")
     if value is None or value is False:
         return ""
     if value is True:
@@ -78,7 +78,7 @@ def _attribute(key: str, value: Attribute) -> str:
 
 
 def json_script(identifier: str, data: object) -> Markup:
-    """Data for a script in the page, written so that no text in it can end the element."""
+    """Data for a script in the page as JSON, escaped so that no text can close the element."""
     text = orjson.dumps(data).decode()
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -1,4 +1,4 @@
-"""How the groups came about, as data, as a table and as a chart: what `replay.html` plays, and what the report prints. Pure."""
+"""How the groups formed over time: the data of the animation in `replay.html`, and the table and chart of the report. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from gateleg.apps.delphi.opinions.timeline import ABSENT, End, timeline
 from gateleg.apps.delphi.reports import palette
-from gateleg.apps.delphi.reports.atlas import framed, packed
-from gateleg.apps.delphi.reports.exporting import write_csv
+from gateleg.apps.delphi.reports.atlas import base64_of, map_positions
+from gateleg.apps.delphi.reports.csv_files import write_csv
 from gateleg.apps.delphi.reports.markup import Markup, tag
 
 if TYPE_CHECKING:
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Ints, Votes
     from gateleg.apps.delphi.opinions.moderation import Moderation
     from gateleg.apps.delphi.opinions.timeline import Moment
-    from gateleg.apps.delphi.reports.exporting import Cell
+    from gateleg.apps.delphi.reports.csv_files import Cell
     from gateleg.apps.delphi.reports.findings import Findings
 
-#: People who are drawn; of more, an even sample.
+#: The maximum number of people who are drawn; of more, an even sample.
 MOST_PEOPLE = 4_000
-#: How the moments were found, for readers.
+#: An explanation of the method for readers.
 HOW = (
-    "Each moment is analysed with the votes cast by then, into as many groups as at the end or fewer, beginning with the groups of the "
-    "next later moment. Where shuffled votes differ as strongly as those cast by then, no groups are shown. Maps are turned and scaled to "
-    "fit each other. Comments that moderators took out at any time are left out throughout."
+    "Each moment is analysed with the votes cast by then, into at most as many groups as at the end, starting from the groups of the next "
+    "later moment. While shuffled votes vary as strongly as the real ones, no groups are shown. Maps are rotated and scaled to fit each "
+    "other. Comments that moderators removed at any time are left out throughout."
 )
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 720, 240, 46, 34, 12
 
 
 def with_moments(findings: Findings, votes: Votes, moderation: Moderation, people: Ints) -> Findings:
-    """The findings with the moments that led to them. `people` are the ids of everybody on their map, ascending."""
+    """The findings with the moments of their timeline. `people` are the ids of the participants on the map, ascending."""
     end = End(people, findings.people, findings.people_groups, findings.certainty.as_strong > 0)
     return replace(findings, moments=timeline(votes, moderation, end))
 
 
 def when(moment: Moment) -> str:
-    """The time of a moment, for people."""
+    """The time of a moment, for readers."""
     return f"{datetime.fromtimestamp(moment.at / 1000, UTC):%d %b %Y, %H:%M}".removeprefix("0")
 
 
 def moments_csv(findings: Findings) -> str:
-    """A row for each moment: votes and people by then, and how many are in each group."""
+    """A row for each moment: the numbers of votes and people so far, and the size of each group."""
     titles = ["votes", "time", "participants", "comments", "compared-participants", "may-be-chance"]
     titles += [f"group-{group.letter.lower()}-participants" for group in findings.groups]
     rows: list[list[Cell]] = [
@@ -65,7 +65,7 @@ def moments_csv(findings: Findings) -> str:
 
 
 def replay_data(findings: Findings) -> dict[str, Any]:
-    """What the animation draws: for each moment its figures, and the places and groups of people, packed."""
+    """The data of the animation: for each moment its figures, and the packed positions and groups of people."""
     count = len(findings.people)
     drawn = np.arange(count) if count <= MOST_PEOPLE else np.linspace(0, count - 1, MOST_PEOPLE).astype(np.int64)
     return {
@@ -76,17 +76,17 @@ def replay_data(findings: Findings) -> dict[str, Any]:
         "grey": palette.GREY,
         "how": HOW,
         "groups": [{"name": one.name, "letter": one.letter, "colour": palette.colour(one.place)} for one in findings.groups],
-        "moments": _drawn(findings, drawn),
+        "moments": _moment_data(findings, drawn),
     }
 
 
-def _drawn(findings: Findings, people: Ints) -> list[dict[str, Any]]:
+def _moment_data(findings: Findings, people: Ints) -> list[dict[str, Any]]:
     moments = findings.moments
     if not moments:
         return []
-    # One frame for all of them, so that nobody moves but by their votes.
+    # One frame for all moments, so that people move only because of votes.
     there = np.concatenate([np.nan_to_num(one.positions) for one in moments])
-    places = framed(there, np.concatenate([one.groups for one in moments])).reshape(len(moments), -1, 2)
+    places = map_positions(there, np.concatenate([one.groups for one in moments])).reshape(len(moments), -1, 2)
     return [
         {
             "when": when(one),
@@ -97,9 +97,9 @@ def _drawn(findings: Findings, people: Ints) -> list[dict[str, Any]]:
             "compared": one.compared,
             "chance": one.may_be_chance,
             "sizes": [one.size(group.place) for group in findings.groups],
-            "x": packed(place[people, 0].astype("<i2")),
-            "y": packed(place[people, 1].astype("<i2")),
-            "in": packed(one.groups[people].astype(np.int8)),
+            "x": base64_of(place[people, 0].astype("<i2")),
+            "y": base64_of(place[people, 1].astype("<i2")),
+            "in": base64_of(one.groups[people].astype(np.int8)),
         }
         for one, place in zip(moments, places, strict=True)
     ]
@@ -122,7 +122,7 @@ def moments_table(findings: Findings) -> Markup:
 
 
 def growth_chart(findings: Findings) -> Markup:
-    """How many people had voted, and how many of them were in each group, over the votes cast: areas on top of each other."""
+    """A stacked area chart: the number of people in each group, and of others who have voted, over the votes cast."""
     moments = findings.moments
     most = max(one.participants for one in moments)
     xs = [_LEFT + (_WIDTH - _LEFT - 8) * one.votes / moments[-1].votes for one in moments]

@@ -1,6 +1,6 @@
-"""The report in words, written from templates and the numbers: an overview, the groups, what is shared, what is uncertain, and each topic.
+"""Writes the text of the report from templates: overview, groups, common ground, uncertainty, and each topic.
 
-Works without any model. Everything it says passes `checking.check`, which a test holds for every conversation there is.
+Needs no model. All sections pass `fact_check.check`; tests verify this.
 """
 
 from __future__ import annotations
@@ -8,25 +8,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.reports.certainty import certainty_of
-from gateleg.apps.delphi.reports.checking import total
-from gateleg.apps.delphi.reports.findings import listed
+from gateleg.apps.delphi.reports.fact_check import total
+from gateleg.apps.delphi.reports.findings import with_enough_votes
 from gateleg.apps.delphi.reports.sections import Paragraph, Section, Sentence, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.apps.delphi.opinions.representative import Representative
+    from gateleg.apps.delphi.opinions.representatives import Representative
     from gateleg.apps.delphi.reports.findings import Count, Findings, Group, Statement
     from gateleg.apps.delphi.topics.stage import Topic
 
-#: Comments that a list in a section names.
+#: The maximum number of comments in a list.
 _MOST_NAMED = 5
 _LONGEST_QUOTE = 240
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def write_sections(findings: Findings) -> list[Section]:
-    """All sections: the four on the whole conversation, then the topics from coarse to fine."""
+    """All sections: four on the whole conversation, then the topics from coarse to fine."""
     return [
         overview(findings),
         groups(findings),
@@ -37,7 +37,7 @@ def write_sections(findings: Findings) -> list[Section]:
 
 
 def overview(findings: Findings) -> Section:
-    """How large the conversation is, which groups there are, and what it is about."""
+    """The size of the conversation, its groups and its topics."""
     totals = findings.totals
     size = [
         sentence(
@@ -48,7 +48,7 @@ def overview(findings: Findings) -> Section:
     if totals.comments_out:
         were = "was" if totals.comments_out == 1 else "were"
         left = f"the {_many(totals.comments, 'other')} and {_many(totals.votes_shown, 'vote')} on them"
-        size.append(sentence(f"{_many(totals.comments_out, 'comment')} {were} taken out by moderation; what follows is about {left}."))
+        size.append(sentence(f"{_many(totals.comments_out, 'comment')} {were} removed by moderation; this report is about {left}."))
     if findings.groups:
         sizes = _listed([f"{group.name} with {group.size:,}" for group in findings.groups])
         alike = (
@@ -68,7 +68,7 @@ def overview(findings: Findings) -> Section:
 
 
 def _certainty(findings: Findings) -> list[Sentence]:
-    return [sentence(told) for told in certainty_of(findings)] if findings.groups else []
+    return [sentence(text) for text in certainty_of(findings)] if findings.groups else []
 
 
 def _highlights(findings: Findings) -> list[Sentence]:
@@ -89,14 +89,14 @@ def _topic_list(findings: Findings) -> list[Sentence]:
 
 
 def groups(findings: Findings) -> Section:
-    """What sets each group apart, in plain words."""
+    """The representative comments of each group, and the most divisive comments."""
     paragraphs = [_paragraph(f"group_{group.letter.lower()}", group.name, _about_group(findings, group)) for group in findings.groups]
     if not paragraphs:
         paragraphs = [_paragraph("none", "", [sentence("Too few participants voted often enough for groups to be found.")])]
     else:
         divided = [sentence(_divided(findings, statement)) for statement in findings.divisive()[:_MOST_NAMED]]
         paragraphs.append(_paragraph("divisive", "What the groups see differently", divided))
-        paragraphs.append(_paragraph("certainty", "How sure the groups are", _certainty(findings)))
+        paragraphs.append(_paragraph("certainty", "How reliable the groups are", _certainty(findings)))
     return Section(id="groups", title="Opinion groups", paragraphs=_filled(paragraphs))
 
 
@@ -124,21 +124,21 @@ def _representative(findings: Findings, group: Group, found: Representative) -> 
 
 
 def consensus(findings: Findings) -> Section:
-    """What all groups share, and what nearly everybody agrees or disagrees with."""
+    """The comments that all groups agree with, and those that most participants agree or disagree with."""
     shared = findings.bridging()[:_MOST_NAMED]
     paragraphs = []
     heading = "What every group agrees with" if len(findings.groups) > 1 else "What a clear majority agrees with"
     if shared:
         paragraphs.append(_paragraph("bridging", heading, [sentence(_everywhere(findings, one)) for one in shared]))
     elif len(findings.groups) > 1:
-        nothing = "There is no comment that a clear majority of every group agrees with, as far as the votes tell."
+        nothing = "No comment has the clear agreement of a majority of every group."
         paragraphs.append(_paragraph("bridging", heading, [sentence(nothing)]))
     seen = {statement.comment_id for statement in shared}
     most = {side: [findings.statements[number] for number in numbers] for side, numbers in _most(findings)}
     for side, statements in most.items():
         rest = [one for one in statements if one.comment_id not in seen and not one.personal]
-        said = [sentence(_overall(one, side)) for one in rest if one.everybody.side == side]
-        paragraphs.append(_paragraph(side, f"What most participants {side} with", said))
+        sentences = [sentence(_overall(one, side)) for one in rest if one.everybody.side == side]
+        paragraphs.append(_paragraph(side, f"What most participants {side} with", sentences))
     own = [sentence(_overall(one, side)) for side, statements in most.items() for one in statements if one.personal]
     paragraphs.append(_paragraph("participants", "What participants say about themselves", own))
     if not any(part.sentences for part in paragraphs):
@@ -148,20 +148,20 @@ def consensus(findings: Findings) -> Section:
 
 def _most(findings: Findings) -> tuple[tuple[str, tuple[int, ...]], ...]:
     sides = (("agree", findings.agreed), ("disagree", findings.disagreed))
-    return tuple((side, listed(numbers, findings.statements)) for side, numbers in sides)
+    return tuple((side, with_enough_votes(numbers, findings.statements)) for side, numbers in sides)
 
 
 def uncertainty(findings: Findings) -> Section:
-    """What many passed on, what too few have voted on, and who was hardly heard."""
+    """Comments that many passed on or few voted on, and how evenly people took part."""
     unsure = findings.uncertain()[:_MOST_NAMED]
     few = sum(not statement.everybody.enough for statement in findings.statements.values())
     paragraphs = [_paragraph("passes", "What many pass on", [sentence(_passed(statement)) for statement in unsure])]
-    said = []
+    sentences = []
     if few:
-        said.append(sentence(f"{_many(few, 'comment')} had too few votes to say anything about."))
+        sentences.append(sentence(f"{_many(few, 'comment')} had too few votes to say anything about."))
     if findings.groups and (left := findings.totals.participants - findings.totals.grouped):
-        said.append(sentence(f"{_many(left, 'participant')} voted too rarely to be in a group."))
-    paragraphs.append(_paragraph("few_votes", "What is not known", said))
+        sentences.append(sentence(f"{_many(left, 'participant')} voted too rarely to be in a group."))
+    paragraphs.append(_paragraph("few_votes", "Where votes are missing", sentences))
     paragraphs.append(_paragraph("heard", "Who was not heard", _heard(findings)))
     if not any(part.sentences for part in paragraphs):
         paragraphs = [_paragraph("none", "", [sentence("Hardly anybody passed on a comment, and every comment had enough votes.")])]
@@ -169,10 +169,10 @@ def uncertainty(findings: Findings) -> Section:
 
 
 def _heard(findings: Findings) -> list[Sentence]:
-    """How evenly people took part; nothing where all did alike."""
+    """How evenly people took part; empty if there is nothing to note."""
     known, found = findings.participation, []
     if known.rare:
-        cast = f"and {known.rare_votes:,} of the {_many(known.votes, 'vote')}"
+        cast = f"together {known.rare_votes:,} of the {_many(known.votes, 'vote')}"
         found.append(sentence(f"{known.rare:,} of {_many(known.participants, 'participant')} cast fewer than seven votes each, {cast}."))
     if known.busiest:
         who = f"The busiest tenth of the participants, {known.busiest:,} of them,"
@@ -183,19 +183,19 @@ def _heard(findings: Findings) -> list[Sentence]:
         found.append(sentence(f"{first}% of the {_many(known.votes, 'vote')} were cast in {when}, {last}% in the last quarter."))
     if known.seldom_seen:
         of = f"{known.seldom_seen:,} of {_many(known.comments, 'comment')}"
-        found.append(sentence(f"{of} had votes of fewer than a tenth of the participants."))
+        found.append(sentence(f"{of} received votes from fewer than a tenth of the participants."))
     return found
 
 
 def topic_section(findings: Findings, topic: Topic) -> Section:
-    """What a topic is about, what is shared in it and what divides."""
+    """A typical comment of a topic, and its shared, divisive and uncertain comments."""
     members = findings.of_topic(topic)
     votes = sum(statement.everybody.votes for statement in members)
-    said = [sentence(f"{_many(len(members), 'comment')} with {_many(votes, 'vote')} in all.")]
+    sentences = [sentence(f"{_many(len(members), 'comment')} with {_many(votes, 'vote')} in all.")]
     examples = [findings.statements[number] for number in topic.examples if number in findings.statements][:1]
-    said.extend(sentence("Typical of it:", (_quote(statement), (statement.comment_id,))) for statement in examples)
+    sentences.extend(sentence("A typical comment:", (_quote(statement), (statement.comment_id,))) for statement in examples)
     inside = {statement.comment_id for statement in members}
-    paragraphs = [_paragraph("about", "", said)]
+    paragraphs = [_paragraph("about", "", sentences)]
     shared = [one for one in findings.bridging() if one.comment_id in inside][:2]
     divided = [one for one in findings.divisive() if one.comment_id in inside][:2]
     unsure = [one for one in findings.uncertain() if one.comment_id in inside][:1]
@@ -246,7 +246,7 @@ def _passed(statement: Statement) -> tuple[str, tuple[int, ...]]:
 
 
 def _quote(statement: Statement) -> str:
-    """The comment in quotation marks, cut where it is long."""
+    """The comment in quotation marks, truncated if it is long."""
     text = " ".join(statement.body.replace("“", "‘").replace("”", "’").split())
     if len(text) > _LONGEST_QUOTE:
         text = text[:_LONGEST_QUOTE].rsplit(" ", 1)[0] + "…"

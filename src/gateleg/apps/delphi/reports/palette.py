@@ -1,10 +1,10 @@
-"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito's), and shapes for when colours run out."""
+"""Colours that are distinguishable with any kind of colour vision (Okabe and Ito), and shapes for further categories."""
 
 from __future__ import annotations
 
-#: For topics and groups, best told apart first.
+#: For topics and groups, the most distinguishable first.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#B8A800")
-#: For what belongs nowhere.
+#: For items without a topic or group.
 GREY = "#8A8A8A"
 #: The two ends of consensus and division, and the middle.
 SHARED = "#0072B2"
@@ -17,22 +17,22 @@ SHAPES = ("circle", "square", "triangle", "diamond", "cross")
 
 
 def colour(number: int) -> str:
-    """The colour of a topic or group; -1 has none."""
+    """The colour of a topic or group; grey for -1."""
     return GREY if number < 0 else COLOURS[number % len(COLOURS)]
 
 
 def shape(number: int) -> str:
-    """The shape of a topic, which changes when colours begin again."""
+    """The shape of a topic, which changes when colours repeat."""
     return SHAPES[0] if number < 0 else SHAPES[(number // len(COLOURS)) % len(SHAPES)]
 
 
 def between(low: str, high: str, share: float) -> str:
-    """A colour on the way from one to another."""
+    """A colour between two others."""
     part = min(1.0, max(0.0, share))
     ends = [[int(text[place : place + 2], 16) for place in (1, 3, 5)] for text in (low, high)]
     return "#" + "".join(f"{round(a + (b - a) * part):02X}" for a, b in zip(*ends, strict=True))
 
 
 def division_colour(share: float) -> str:
-    """From shared (0) to divided (1)."""
+    """The colour for a divisiveness from 0 (shared) to 1 (divided)."""
     return between(SHARED, BETWEEN, share * 2) if share < 0.5 else between(BETWEEN, DIVIDED, share * 2 - 1)

@@ -1,4 +1,4 @@
-"""Who was heard and who was not: how many hardly voted, how much the busiest cast, when votes came, and which comments few saw. Pure."""
+"""How evenly people took part: participants with few votes, the busiest ones, when votes were cast, and comments with few votes. Pure."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.votes import Votes
 
-#: The share of the participants that counts as few, and as the busiest.
+#: The share of participants that counts as few, and the share of the busiest.
 _TENTH = 0.1
-#: Fewer people have no busiest tenth worth speaking of.
+#: The minimum number of participants for a busiest tenth.
 _FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """How evenly a conversation was taken part in, by the last vote of each person on each comment."""
+    """Figures of how evenly people took part. Of re-votes, only the last counts."""
 
     participants: int = 0
     votes: int = 0
     #: participants with fewer than seven votes, and the votes that they cast
     rare: int = 0
     rare_votes: int = 0
-    #: the busiest tenth of the participants, and the votes that they cast; 0 where there are fewer than ten participants
+    #: the size of the busiest tenth of the participants, and the votes that they cast; 0 if there are fewer than ten participants
     busiest: int = 0
     busiest_votes: int = 0
-    #: votes in the first and in the last quarter of the time from the first vote to the last; None where all were cast at one moment
+    #: votes in the first and in the last quarter of the time from the first vote to the last; None if all have the same time
     first_quarter: int | None = None
     last_quarter: int | None = None
-    #: shown comments that fewer than a tenth of the participants voted on, of how many
+    #: the number of shown comments that fewer than a tenth of the participants voted on, and of all shown comments
     seldom_seen: int = 0
     comments: int = 0
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The shares that may be said of it."""
+        """The shares that the text of a report may state."""
         if not self.votes:
             return ()
         cast = (self.busiest_votes, self.first_quarter or 0, self.last_quarter or 0)
@@ -49,16 +49,16 @@ class Participation:
 
     @property
     def numbers(self) -> frozenset[int]:
-        """The counts that may be said of it."""
+        """The counts that the text of a report may state."""
         return frozenset({self.participants, self.votes, self.rare, self.rare_votes, self.busiest, self.seldom_seen, self.comments})
 
 
 def participation_of(votes: Votes, shown: Collection[int]) -> Participation:
-    """How evenly votes were cast; `shown` are the comments that moderation lets in."""
+    """Compute how evenly people took part. `shown` are the comments that moderation does not exclude."""
     if not len(votes):
         return Participation(comments=len(shown), seldom_seen=0)
     ordered = votes.in_time()
-    # The last of the votes of a person on a comment is the first one from the end.
+    # Reversed, so that `np.unique` finds the last vote of each person on each comment.
     pairs = np.stack([ordered.participants, ordered.comments], axis=1)[::-1]
     _, last = np.unique(pairs, axis=0, return_index=True)
     people, comments, times = pairs[last, 0], pairs[last, 1], ordered.times[::-1][last]
@@ -82,7 +82,7 @@ def participation_of(votes: Votes, shown: Collection[int]) -> Participation:
 
 
 def _quarters(times: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> tuple[int, int] | None:
-    """The votes in the first and in the last quarter of the time."""
+    """The numbers of votes in the first and in the last quarter of the time."""
     begun, ended = int(times.min()), int(times.max())
     if begun == ended:
         return None

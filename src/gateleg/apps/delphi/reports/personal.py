@@ -1,13 +1,13 @@
-"""Statements that people make about themselves: "I am unemployed" says who takes part, and is not an opinion that groups could share.
+"""Detects statements that people make about themselves, such as "I am unemployed", which are not opinions that groups could share. Pure.
 
-Moderators mark such comments as meta; where nobody has, the first words tell. Pure.
+Moderators can mark such comments as meta; this module recognizes the others by their first words.
 """
 
 from __future__ import annotations
 
 import re
 
-#: How a statement about oneself begins, in English, German, French, Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
+#: The first words of statements about oneself, in English, German, French, Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
 _ABOUT_ME = re.compile(
     r"\s*(?:"
     r"(?:i|we)(?: am|'m|'ve| have| had| was| were| live| lived| work| worked| own| rent| drive| use| used| identify| grew up| moved|"
@@ -23,7 +23,7 @@ _ABOUT_ME = re.compile(
     r")",
     re.IGNORECASE,
 )
-#: What makes an opinion of it after all.
+#: Words that make such a statement an opinion after all.
 _OPINION = re.compile(
     r"\b(?:should|must|ought|need(?:s|ed)? to|want|think|believe|support|favou?r|prefer|oppos|against|hope|wish|worr|concern|afraid|fear|"
     r"happy|glad|pleased|satisf|okay|ok with|content with|interested|"
@@ -36,6 +36,6 @@ _OPINION = re.compile(
 
 
 def is_about_the_person(text: str) -> bool:
-    """Whether a comment says who its author is, and not what they think."""
+    """Whether a comment describes its author rather than an opinion."""
     plain = text.replace("’", "'").strip()
     return bool(_ABOUT_ME.match(plain)) and not _OPINION.search(plain)

@@ -1,5 +1,5 @@
-"""The replay: one HTML file that plays how the groups came about, without a network. It is played, paused and scrubbed with mouse, touch
-or keyboard; who asked for less motion sees it in steps. The chart and the table stand in the page also where scripts do not run."""
+"""The replay: one HTML file that animates how the groups formed, offline. It can be played, paused and scrubbed with mouse, touch or
+keyboard. With reduced motion it advances in steps. The chart and the table do not need scripts."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ from gateleg.apps.delphi.reports.report import page
 if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Findings
 
-#: Each before those that import it.
+#: In dependency order.
 _SCRIPTS = ("texts.js", "ballots.js", "plot.js", "explorer.js", "replay.js")
 _START = f'{SPEAK}\nreplay(document.getElementById("replay"), JSON.parse(document.getElementById("data").textContent));'
 
-#: What it takes from the script of the maps.
+#: A text of the maps' script that the replay also uses.
 _NAMES = {"Group $1": "Group $1"}
 
 
 def write_replay(findings: Findings) -> str:
-    """The replay as a page of its own."""
+    """The page with the replay."""
     body = tag(
         "main",
         {"class": "replay-page"},
         tag("h1", {"dir": "auto", "translate": "no"}, findings.title),
-        tag("p", {"class": "lead"}, "How the groups came about"),
-        tag("div", {"id": "replay"}, tag("noscript", None, tag("p", None, "The animation needs scripts. The chart and the table do not."))),
+        tag("p", {"class": "lead"}, "How the groups formed"),
+        tag(
+            "div",
+            {"id": "replay"},
+            tag("noscript", None, tag("p", None, "The animation needs JavaScript; the chart and the table do not.")),
+        ),
         tag("h2", None, "People by group over the votes cast"),
         tag("figure", {"class": "picture"}, growth_chart(findings), tag("figcaption", None, "Grey: people without a group.")),
         tag("p", {"class": "note"}, HOW),

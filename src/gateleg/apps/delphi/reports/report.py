@@ -1,6 +1,6 @@
-"""The report: one HTML file with everything in it, for the screen in light and dark, for print, and for those who hear it.
+"""The report: one self-contained HTML file for screens (light and dark), print and screen readers.
 
-It loads nothing and runs no script; what participants wrote is only ever text. Its data come along as CSV files to be saved.
+It loads nothing and runs no script. Text from participants is always escaped. Its data are embedded as CSV files for download.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def write_report(
     *,
     has_replay: bool = False,
 ) -> str:
-    """The whole report as HTML.
+    """The report as HTML.
 
-    `data` has CSV files by name, `written_by` says who wrote the sections; with `has_replay` the report points to `replay.html`, which
-    must then lie beside it.
+    `data` has CSV files by name, `written_by` names the author of the sections. With `has_replay` the report refers to `replay.html`, which
+    must be in the same folder.
     """
     by_id = {section.id: section for section in sections}
     chapters = [
@@ -67,7 +67,7 @@ def write_report(
 
 
 def page(title: str, body: Markup, styles: Sequence[str] = ("page.css", "statements.css"), policy: str = _POLICY) -> str:
-    """A page that needs nothing but itself."""
+    """A self-contained HTML page."""
     head = [
         tag("meta", {"charset": "utf-8"}),
         tag("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
@@ -80,7 +80,7 @@ def page(title: str, body: Markup, styles: Sequence[str] = ("page.css", "stateme
 
 
 def static(name: str) -> str:
-    """A file that is written into pages."""
+    """The text of a static file that is embedded in pages."""
     return (files("gateleg.apps.delphi.reports") / "static" / name).read_text(encoding="utf-8")
 
 
@@ -108,7 +108,7 @@ def _prose(section: Section | None, only: Sequence[str] | None = None) -> list[M
 
 
 def _paragraph(paragraph: Paragraph) -> list[Markup]:
-    """A paragraph; sentences that each cite a comment become a list."""
+    """A paragraph. If several sentences cite comments, these sentences become a list."""
     found = [tag("h4", None, paragraph.title)] if paragraph.title else []
     lines = [
         joined([*(joined([clause.text, *map(cite_link, clause.citations), " "]) for clause in sentence.clauses)])
@@ -153,7 +153,8 @@ def _groups(findings: Findings, sections: Mapping[str, Section], has_replay: boo
     blocks += _prose(sections.get("groups"), ["certainty"])
     blocks += _over_time(findings, has_replay)
     picture = _picture(
-        groups_map(findings), "Each point is a participant; those who vote alike lie close together. The line holds nine tenths of a group."
+        groups_map(findings),
+        "Each point is a participant; those who vote alike lie close together. The outline encloses nine tenths of a group.",
     )
     verdict = verdict_of(findings)
     return _chapter(
@@ -162,15 +163,15 @@ def _groups(findings: Findings, sections: Mapping[str, Section], has_replay: boo
 
 
 def _over_time(findings: Findings, has_replay: bool) -> list[Markup]:
-    """How the groups came about; nothing where all votes were cast at one moment."""
+    """How the groups formed; empty if all votes have the same time."""
     if not findings.moments:
         return []
     caption = "People by group over the votes cast; grey: people without a group."
     if has_replay:
-        caption += f" {REPLAY}, beside this report, plays it."
+        caption += f" {REPLAY}, in the same folder, animates it."
     figure = _picture(growth_chart(findings), caption)
     return [
-        tag("h3", None, "How the groups came about"),
+        tag("h3", None, "How the groups formed"),
         figure,
         _folded("As a table", [tag("p", {"class": "note"}, HOW), moments_table(findings)]),
     ]
@@ -191,8 +192,8 @@ def _common(findings: Findings, sections: Mapping[str, Section]) -> Markup:
 
 
 def _bridges(findings: Findings) -> Markup | None:
-    """What bridges groups, ranked by the least that the group agrees which agrees least, with the interval of every group."""
-    # What most of a group do not agree with is not a bridge, however it ranks; data/bridging.csv has them all.
+    """Bridging comments, ranked by the lower bound in the group that agrees least, with the interval of every group."""
+    # Comments without a majority in some group are left out here; data/bridging.csv has them too.
     ranked = [one for one in findings.bridges() if all(count.share("agree") > 0.5 for count in one.groups)][:_MOST_RANKED]
     if len(findings.groups) < 2 or not ranked:
         return None
@@ -210,8 +211,8 @@ def _bridges(findings: Findings) -> Markup | None:
     ]
     table = tag("table", {"class": "all"}, tag("thead", None, head), tag("tbody", None, rows))
     note = (
-        "Comments that most of every group agree with, by how well they bridge the groups: by the lower bound of agreement in the group "
-        "where it is lowest. In brackets, between which bounds the true share lies in 95 of 100 cases."
+        "Comments that a majority of every group agrees with, ranked by the lower bound of agreement in the group where it is lowest. In "
+        "brackets: the 95% interval of the share."
     )
     wide = tag("div", {"class": "wide", "tabindex": 0, "role": "region", "aria-label": "What bridges groups, ranked"}, table)
     return _folded("What bridges the groups, ranked", [tag("p", {"class": "note"}, note), wide])
@@ -226,7 +227,7 @@ def _divided(findings: Findings) -> Markup:
     divided = findings.divisive()[:_MOST_SHOWN]
     note = "Comments that a majority of one group agrees with and a majority of another disagrees with, most divisive first."
     if not divided:
-        note = "There is no comment that a majority of one group agrees with and a majority of another disagrees with."
+        note = "There is no comment with which a majority of one group agrees and a majority of another disagrees."
     drawn = any(statement.position for statement in findings.statements.values())
     caption = (
         "The map of comments: similar ones lie close together. Blue: groups vote alike. Orange: groups differ. Empty: not enough votes."
@@ -262,18 +263,18 @@ def _topics(findings: Findings, sections: Mapping[str, Section]) -> Markup:
 
 
 def _language_note(findings: Findings) -> Markup | None:
-    """A warning where the embedding model does not know the language of the comments."""
+    """A warning if the embedding model does not know the language of the comments."""
     if not findings.from_words or findings.known_words is None:
         return None
-    said = (
-        f"The embedding model knows {findings.known_words:.0%} of the words of these comments, too few to tell what they mean. "
-        "Topics were found by shared words and by votes, and are rougher than usual. Another embedding model can be chosen for the run."
+    warning = (
+        f"The embedding model knows {findings.known_words:.0%} of the words of these comments, too few to understand them. Topics are "
+        "based on shared words and on votes, and are less precise than usual. Choose another embedding model to improve them."
     )
-    return tag("p", {"class": "warning", "role": "note"}, said)
+    return tag("p", {"class": "warning", "role": "note"}, warning)
 
 
 def _topic(findings: Findings, sections: Mapping[str, Section], topic: Topic) -> Markup:
-    """A topic with what it holds: finer topics, or its comments at the finest layer."""
+    """A topic with its finer topics, or with its comments at the finest layer."""
     members = findings.of_topic(topic)
     children = [child for key in topic.children if (child := findings.topic(key)) is not None and findings.of_topic(child)]
     words = ", ".join(keyword.term for keyword in topic.keywords[:8])
@@ -342,17 +343,13 @@ def _data(findings: Findings, data: Mapping[str, str], written_by: str) -> Marku
         for name, text in data.items()
     ]
     method = (
-        "Participants who voted often enough are placed by the main directions in which votes differ, and grouped by nearness. "
+        "Participants with enough votes are placed on a map by principal component analysis of the votes, and grouped by k-means. "
         f"{how_found(findings.mode, findings.replayed, findings.order, findings.certainty.division)} A comment "
-        "is shared when the lower bound of agreement exceeds one half in every group, and divisive when majorities of two groups oppose "
-        "each other. Bounds are 95% intervals by Wilson's method; fewer than five votes are never turned into a share. Topics come from "
-        f"{'the words' if findings.from_words else 'the meaning'} of the comments, not from the votes."
+        "is shared if the lower bound of agreement exceeds one half in every group, and divisive if majorities of two groups take opposite "
+        "sides. Bounds are those of Wilson's 95% intervals; shares of fewer than five votes are not shown. Topics are based on "
+        f"{'the words of the comments and the votes on them' if findings.from_words else 'the meaning of the comments, not on the votes'}."
     )
-    by = (
-        "The text of this report was written from templates and the numbers."
-        if written_by == "templates"
-        else f"The text was written by {written_by}."
-    )
+    by = "The text of this report was written from templates." if written_by == "templates" else f"The text was written by {written_by}."
     checked = f"{by} Every citation, number and side in it was checked against the votes."
     return _chapter("data", tag("ul", {"class": "downloads"}, links) if links else None, tag("p", None, method), tag("p", None, checked))
 

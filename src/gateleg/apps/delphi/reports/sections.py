@@ -1,4 +1,4 @@
-"""A report in words: sections of paragraphs of sentences of clauses, each clause with the comments that it cites."""
+"""The text of a report: sections, paragraphs, sentences and clauses, each clause with the comments that it cites."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Clause(BaseModel):
-    """The smallest piece that can be true or false, and the comments that it rests on."""
+    """The smallest unit that can be true or false, with the comments that it cites."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -20,7 +20,7 @@ class Clause(BaseModel):
 
 
 class Sentence(BaseModel):
-    """Clauses that read as one sentence."""
+    """Clauses that form one sentence."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -28,7 +28,7 @@ class Sentence(BaseModel):
 
 
 class Paragraph(BaseModel):
-    """Sentences about one thing."""
+    """A paragraph of sentences, with an optional title."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -38,7 +38,7 @@ class Paragraph(BaseModel):
 
 
 class Section(BaseModel):
-    """A part of the report: the overview, the groups, what is shared, what is uncertain, or one topic."""
+    """A section of the report: overview, groups, common ground, uncertainty, or one topic."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -61,5 +61,5 @@ class Section(BaseModel):
 
 
 def sentence(*clauses: tuple[str, tuple[int, ...]] | str) -> Sentence:
-    """A sentence of texts, with the comments they cite where they do."""
+    """Create a sentence from clauses: texts, or pairs of a text and the comments that it cites."""
     return Sentence(clauses=tuple(Clause(text=one) if isinstance(one, str) else Clause(text=one[0], citations=one[1]) for one in clauses))

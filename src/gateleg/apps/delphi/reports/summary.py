@@ -1,6 +1,6 @@
-"""The report on one page, to be printed and handed out: the size, the groups, what unites, what divides, and who was not heard.
+"""The report on one page, for printing: size, groups, common ground, divisive comments, and participation.
 
-It takes its sentences from the sections of the report, so that both say the same, in whichever language they were written.
+Its sentences are taken from the sections of the report, so that both say the same.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.reports.sections import Section, Sentence
 
-#: Paragraphs that the page has: their section, their id, and how many of their sentences.
+#: The paragraphs on the page: section, id, and the maximum number of sentences.
 _PARTS = (("group_informed_consensus", "bridging", 3), ("groups", "divisive", 3), ("uncertainty", "passes", 2), ("uncertainty", "heard", 4))
-#: Groups that are told of, and sentences for each.
-_MOST_GROUPS, _SAID = 5, 1
+#: The maximum number of groups on the page, and of sentences for each.
+_MOST_GROUPS, _MOST_SENTENCES = 5, 1
 _LONGEST = 260
-_SOURCE = f"Shares are of those who voted on a statement; # is its number in {REPORT}, which has all votes, bounds and the method."
+_SOURCE = f"Shares are of those who voted on a comment; # is its number in {REPORT}, which has all votes, intervals and the method."
 
 
 def write_summary(findings: Findings, sections: Sequence[Section]) -> str:
@@ -46,19 +46,21 @@ def write_summary(findings: Findings, sections: Sequence[Section]) -> str:
 
 def _figures(findings: Findings) -> Markup:
     totals = findings.totals
-    told = f"{totals.participants:,} people, {totals.votes:,} votes, {totals.comments:,} comments"
+    size = f"{totals.participants:,} people, {totals.votes:,} votes, {totals.comments:,} comments"
     verdict = verdict_of(findings)
-    return tag("p", {"class": "figures"}, f"{told}. {verdict[0].upper()}{verdict[1:]}." if verdict else f"{told}.")
+    return tag("p", {"class": "figures"}, f"{size}. {verdict[0].upper()}{verdict[1:]}." if verdict else f"{size}.")
 
 
 def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
-    """Each group with its size and what sets it apart most."""
-    told = {part.id: part for part in sections["groups"].paragraphs} if "groups" in sections else {}
+    """Each group with its size and its most representative comment."""
+    paragraphs = {part.id: part for part in sections["groups"].paragraphs} if "groups" in sections else {}
     items = []
     for group in findings.groups[:_MOST_GROUPS]:
-        part = told.get(f"group_{group.letter.lower()}")
+        part = paragraphs.get(f"group_{group.letter.lower()}")
         citing = [one for one in part.sentences if any(clause.citations for clause in one.clauses)] if part else []
-        items.append(tag("div", None, tag("h3", None, f"{group.name}: {group.size:,} people"), [_line("p", one) for one in citing[:_SAID]]))
+        items.append(
+            tag("div", None, tag("h3", None, f"{group.name}: {group.size:,} people"), [_line("p", one) for one in citing[:_MOST_SENTENCES]])
+        )
     return tag("div", {"class": "groups"}, items)
 
 
@@ -71,12 +73,12 @@ def _part(sections: Mapping[str, Section], section: str, paragraph: str, most: i
 
 def _line(name: str, sentence: Sentence) -> Markup:
     text = " ".join(clause.text for clause in sentence.clauses)
-    short = text if len(text) <= _LONGEST else _cut(text)
+    short = text if len(text) <= _LONGEST else _truncate(text)
     cited = [number for clause in sentence.clauses for number in clause.citations]
     return tag(name, {"dir": "auto"}, joined([short, *map(cite_link, cited)]))
 
 
-def _cut(text: str) -> str:
-    """The beginning of a long sentence; a quotation that it ends in is closed."""
+def _truncate(text: str) -> str:
+    """Truncate a long sentence, and close an open quotation."""
     short = f"{text[:_LONGEST].rsplit(' ', 1)[0]}…"
     return f"{short}”" if short.count("“") > short.count("”") else short

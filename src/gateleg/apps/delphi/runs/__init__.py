@@ -1,1 +1,1 @@
-"""What is kept of runs: tables of each stage, rows to and from findings, uploads, and the stages run under their jobs."""
+"""Stored runs: tables, conversion of results to rows and back, uploads, and the stages as they run under jobs."""

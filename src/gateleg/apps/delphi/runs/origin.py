@@ -1,4 +1,4 @@
-"""Where results come from, and where their files lie."""
+"""The origin of results, and the keys of their files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 VOTES_STAGE = "PCA"
 TOPICS_STAGE = "UMAP"
 REPORT_STAGE = "REPORT"
-#: A key has at most 1,024 bytes, of which a job and the name of a file need about a hundred.
+#: A key has at most 1,024 bytes, of which the job's id and the file's name need about a hundred.
 _LONGEST_FOLDER = 800
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The job that results come from, and the conversation that they are about."""
+    """The job and the conversation of results."""
 
     job_id: UUID
     conversation_id: str
@@ -31,12 +31,12 @@ class Origin:
     job_stage: str = VOTES_STAGE
 
     def fields(self) -> dict[str, Any]:
-        """What every result has."""
+        """The attributes that every result has."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def artifact_key(origin: Origin, name: str) -> str:
-    """The key of a report's file. A name that is too long for a key, once it is quoted, ends with a digest of the whole."""
+    """The key of a report's file. If the quoted name of the conversation is too long for a key, it is truncated and a hash is appended."""
     folder = quote(origin.conversation_id, safe="").replace(".", "%2E")
     if len(folder) > _LONGEST_FOLDER:
         folder = f"{folder[:_LONGEST_FOLDER]}-{sha256(folder.encode()).hexdigest()[:16]}"

@@ -1,4 +1,4 @@
-"""The full pipeline: which stages a run has, in which order, and what became of them. Pure."""
+"""The full pipeline: its stages, their order and configs. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PIPELINE = "FULL_PIPELINE"
-#: Every stage with those that must be completed before it.
+#: Every stage with the stages that must be completed before it.
 STAGES: dict[str, tuple[str, ...]] = {VOTES_STAGE: (), TOPICS_STAGE: (), REPORT_STAGE: (VOTES_STAGE, TOPICS_STAGE)}
-#: What the configs of stages are checked against when a pipeline is submitted.
+#: The models that validate the configs of stages when a pipeline is submitted.
 _CONFIGS: dict[str, type[BaseModel]] = {VOTES_STAGE: VotesConfig, TOPICS_STAGE: TopicsConfig, REPORT_STAGE: ReportConfig}
 
 
@@ -31,12 +31,12 @@ class StageConfig(BaseModel):
 
 
 class PipelineConfig(BaseModel):
-    """What a pipeline does: the config of a FULL_PIPELINE job. Without stages it has all that are installed."""
+    """The config of a FULL_PIPELINE job. By default a pipeline has all installed stages."""
 
     model_config = ConfigDict(extra="forbid")
 
     stages: list[StageConfig] = Field(default_factory=list)
-    #: the maps of the report; without, all
+    #: the maps of the report; all if empty
     visualizations: list[Visualization] = Field(default_factory=list)
 
     @field_validator("stages")
@@ -45,31 +45,31 @@ class PipelineConfig(BaseModel):
         names = [stage.stage for stage in stages]
         unknown = [name for name in names if name not in STAGES]
         if unknown:
-            raise ValueError(f"there is no stage {unknown[0]!r}; there are {', '.join(STAGES)}")
+            raise ValueError(f"there is no stage {unknown[0]!r}; use {', '.join(STAGES)}")
         if len(set(names)) < len(names):
-            raise ValueError("a stage stands there twice")
+            raise ValueError("a stage is listed twice")
         for stage in stages:
             if stage.stage in _CONFIGS:
                 _CONFIGS[stage.stage].model_validate(stage.config)
         return stages
 
     def ordered(self, installed: Sequence[str]) -> list[StageConfig]:
-        """The stages in an order in which each follows those that it needs."""
+        """The stages in an order in which each follows the stages that it depends on."""
         chosen = {stage.stage: stage for stage in self.stages} or {name: StageConfig(stage=name) for name in installed}
-        return [self._completed(chosen[name], chosen) for name in STAGES if name in chosen]
+        return [self._with_inherited(chosen[name], chosen) for name in STAGES if name in chosen]
 
-    def _completed(self, stage: StageConfig, chosen: Mapping[str, StageConfig]) -> StageConfig:
-        """The stage with what it takes over: comments that the votes stage excludes have no topics, and the report has the wanted maps."""
-        taken: dict[str, Any] = {}
+    def _with_inherited(self, stage: StageConfig, chosen: Mapping[str, StageConfig]) -> StageConfig:
+        """The stage with inherited settings: the comments that the votes stage excludes, and the maps of the report."""
+        inherited: dict[str, Any] = {}
         if stage.stage == TOPICS_STAGE and VOTES_STAGE in chosen and (excluded := chosen[VOTES_STAGE].config.get("excluded_comments")):
-            taken["excluded_comments"] = excluded
+            inherited["excluded_comments"] = excluded
         if stage.stage == REPORT_STAGE and self.visualizations:
-            taken["visualizations"] = list(self.visualizations)
-        return StageConfig(stage=stage.stage, config=taken | stage.config) if taken else stage
+            inherited["visualizations"] = list(self.visualizations)
+        return StageConfig(stage=stage.stage, config=inherited | stage.config) if inherited else stage
 
 
 def models_of(job_type: str, config: Mapping[str, Any]) -> list[str]:
-    """The addresses of the models that a job would send comments to; none for a config that is refused anyway."""
+    """The addresses of the models that a job would send comments to; empty for an invalid config."""
     try:
         if job_type == PIPELINE:
             return [address for stage in PipelineConfig.model_validate(config).stages for address in models_of(stage.stage, stage.config)]
@@ -79,5 +79,5 @@ def models_of(job_type: str, config: Mapping[str, Any]) -> list[str]:
 
 
 def needed_by(stage: str, chosen: Sequence[str]) -> list[str]:
-    """The stages of a pipeline that one must wait for."""
+    """The stages of a pipeline that a stage must wait for."""
     return [name for name in STAGES[stage] if name in chosen]

@@ -1,6 +1,6 @@
-"""Results of runs without what was rejected after them. Pure.
+"""Removes comments that were rejected after a run from its stored results. Pure.
 
-Rows that name a rejected comment keep its number and its votes; what it says, and words that only it has, leave.
+Rows keep the number and the votes of a rejected comment, but not its text or words that occur only in rejected comments.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.runs.rejections import Rejections
 
 R = TypeVar("R", bound=JobResult)
-#: What stands in the place of a name or a text that may not be shown.
+#: The replacement for a name or a text that may not be shown.
 WITHDRAWN = "(withdrawn)"
 
 
 def redact_row(row: R, rejections: Rejections, names: Mapping[str, str] | None = None) -> R:
-    """The row without what was rejected; the row itself where nothing was. `names` has other names for topics, by key."""
+    """The row without rejected comments; the same object if nothing changes. `names` has replacement names of topics, by key."""
     if not rejections.comments:
         return row
     changes: dict[str, Any] = {}
@@ -37,7 +37,7 @@ def redact_row(row: R, rejections: Rejections, names: Mapping[str, str] | None =
 
 
 def redact_summary(summary: Mapping[str, Any], rejections: Rejections) -> dict[str, Any]:
-    """The figures of a run without complaints about a model's sentences that quote what was rejected."""
+    """The figures of a run, without messages about a model's sentences if these quote rejected comments."""
     given_up = summary.get("given_up")
     if not given_up or not rejections.hide(str(given_up)):
         return dict(summary)
@@ -67,7 +67,7 @@ def _topic_name(row: TopicName, rejections: Rejections, names: Mapping[str, str]
 
 
 def _section(row: NarrativeSection, rejections: Rejections) -> dict[str, Any]:
-    """The section without the sentences that cite a rejected comment or have a word of one."""
+    """The section without sentences that cite a rejected comment or contain its words."""
     changes: dict[str, Any] = {"title": WITHDRAWN} if rejections.hide(row.title) else {}
     body = row.body | {"title": changes.get("title", row.body.get("title", ""))}
     body["paragraphs"] = [_paragraph(part, rejections) for part in row.body.get("paragraphs", [])]

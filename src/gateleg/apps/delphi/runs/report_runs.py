@@ -1,6 +1,6 @@
-"""Use cases of the report stage: write what runs have found as sections, maps and files, under a job of its own.
+"""Use cases of the report stage: write the results of runs as sections, maps and data files, under a job.
 
-Artifacts lie at `visualizations/{conversation}/{job_id}/...`; `artifact_key` says where. Written again they are the same.
+Files are stored at `visualizations/{conversation}/{job_id}/...` (`artifact_key`). Writing them again yields the same files.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed, RunMissin
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts, translated_files
+from gateleg.apps.delphi.reports.chromium import print_files
 from gateleg.apps.delphi.reports.config import ReportConfig
+from gateleg.apps.delphi.reports.model_sections import Written, write_section
 from gateleg.apps.delphi.reports.moments import with_moments
 from gateleg.apps.delphi.reports.narrative import write_sections
-from gateleg.apps.delphi.reports.printing import printed
-from gateleg.apps.delphi.reports.writing import Written, write_section
 from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
@@ -55,9 +55,9 @@ async def run_report(
     report: Callable[[float, str], object] = lambda done, step: None,
     models: Models | None = None,
 ) -> Run:
-    """Write the report of a conversation: sections into the store, files into the objects; `summary["artifacts"]` has their names.
+    """Write the report of a conversation: sections into the store, files into the object store. `summary["artifacts"]` has their names.
 
-    It tells of the runs of the same pipeline, or else of the latest completed ones; without a run of the comments stage it has no topics.
+    It describes the runs of the same pipeline, or else the latest completed ones. Without a run of the comments stage it has no topics.
     """
     config = config or ReportConfig()
     votes = await run_beside(store, origin, VOTES_STAGE)
@@ -66,19 +66,19 @@ async def run_report(
     sources = Sources(votes, topics, config, models or Models())
     rejections = await load_rejections(store, origin.conversation_id)
     done = await complete_run(store, run, summary=await _write(store, objects, origin, sources, report))
-    # A comment that was rejected meanwhile: whoever rejected it may not have seen this run yet.
+    # If a comment was rejected meanwhile, its withdrawal may have missed this run, which was not completed yet.
     if not (await load_rejections(store, origin.conversation_id)).comments <= rejections.comments:
         done = await write_again(store, objects, done, models)
     return done
 
 
 async def write_again(store: AsyncStore, objects: AsyncObjects, run: Run, models: Models | None = None) -> Run:
-    """Write a completed report again, from the same runs and with the same config, as moderators want it by now."""
+    """Write a completed report again, from the same runs and with the same config, but with the current moderation."""
     origin = Origin(run.job_id, run.conversation_id, run.created_at, run.parent_job_id, run.root_job_id, run.stage)
     votes = await store.get(Run, job_id=run.summary["votes_job"], stage=VOTES_STAGE, consistent=True)
     topics_job = run.summary["topics_job"]
     topics = None if topics_job is None else await store.get(Run, job_id=topics_job, stage=TOPICS_STAGE, consistent=True)
-    # Runs of earlier versions may have settings that are gone.
+    # Runs of earlier versions may have settings that no longer exist.
     config = ReportConfig.model_validate({name: value for name, value in run.config.items() if name in ReportConfig.model_fields})
     while True:
         rejections = await load_rejections(store, run.conversation_id)
@@ -91,7 +91,7 @@ async def write_again(store: AsyncStore, objects: AsyncObjects, run: Run, models
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a report is made from."""
+    """The runs, config and models of a report."""
 
     votes: Run
     topics: Run | None
@@ -106,16 +106,16 @@ async def _write(
     sources: Sources,
     report: Callable[[float, str], object] = lambda done, step: None,
 ) -> dict[str, object]:
-    """Write the sections and files of a report; the summary of its run."""
+    """Write the sections and files of a report, and return the summary of its run."""
     votes, topics, config = sources.votes, sources.topics, sources.config
     report(0.0, "reading results")
     rejections = await load_rejections(store, origin.conversation_id)
     conversation, findings = await load_findings(store, votes, None if topics is None else await load_topics(store, topics), rejections)
     matrix = await asyncio.to_thread(VoteMatrix.of, conversation.counted_votes())
-    report(0.1, "following the groups back")
+    report(0.1, "tracing the groups back")
     moderation = await _moderation(store, votes)
     findings = await asyncio.to_thread(with_moments, findings, conversation.counted_votes(), moderation, matrix.participants)
-    written = await _written(findings, config, sources.models, report)
+    written = await _write_sections(findings, config, sources.models, report)
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
     files = await asyncio.to_thread(_files, conversation, matrix, findings, written, config)
@@ -123,7 +123,7 @@ async def _write(
         report(0.81, "translating")
         translator = sources.models.chat(config.translator_address)
         files |= await asyncio.to_thread(translated_files, translator, files, config.language)
-    prints, why = await asyncio.to_thread(_printed, files, config.formats)
+    prints, why = await asyncio.to_thread(_print_files, files, config.formats)
     files |= prints
     for number, (name, content) in enumerate(files.items()):
         report(0.85 + 0.15 * number / len(files), "storing files")
@@ -138,8 +138,10 @@ async def _topics_run(store: AsyncStore, origin: Origin) -> Run | None:
         return None
 
 
-async def _written(findings: Findings, config: ReportConfig, models: Models, report: Callable[[float, str], object]) -> list[Written]:
-    """The sections that are wanted, by the model if there is one."""
+async def _write_sections(
+    findings: Findings, config: ReportConfig, models: Models, report: Callable[[float, str], object]
+) -> list[Written]:
+    """The chosen sections, written by the model if there is one."""
     chat = None if config.model_address is None else models.chat(config.model_address)
     templates = await asyncio.to_thread(chosen_sections, findings, config)
     found: list[Written] = []
@@ -155,12 +157,12 @@ async def _written(findings: Findings, config: ReportConfig, models: Models, rep
 async def load_findings(
     store: AsyncStore, votes: Run, topics: Topics | None = None, rejections: Rejections | None = None
 ) -> tuple[Conversation, Findings]:
-    """The findings of a completed run with the topics of another, and the conversation that the votes stage has read; without what was
-    rejected since."""
+    """The conversation that a completed run of the votes stage has read, and its findings with the topics of another run. Comments that
+    were rejected since are removed."""
     upload = await find_upload(store, votes.conversation_id, votes.upload_id)
     rejections = rejections or await load_rejections(store, votes.conversation_id)
     read = await load_conversation(store, upload)
-    # As the run has counted them: of the votes of those who are in, the earliest.
+    # The votes that the run has counted: the earliest ones of participants who are not excluded.
     counted = replace(read, votes=read.counted_votes(votes.config.get("max_votes")))
     conversation = rejections.applied_to(counted)
     rows = VoteRows(
@@ -175,7 +177,7 @@ async def load_findings(
 
 
 def chosen_sections(findings: Findings, config: ReportConfig) -> list[Section]:
-    """The sections that a config wants, as templates write them."""
+    """The sections that a config chooses, written from templates."""
     left_out = set() if config.include_consensus else {"group_informed_consensus"}
     left_out |= set() if config.include_uncertainty else {"uncertainty"}
     return [section for section in write_sections(findings) if section.id not in left_out]
@@ -197,7 +199,7 @@ def _rows(written: Sequence[Written], origin: Origin) -> list[NarrativeSection]:
 
 
 async def _moderation(store: AsyncStore, votes: Run) -> Moderation:
-    """The moderation that a run of the votes stage has known: what was rejected since has shaped its groups."""
+    """The moderation at the time of the run: comments that were rejected later have influenced its groups."""
     upload = await find_upload(store, votes.conversation_id, votes.upload_id)
     return Moderation.of(await load_comments(store, upload), votes.config.get("excluded_comments", ()))
 
@@ -211,10 +213,10 @@ def _files(
     return make_artifacts(findings, [one.section for one in written], data, by, matrix, config.visualizations)
 
 
-def _printed(files: dict[str, bytes], formats: Sequence[str]) -> tuple[dict[str, bytes], str | None]:
-    """What Chromium makes of the files, or why it could not: a report that cannot be printed is a report all the same."""
+def _print_files(files: dict[str, bytes], formats: Sequence[str]) -> tuple[dict[str, bytes], str | None]:
+    """The files that Chromium prints, or why it could not: a report without them is still complete."""
     try:
-        return printed(files, formats), None
+        return print_files(files, formats), None
     except (BrowserMissing, PrintingFailed) as error:
         return {}, str(error)
 

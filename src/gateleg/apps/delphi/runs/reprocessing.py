@@ -1,4 +1,4 @@
-"""Run conversations again, all of them or some: after an upgrade, or with another config. Earlier runs stay."""
+"""Submits the pipelines of all or some conversations again, after an upgrade or with another config. Earlier runs are kept."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue, Job
     from gateleg.store import AsyncStore
 
-#: A run of everything waits behind what people ask for now.
+#: Low, so that reprocessing does not delay interactive work.
 _PRIORITY = 20
 
 
 async def reprocess(
     store: AsyncStore, queue: AsyncQueue, names: Sequence[str] | None, config: Mapping[str, Any] | None = None, by: str | None = None
 ) -> list[Job]:
-    """Submit a pipeline for each of the conversations, or for all where no names are given; nothing is submitted if one is not there."""
+    """Submit a pipeline for each of the named conversations, or for all. If one does not exist, nothing is submitted."""
     known = [row.conversation_id async for row in store.query(StoredConversation.recent)] if names is None else list(dict.fromkeys(names))
     for name in known if names is not None else ():
         if await store.find(StoredConversation, conversation_id=name, consistent=True) is None:

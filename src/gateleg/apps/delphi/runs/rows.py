@@ -1,4 +1,4 @@
-"""Opinions as the rows that are stored, each of them far below DynamoDB's limit. Pure."""
+"""Converts opinions to the rows that are stored, each far below DynamoDB's size limit. Pure."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Ints
     from gateleg.apps.delphi.opinions.consensus import Shared
     from gateleg.apps.delphi.opinions.groups import Grouping
-    from gateleg.apps.delphi.opinions.representative import Representative, Side
+    from gateleg.apps.delphi.opinions.representatives import Representative, Side
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.apps.delphi.tables import JobResult
 
-#: Comments in a chunk of components: about 20 bytes for each of their numbers before compression.
+#: The number of comments in a chunk of components; each of their numbers takes about 20 bytes before compression.
 _COMMENTS_PER_CHUNK = 1_000
-#: Correlations in a chunk.
+#: The number of correlations in a chunk.
 _CORRELATIONS_PER_CHUNK = 40_000
 
 
 def rows_of(opinions: Opinions, origin: Origin) -> Iterator[JobResult]:
-    """All rows of a run, in an order that does not matter."""
+    """All rows of a run, in any order."""
     common = origin.fields()
     yield from _components(opinions, common)
     yield from _comments(opinions, common)
@@ -133,7 +133,7 @@ def _groups(opinions: Opinions, common: dict[str, Any]) -> Iterator[JobResult]:
 
 
 def _grouping(opinions: Opinions, grouping: Grouping, part: Ints, parent: int | None, common: dict[str, Any]) -> Iterator[JobResult]:
-    """The groups of a division of some base clusters, `part` being their places."""
+    """The groups of one division. `part` has the indices of the base clusters that were grouped."""
     base = opinions.groups.base
     for place, group in enumerate(grouping.clusters.ids.tolist()):
         mine = part[grouping.clusters.places == place]
@@ -153,9 +153,9 @@ def _grouping(opinions: Opinions, grouping: Grouping, part: Ints, parent: int | 
 
 
 def _subgroup_comments(representatives: Iterable[Representative]) -> list[SubgroupComment]:
-    """What is told of a subgroup: not what two or three votes have made of it."""
-    told = [found for found in representatives if found.n_trials >= ENOUGH_VOTES]
-    return [SubgroupComment(**{name: getattr(found, name) for name in SubgroupComment.model_fields}) for found in told]
+    """The representative comments of a subgroup with enough votes."""
+    shown = [found for found in representatives if found.n_trials >= ENOUGH_VOTES]
+    return [SubgroupComment(**{name: getattr(found, name) for name in SubgroupComment.model_fields}) for found in shown]
 
 
 def _lists(opinions: Opinions, common: dict[str, Any]) -> Iterator[JobResult]:
@@ -261,7 +261,7 @@ def _present(label: int) -> int | None:
 
 
 def summary_of(opinions: Opinions) -> dict[str, Any]:
-    """Figures for a list of runs."""
+    """The figures that lists of runs show."""
     return {
         "participants": len(opinions.matrix.participants),
         "grouped": int(opinions.inside.sum()),

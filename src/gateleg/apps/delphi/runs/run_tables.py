@@ -1,4 +1,4 @@
-"""Conversations and what was uploaded to them, the runs of jobs, and which run is the latest."""
+"""The tables of conversations, uploads, runs and reports."""
 
 from datetime import datetime
 from typing import Any
@@ -41,13 +41,13 @@ narratives_table = results_table("Delphi_NarrativeReports", "section")
 
 
 class StoredConversation(Entity, table=conversations_table):
-    """A conversation, and which of its uploads counts."""
+    """A conversation, with its current upload."""
 
     conversation_id: Attr[str] = required(min_length=1, max_length=200)
     topic: Attr[str] = field("")
-    #: whose it is; without a group it is open to all who are let in
+    #: the group that it belongs to; without one, it is open to everybody in the tenant
     group: Attr[str | None] = field(None)
-    #: the tenant of who uploaded it first; what has neither tenant nor group is the host's, for everybody
+    #: the tenant of the first uploader; without tenant and group, the conversation is open to everybody
     tenant: Attr[str | None] = field(None)
     upload_id: Attr[UUID]
     created_at: Attr[datetime] = stamp(on="create")
@@ -56,11 +56,11 @@ class StoredConversation(Entity, table=conversations_table):
 
     key = Key("{conversation_id}")
     listing_key = Key("conversations", "{updated_at}", index="RecentIndex", shards=4)
-    recent = Pattern("RecentIndex", title="All conversations, the last changed first", order="desc")
+    recent = Pattern("RecentIndex", title="All conversations, most recently changed first", order="desc")
 
 
 class Upload(Entity, table=uploads_table):
-    """One upload of comments and votes. It is never changed: runs say which one they read."""
+    """One upload of comments and votes. Immutable; each run records which upload it read."""
 
     upload_id: Attr[UUID] = new_uuid()
     conversation_id: Attr[str]
@@ -68,16 +68,16 @@ class Upload(Entity, table=uploads_table):
     topic: Attr[str] = field("")
     description: Attr[str] = field("")
     n_comments: Attr[int] = field(0)
-    #: the last vote of each participant on each comment, as reports count them; who was taken out by moderators does not count
+    #: the number of last votes of participants on comments, as reports count them; without excluded participants
     n_votes: Attr[int] = field(0)
-    #: votes that were changed later; they are kept, for what is said about the time before
+    #: the number of votes that were changed later; they are stored for the timeline
     n_superseded: Attr[int] = field(0)
     n_participants: Attr[int] = field(0)
-    #: how many items hold the votes
+    #: the number of items that hold the votes
     chunks: Attr[int] = field(0)
-    #: participants whose votes a moderator has taken out, packed as differences
+    #: participants whom a moderator has excluded, packed as differences
     removed_participants: Attr[bytes | None] = field(None)
-    #: the other figures of an export's summary
+    #: the other rows of the export's summary
     summary: Attr[dict[str, str]] = field(factory=dict)
 
     key = Key("{upload_id}")
@@ -92,7 +92,7 @@ class StoredComment(Entity, table=comments_table):
     body: Attr[str]
     author_id: Attr[int | None] = field(None)
     commented_at: Attr[datetime | None] = field(None)
-    #: -1 rejected by a moderator, 1 accepted, 0 not looked at
+    #: -1 rejected by a moderator, 1 accepted, 0 not moderated
     moderated: Attr[int] = field(0, ge=-1, le=1)
     is_meta: Attr[bool] = field(False)
 
@@ -101,7 +101,7 @@ class StoredComment(Entity, table=comments_table):
 
 
 class VotesChunk(Entity, table=votes_table):
-    """Some thousand votes of an upload, packed column by column as differences."""
+    """A chunk of the votes of an upload, with packed columns."""
 
     upload_id: Attr[UUID]
     chunk: Attr[int]
@@ -115,15 +115,15 @@ class VotesChunk(Entity, table=votes_table):
 
 
 class RunStatus(States):
-    """The life of a run."""
+    """The status of a run."""
 
     RUNNING = state("RUNNING", to=["COMPLETED"])
-    #: a worker that was lost after its last write leaves a completed run, which the next worker begins again
+    #: if a worker dies after its last write, the next one restarts the completed run
     COMPLETED = state("COMPLETED", to=["RUNNING"])
 
 
 class Run(Entity, table=runs_table):
-    """One stage of one job on one conversation: what it was told, what it read and what it has found."""
+    """One stage of one job on one conversation: its config, the upload that it read, and its figures."""
 
     job_id: Attr[UUID]
     #: PCA, UMAP, REPORT
@@ -136,24 +136,24 @@ class Run(Entity, table=runs_table):
     status: Attr[RunStatus] = field(RunStatus.RUNNING)
     upload_id: Attr[UUID]
     config: Attr[JsonText[dict[str, Any]]] = field(factory=dict)
-    #: figures for whoever looks at a list of runs
+    #: figures for lists of runs
     summary: Attr[JsonText[dict[str, Any]]] = field(factory=dict)
-    #: how the conversation went, of runs that replayed it
+    #: the updates of a replay
     history: Attr[Compressed[list[dict[str, int]]]] = field(factory=list)
 
     key = Key("{job_id}", "{stage}")
     of_job = Pattern(title="The stages of a job")
     of_conversation = Pattern("ConversationIndex", title="The runs of a conversation, newest first", order="desc")
-    of_root = Pattern("RootIndex", title="The stages of a pipeline, in the order in which they began")
+    of_root = Pattern("RootIndex", title="The stages of a pipeline, oldest first")
 
 
 class LatestRun(Entity, table=latest_table):
-    """Which completed run of a stage is the newest of a conversation."""
+    """The newest completed run of each stage of a conversation."""
 
     conversation_id: Attr[str]
     stage: Attr[str]
     job_id: Attr[UUID]
-    #: when the job was submitted: a slow old run does not displace a newer one
+    #: when the job was submitted, so that a slow old run does not replace a newer one
     run_created_at: Attr[datetime]
 
     key = Key("{conversation_id}", "{stage}")
@@ -161,16 +161,16 @@ class LatestRun(Entity, table=latest_table):
 
 
 class NarrativeSection(JobResult, table=narratives_table):
-    """One section of a report in words."""
+    """One section of a report's text."""
 
     #: `overview`, `groups`, `group_informed_consensus`, `uncertainty`, or a topic's `layer0_3`
     section: Attr[str]
     title: Attr[str]
-    #: where it stands in the report
+    #: its position in the report
     place: Attr[int] = field(0)
-    #: who wrote it: `templates`, or the address of a model
+    #: the author: `templates`, or the address of a model
     model: Attr[str]
-    #: paragraphs of sentences of clauses, each with the comments that it cites
+    #: paragraphs of sentences of clauses, each clause with the comments that it cites
     body: Attr[Compressed[dict[str, Any]]]
 
     key = Key("{job_id}", "{section}")

@@ -1,4 +1,4 @@
-"""Findings from the rows that runs have stored: what a report says is what the tables hold. Pure."""
+"""Restores findings from stored rows. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gateleg.apps.delphi.opinions.representative import Representative
+from gateleg.apps.delphi.opinions.representatives import Representative
 from gateleg.apps.delphi.reports.findings import (
     LEAST_SHOWN,
     Certainty,
@@ -16,10 +16,10 @@ from gateleg.apps.delphi.reports.findings import (
     Group,
     Statement,
     Totals,
-    listed,
+    shown_representatives,
     shown_topics,
-    told,
-    whereabouts,
+    topic_fields,
+    with_enough_votes,
 )
 from gateleg.apps.delphi.reports.participation import participation_of
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VoteRows:
-    """The rows of a run of the votes stage that a report is made from, each kind by its key."""
+    """The rows of a run of the votes stage that a report needs, sorted by key."""
 
     statistics: Sequence[CommentStatistics]
     extremities: Sequence[CommentExtremity]
@@ -52,7 +52,7 @@ class VoteRows:
 
 
 def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: Topics | None = None) -> Findings:
-    """What a run has found, as `find` gives it but for the last decimals."""
+    """The findings of a run: as `find` returns them, except for the last decimals."""
     known = {row.comment_id: row for row in rows.statistics}
     excluded = {row.comment_id for row in rows.statistics if row.is_out} | set(run.config.get("excluded_comments", ()))
     kept = [one for one in conversation.comments if one.moderated != -1 and not one.is_meta and one.comment_id not in excluded]
@@ -60,7 +60,7 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
     groups = sorted(shown, key=lambda row: row.group_id)
     places: dict[int | None, int] = {row.group_id: place for place, row in enumerate(groups)}
     divided = {row.comment_id: row.extremity_value for row in rows.extremities}
-    where = whereabouts(topics)
+    where = topic_fields(topics)
     statements = {
         comment.comment_id: Statement(
             comment.comment_id,
@@ -77,12 +77,17 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
         description=conversation.description,
         totals=_totals(conversation, kept, rows, statements),
         groups=tuple(
-            Group(row.group_id, places[row.group_id], row.member_count, told(_representatives(rows, row.group_id, statements)))
+            Group(
+                row.group_id,
+                places[row.group_id],
+                row.member_count,
+                shown_representatives(_representatives(rows, row.group_id, statements)),
+            )
             for row in groups
         ),
         statements=statements,
-        agreed=listed(_ranked(rows, "agree"), statements),
-        disagreed=listed(_ranked(rows, "disagree"), statements),
+        agreed=with_enough_votes(_ranked(rows, "agree"), statements),
+        disagreed=with_enough_votes(_ranked(rows, "disagree"), statements),
         topics=shown_topics(topics, conversation.comments, statements),
         main_layer=0 if topics is None else topics.layers.steadiest,
         people=np.array([(*row.coordinates, 0.0)[:2] for row in rows.participants], dtype=np.float64).reshape(-1, 2),
@@ -93,7 +98,7 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
         known_words=None if topics is None else topics.known_words,
         from_words=topics is not None and topics.model == "words",
         certainty=_certainty(run),
-        # The conversation was read with as many votes as the run has counted.
+        # The conversation contains only the votes that the run has counted.
         participation=participation_of(conversation.counted_votes(), statements),
     )
 
@@ -143,7 +148,7 @@ def _ranked(rows: VoteRows, kind: str) -> list[int]:
 
 
 def _certainty(run: Run) -> Certainty:
-    """What a run has found of it; those of earlier versions did not look for chance, nor at the groups that participants saw."""
+    """The certainty that a run has stored. Runs of earlier versions lack the test for chance and the choice of a division."""
     chance = run.summary.get("chance") or {}
     return Certainty(
         run.summary.get("stability"), chance.get("draws", 0), chance.get("as_strong", 0), run.summary.get("division", "not-weighed")

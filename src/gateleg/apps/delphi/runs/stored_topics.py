@@ -1,4 +1,4 @@
-"""Topics from the rows that a run has stored, with the names that people have given them since. Pure."""
+"""Restores topics from stored rows, with their current names. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.keywords import Keyword
-from gateleg.apps.delphi.topics.layering import Layer, Layers
-from gateleg.apps.delphi.topics.naming import Naming
+from gateleg.apps.delphi.topics.layers import Layer, Layers
+from gateleg.apps.delphi.topics.names import Naming
 from gateleg.apps.delphi.topics.neighbours import Edge
 from gateleg.apps.delphi.topics.stage import Topic, Topics, topic_key
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TopicRows:
-    """All rows of a run of the comments stage, each kind by its key."""
+    """All rows of a run of the comments stage, sorted by key."""
 
     embeddings: Sequence[CommentEmbedding]
     assignments: Sequence[ClusterAssignment]
@@ -34,7 +34,7 @@ class TopicRows:
 
 
 def topics_from(run: Run, rows: TopicRows) -> Topics:
-    """What a run has found, as `analyse_comments` gave it but for the last decimals."""
+    """The topics of a run: as `analyse_comments` returned them, except for the last decimals."""
     count = len(run.summary["layers"])
     by_layer = [sorted((row for row in rows.keywords if row.layer_id == number), key=lambda row: row.cluster_id) for number in range(count)]
     layers = [_layer(rows.assignments, by_layer[number], number, last=number == count - 1) for number in range(count)]
@@ -42,7 +42,7 @@ def topics_from(run: Run, rows: TopicRows) -> Topics:
     ids = [row.comment_id for row in rows.assignments]
     members = [_members(ids, layer) for layer in layers]
     return Topics(
-        # Runs of earlier versions may have settings that are gone.
+        # Runs of earlier versions may have settings that no longer exist.
         TopicsConfig.model_validate({name: value for name, value in run.config.items() if name in TopicsConfig.model_fields}),
         run.summary["model"],
         np.array(ids, dtype=np.int64),

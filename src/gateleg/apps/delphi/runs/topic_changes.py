@@ -1,4 +1,4 @@
-"""What has become of topics from one run to another: kept, split, merged, new or gone. Pure."""
+"""Compares the topics of two runs: kept, split, merged, new or gone. Pure."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.topics.stage import Topic
 
-#: The share of its comments that a topic must have from another one, or leave to it, to be said to come from it or to go into it.
+#: The minimum share of a topic's comments that must be in another topic for it to come from that one, or to go into it.
 _MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class TopicChange:
-    """What has become of one topic, or of some; topics are told by their keys."""
+    """The change of one or several topics, given by key."""
 
     kind: Literal["kept", "split", "merged", "new", "gone"]
     before: tuple[str, ...]
     after: tuple[str, ...]
-    #: comments that both sides have
+    #: the number of comments on both sides
     comments: int
 
 
 def compare_topics(before: Sequence[Topic], after: Sequence[Topic]) -> list[TopicChange]:
-    """The changes from the topics of one layer to those of another: those that are kept first, then splits, merges, what is new and gone.
+    """The changes from the topics of one layer to those of another: first kept topics, then splits, merges, new and gone topics.
 
-    A topic is kept when it is known as the same in both runs, or has gone into one other that comes from it alone. Only comments that
-    both runs know count.
+    A topic is kept if it has the same identity in both runs, or if it went into one topic that comes from it alone. Only comments that are
+    in both runs count.
     """
     known = _comments(before) & _comments(after)
     sources = {new.key: _nearest(new, before, known) for new in after}
     targets = {old.key: _nearest(old, after, known) for old in before}
-    kept = _kept(before, after, sources, targets)
+    kept = _kept_pairs(before, after, sources, targets)
     old_kept, new_kept = {old.key for old, _ in kept}, {new.key for _, new in kept}
     parts = {old.key: [new for new in after if new.key not in new_kept and sources[new.key] == old.key] for old in before}
-    # One part of a topic that was not kept is a split only where something else of it was left.
+    # A topic is split if it has at least two parts, one of which may be its kept successor.
     splits = [_split(old, parts[old.key]) for old in before if len(parts[old.key]) > (old.key not in old_kept)]
     split = {key for change in splits for key in change.after}
     rest = [old for old in before if old.key not in old_kept and not any(old.key in change.before for change in splits)]
@@ -53,10 +53,10 @@ def compare_topics(before: Sequence[Topic], after: Sequence[Topic]) -> list[Topi
     ]
 
 
-def _kept(
+def _kept_pairs(
     before: Sequence[Topic], after: Sequence[Topic], sources: Mapping[str, str | None], targets: Mapping[str, str | None]
 ) -> list[tuple[Topic, Topic]]:
-    """Topics that are known as the same; and of the others, pairs of which each is nearest to the other and to no third one."""
+    """Pairs of topics with the same identity; and of the others, pairs that are each other's only counterpart."""
     by_identity = {topic.identity: topic for topic in before if topic.identity}
     kept = [(by_identity[topic.identity], topic) for topic in after if topic.identity in by_identity]
     used = {topic.key for pair in kept for topic in pair[:1]}, {topic.key for pair in kept for topic in pair[1:]}
@@ -72,7 +72,7 @@ def _comments(topics: Sequence[Topic]) -> set[int]:
 
 
 def _nearest(topic: Topic, others: Sequence[Topic], known: set[int]) -> str | None:
-    """The topic that has most of another one's comments."""
+    """The key of the topic that contains most of the comments of `topic`."""
     own = set(topic.comments) & known
     best = max(others, key=lambda other: len(own & set(other.comments)), default=None)
     return None if best is None or not own or len(own & set(best.comments)) < _MOST * len(own) else best.key

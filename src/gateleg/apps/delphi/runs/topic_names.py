@@ -1,4 +1,4 @@
-"""Names that people give to topics."""
+"""Renaming topics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.service import results
 from gateleg.apps.delphi.tables import EarlierName, TopicName
-from gateleg.apps.delphi.topics.naming import NameHistory, Naming
+from gateleg.apps.delphi.topics.names import NameHistory, Naming
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 async def rename_topic(store: AsyncStore, job_id: UUID, topic_key: str, name: str, by: str) -> TopicName:
-    """Give a topic of a run another name, keeping those it had; `BadName` when it is none or another topic has it."""
+    """Rename a topic of a run, and keep its earlier names. Raises `BadName` if the name is invalid or another topic has it."""
     topics = {row.topic_key: row async for row in results(store, TopicName, job_id)}
     topic = topics.get(topic_key)
     if topic is None:
-        raise RunMissing(f"Job {job_id} has no topic {topic_key!r}.", fix="Look at the keys of its topics.")
+        raise RunMissing(f"Job {job_id} has no topic {topic_key!r}.", fix="Use the key of one of its topics.")
     now: datetime = store.setup.now().astimezone(UTC)
     taken = [other.topic_name for other in topics.values() if other.topic_key != topic_key]
-    history = NameHistory((Naming(topic.topic_name, topic.model_name),)).renamed(name, by, now, taken)
+    history = NameHistory((Naming(topic.topic_name, topic.model_name),)).rename(name, by, now, taken)
     if history.name == topic.topic_name:
         return topic
     past = EarlierName(topic_name=topic.topic_name, model_name=topic.model_name, until=now)
@@ -33,6 +33,6 @@ async def rename_topic(store: AsyncStore, job_id: UUID, topic_key: str, name: st
         TopicName.topic_name.set(history.name),
         TopicName.model_name.set(by),
         TopicName.earlier.append(past),
-        # Two people who rename it at once: the second is told.
+        # If two people rename it at the same time, the second gets an error.
         condition=TopicName.topic_name == topic.topic_name,
     )

@@ -1,4 +1,4 @@
-"""Topics as the rows that are stored, and what a later run needs of them. Pure."""
+"""Converts topics to the rows that are stored, and to the sketches that a later run compares. Pure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Comment
     from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.apps.delphi.tables import JobResult
-    from gateleg.apps.delphi.topics.layering import Layers
+    from gateleg.apps.delphi.topics.layers import Layers
     from gateleg.apps.delphi.topics.stage import Topic, Topics
 
-#: Letters of a comment that its topic shows.
+#: The maximum length of a sample comment in characters.
 _LONGEST_SAMPLE = 1_000
 
 
@@ -55,7 +55,7 @@ def topic_rows_of(topics: Topics, comments: Iterable[Comment], origin: Origin) -
 
 def _embeddings(topics: Topics, common: dict[str, Any]) -> Iterator[JobResult]:
     for comment, vector in zip(topics.comment_ids.tolist(), topics.vectors, strict=True):
-        # Nine digits are all that single precision has.
+        # Nine digits represent single precision exactly.
         values = [float(f"{value:.9g}") for value in vector.tolist()]
         yield CommentEmbedding(**common, comment_id=comment, embedding=Embedding(vector=values, dimensions=len(values), model=topics.model))
 
@@ -100,7 +100,7 @@ def _place(key: str) -> ClusterPlace:
 
 
 def _position(place: tuple[float, float]) -> Position | None:
-    """A place on the map; None for comments that say nothing and lie nowhere."""
+    """A position on the map; None for comments without one."""
     x, y = place
     return None if math.isnan(x) or math.isnan(y) else Position(x=x, y=y)
 
@@ -134,7 +134,7 @@ def _shared(layers: Layers, one: int, other: int) -> list[int]:
 
 
 def sketches_of(keywords: Iterable[ClusterKeywords], assignments: Iterable[ClusterAssignment]) -> list[Sketch]:
-    """What the topics of a stored run are recognised by in a later one."""
+    """The features by which a later run recognizes the topics of a stored run."""
     members: dict[str, set[int]] = {}
     for row in assignments:
         for layer, cluster in row.clusters.items():
@@ -146,7 +146,7 @@ def sketches_of(keywords: Iterable[ClusterKeywords], assignments: Iterable[Clust
 
 
 def topics_summary(topics: Topics) -> dict[str, Any]:
-    """Figures for a list of runs."""
+    """The figures that lists of runs show."""
     return {
         "comments": len(topics.comment_ids),
         "model": topics.model,

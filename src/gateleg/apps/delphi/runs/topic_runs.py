@@ -1,4 +1,4 @@
-"""Use cases of the comments stage: find topics under a job, and read them again."""
+"""Use cases of the comments stage: find topics under a job, and load them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 _ROWS_AT_ONCE = 100
-#: How far each step takes a run, of 1, and how much of it the step is.
+#: The progress of a run, of 1, at the start of each step, and the step's share.
 _STEPS = {"embeddings": (0.05, 0.4), "layers": (0.45, 0.1), "map": (0.55, 0.15), "graph": (0.7, 0.05), "names": (0.75, 0.15)}
 
 
@@ -46,7 +46,7 @@ async def run_topics(
 ) -> Run:
     """Find the topics of a conversation's comments, write them under the job, and make the run the latest of its stage.
 
-    Topics that the run before has found keep their identity. `report` is as for `run_votes`.
+    Topics that the previous run also found keep their identity. `report` is as for `run_votes`.
     """
     config = config or TopicsConfig()
     run, upload = await start_run(store, origin, config.model_dump(mode="json"))
@@ -57,14 +57,14 @@ async def run_topics(
     embeddings = models.embeddings(config.embedding_address)
     known = await _known(store, before, comments, embeddings.model) if config.skip_embedding and before is not None else {}
 
-    def told(step: str, done: float) -> None:
+    def report_step(step: str, done: float) -> None:
         start, share = _STEPS[step]
         report(start + share * done, step)
 
     loop = asyncio.get_running_loop()
 
-    def cast() -> Votes:
-        # Few conversations need their votes here, and the analysis, which knows, runs in a thread of its own.
+    def load_votes() -> Votes:
+        # Called from the analysis, which runs in a thread, and only if it needs the votes.
         return asyncio.run_coroutine_threadsafe(load_conversation(store, upload), loop).result().counted_votes()
 
     topics = await asyncio.to_thread(
@@ -73,10 +73,10 @@ async def run_topics(
         embeddings,
         config,
         chat=None if config.naming_model is None else models.chat(config.naming_model),
-        votes=cast,
+        votes=load_votes,
         known=known,
         before=sketches,
-        report=told,
+        report=report_step,
     )
     await write_topics(store, topics, comments, origin, report)
     return await complete_run(store, run, summary=topics_summary(topics))
@@ -89,7 +89,7 @@ async def write_topics(
     origin: Origin,
     report: Callable[[float, str], object] = lambda done, step: None,
 ) -> None:
-    """Write all rows of a run; written again they are the same."""
+    """Write all rows of a run. Idempotent."""
     rows = topic_rows_of(topics, comments, origin)
     while batch := list(islice(rows, _ROWS_AT_ONCE)):
         await store.batch_write(batch)
@@ -97,9 +97,9 @@ async def write_topics(
 
 
 async def load_topics(store: AsyncStore, run: Run, names: Sequence[TopicName] | None = None, *, vectors: bool = True) -> Topics:
-    """The topics of a completed run, with the names that they have now unless those are given.
+    """The topics of a completed run, with their current names unless `names` are given.
 
-    The vectors that they were found with are large; who only shows topics does without.
+    The vectors are large; pass `vectors=False` to only show topics.
     """
     return topics_from(
         run,
@@ -114,7 +114,7 @@ async def load_topics(store: AsyncStore, run: Run, names: Sequence[TopicName] | 
 
 
 async def _run_before(store: AsyncStore, run: Run) -> Run | None:
-    """The latest completed run; one that is begun again does not follow itself."""
+    """The latest completed run, unless it is this run, restarted."""
     try:
         before = await latest_run(store, run.conversation_id, run.stage)
     except RunMissing:
@@ -128,12 +128,12 @@ async def _sketches(store: AsyncStore, run: Run) -> Sequence[Sketch]:
 
 
 async def _known(store: AsyncStore, before: Run, comments: Sequence[Comment], model: str) -> dict[int, NDArray[np.float32]]:
-    """The vectors of comments whose text is what it was in an earlier run by the same model."""
+    """The vectors of unchanged comments from an earlier run with the same model."""
     earlier = {row.comment_id: row.body async for row in store.query(StoredComment.of_upload, upload_id=before.upload_id)}
     same = {comment.comment_id for comment in comments if earlier.get(comment.comment_id) == comment.body}
     return {
         row.comment_id: np.array(row.embedding.vector, dtype=np.float32)
         async for row in results(store, CommentEmbedding, before.job_id)
-        # A vector of nothing was taken out when its comment was rejected.
+        # Vectors of comments that were rejected meanwhile have been replaced by zeros.
         if row.comment_id in same and row.embedding.model == model and any(row.embedding.vector)
     }

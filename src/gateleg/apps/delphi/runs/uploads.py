@@ -1,4 +1,4 @@
-"""Conversations in the store. An upload is written whole before anything points to it, so nobody reads half of one."""
+"""Stores and loads conversations. An upload is complete before anything refers to it, so nobody reads a partial one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Votes
     from gateleg.store import AsyncStore
 
-#: Votes in one item: about seven bytes each once packed.
+#: The number of votes per item; packed, each takes about seven bytes.
 VOTES_PER_CHUNK = 20_000
 _ROWS_AT_ONCE = 500
 
@@ -30,10 +30,10 @@ async def upload_conversation(
     tenant: str | None = None,
     check: Callable[[StoredConversation | None], object] = lambda current: None,
 ) -> Upload:
-    """Keep a conversation; from now on jobs read this upload. Earlier ones stay, for the runs that read them.
+    """Store a conversation as a new upload, which jobs read from now on. Earlier uploads are kept for their runs.
 
-    A new conversation is given to `group` of a `tenant`; one that is there stays with its own. `check` sees what is there before anything
-    is written, and may raise: nobody can change it in between.
+    A new conversation belongs to `group` and `tenant`; an existing one keeps its own. `check` gets the existing conversation before
+    anything is written, and may raise; if the conversation changes after that, the upload fails with `UploadRaced`.
     """
     import numpy as np
 
@@ -55,20 +55,20 @@ async def upload_conversation(
         removed_participants=pack(removed) if len(removed) else None,
         summary=conversation.summary,
     )
-    comments = [_stored(comment, upload.upload_id) for comment in conversation.comments]
+    comments = [_comment_row(comment, upload.upload_id) for comment in conversation.comments]
     for start in range(0, len(comments), _ROWS_AT_ONCE):
         await store.batch_write(comments[start : start + _ROWS_AT_ONCE])
     for chunk in range(upload.chunks):
-        await store.put(_packed(votes.take(np.arange(chunk * VOTES_PER_CHUNK, len(votes))[:VOTES_PER_CHUNK]), upload.upload_id, chunk))
+        await store.put(_votes_chunk(votes.take(np.arange(chunk * VOTES_PER_CHUNK, len(votes))[:VOTES_PER_CHUNK]), upload.upload_id, chunk))
     upload = await store.create(upload)
-    await _point(store, current, upload, group, tenant)
+    await _make_current(store, current, upload, group, tenant)
     return upload
 
 
-async def _point(
+async def _make_current(
     store: AsyncStore, current: StoredConversation | None, upload: Upload, group: str | None = None, tenant: str | None = None
 ) -> None:
-    """Make the upload the one that counts, if nobody else has made another one so in the meantime."""
+    """Make the upload the current one, unless another upload has become current in the meantime."""
     try:
         if current is None:
             await store.create(
@@ -83,11 +83,11 @@ async def _point(
         else:
             await store.patch(current, StoredConversation.upload_id.set(upload.upload_id), StoredConversation.topic.set(upload.topic))
     except (AlreadyExists, LostRace) as error:
-        raise UploadRaced(f"Conversation {upload.conversation_id} was uploaded to by somebody else at the same time.") from error
+        raise UploadRaced(f"Somebody else uploaded to conversation {upload.conversation_id!r} at the same time.") from error
 
 
 async def find_upload(store: AsyncStore, conversation_id: str, upload_id: UUID | None = None) -> Upload:
-    """The upload that counts, or another one of the conversation."""
+    """The current upload of a conversation, or the one with an id."""
     if upload_id is None:
         current = await store.find(StoredConversation, conversation_id=conversation_id, consistent=True)
         if current is None:
@@ -112,17 +112,17 @@ async def load_conversation(
     batch_size: int = 50_000,
     report: Callable[[int], object] = lambda votes: None,
 ) -> Conversation:
-    """The conversation of an upload. `report` is told how many votes were read, about every `batch_size` of them."""
+    """Load the conversation of an upload. `report` is called with the number of votes read so far, about every `batch_size` votes."""
     from gateleg.apps.delphi.conversations.votes import Votes
 
     comments = await load_comments(store, upload)
     parts: list[Votes] = []
-    read = told = 0
+    read = reported = 0
     async for row in store.query(VotesChunk.of_upload, upload_id=upload.upload_id, consistent=True):
         parts.append(Votes(unpack(row.participants), unpack(row.comments), unpack(row.choices).astype("int8"), unpack(row.times)))
         read += len(parts[-1])
-        if read - told >= batch_size:
-            told = read
+        if read - reported >= batch_size:
+            reported = read
             report(read)
     votes = Votes.joined(parts)
     removed = unpack(upload.removed_participants).tolist() if upload.removed_participants else []
@@ -137,7 +137,7 @@ async def load_conversation(
     )
 
 
-def _packed(votes: Votes, upload_id: UUID, chunk: int) -> VotesChunk:
+def _votes_chunk(votes: Votes, upload_id: UUID, chunk: int) -> VotesChunk:
     return VotesChunk(
         upload_id=upload_id,
         chunk=chunk,
@@ -148,7 +148,7 @@ def _packed(votes: Votes, upload_id: UUID, chunk: int) -> VotesChunk:
     )
 
 
-def _stored(comment: Comment, upload_id: UUID) -> StoredComment:
+def _comment_row(comment: Comment, upload_id: UUID) -> StoredComment:
     return StoredComment(
         upload_id=upload_id,
         comment_id=comment.comment_id,

@@ -1,4 +1,4 @@
-"""The results of the votes stage, keyed by job like all results."""
+"""The tables of results of the votes stage."""
 
 from typing import Literal
 
@@ -16,19 +16,19 @@ correlations_table = results_table("Delphi_CommentCorrelations", "chunk")
 
 
 class ComponentsChunk(JobResult, table=components_table):
-    """The centre and the components of the votes on some of the comments; chunks follow each other by comment id.
+    """The centre and the principal components for some of the comments; chunks are in the order of comment ids.
 
-    1 stands for agreement of everybody and -1 for disagreement of everybody.
+    1 means that everybody agrees, -1 that everybody disagrees.
     """
 
     chunk: Attr[int]
     comment_ids: Attr[Compressed[list[int]]]
     center: Attr[Compressed[list[float]]]
-    #: a list for each component
+    #: one list per component
     components: Attr[Compressed[list[list[float]]]]
-    #: a list for each axis of the map
+    #: one list per axis of the map
     comment_positions: Attr[Compressed[list[list[float]]]]
-    #: of the whole decomposition, the same in every chunk
+    #: the same in every chunk, as is `explained`
     singular_values: Attr[list[float]]
     explained: Attr[list[float]]
 
@@ -36,11 +36,11 @@ class ComponentsChunk(JobResult, table=components_table):
 
 
 class ParticipantProjection(JobResult, table=projections_table):
-    """Where a participant lies on the map, which group they are in, and their statistics."""
+    """A participant's position on the map, group and statistics."""
 
     participant_id: Attr[int]
     coordinates: Attr[list[float]]
-    #: whether they have voted often enough to be grouped
+    #: whether they have enough votes to be grouped
     in_conversation: Attr[bool]
     group_id: Attr[int | None] = field(None)
     subgroup_id: Attr[int | None] = field(None)
@@ -59,25 +59,25 @@ class ParticipantProjection(JobResult, table=projections_table):
 
 
 class BaseCluster(JobResult, table=base_clusters_table):
-    """Participants who lie near each other on the map: what groups are made of."""
+    """A base cluster: participants who lie close together on the map. Base clusters form groups."""
 
     cluster_id: Attr[int]
     center: Attr[list[float]]
     size: Attr[int]
     group_id: Attr[int]
-    #: their ids, packed as differences
+    #: the participant ids, packed as differences
     members: Attr[bytes]
 
     key = Key("{job_id}", "{cluster_id}")
 
 
 class SubgroupComment(Record):
-    """A comment that sets a subgroup apart from the other subgroups of its group."""
+    """A comment that distinguishes a subgroup from the other subgroups of its group."""
 
     comment_id: Attr[int]
     #: the side that most of the subgroup have taken
     side: Attr[Literal["agree", "disagree"]]
-    #: the side that sets it apart, which the figures below belong to
+    #: the side that distinguishes the subgroup, to which the figures below refer
     repful_for: Attr[Literal["agree", "disagree"]]
     n_success: Attr[int]
     n_trials: Attr[int]
@@ -95,51 +95,51 @@ class OpinionGroup(JobResult, table=groups_table):
     group_key: Attr[str]
     level: Attr[Literal["group", "subgroup"]]
     group_id: Attr[int]
-    #: the group that a subgroup is a part of
+    #: the group that a subgroup belongs to
     parent_id: Attr[int | None] = field(None)
     center: Attr[list[float]]
     member_count: Attr[int]
     base_cluster_ids: Attr[Compressed[list[int]]]
-    #: the mean silhouette of each number of groups that was tried
+    #: the mean silhouette by the number of groups tried
     silhouettes: Attr[dict[str, float]] = field(factory=dict)
-    #: how well it comes back when some comments are left out, from 0 to 1
+    #: how well it reappears when some comments are left out, from 0 to 1
     stability: Attr[float | None] = field(None)
-    #: of a subgroup, agreement before disagreement, where at least five have voted; those of a group are `RepresentativeComment`
+    #: only of subgroups, agreement before disagreement, with at least five votes; groups have `RepresentativeComment` rows
     representatives: Attr[list[SubgroupComment]] = field(factory=list, max_length=5)
 
     key = Key("{job_id}", "{group_key}")
 
 
 class GroupVotes(Record):
-    """The votes of a group on a comment, and between which bounds its true share of agreement lies."""
+    """The votes of a group on a comment, with the 95 % interval of its share of agreement."""
 
     agrees: Attr[int]
     disagrees: Attr[int]
     passes: Attr[int]
     agree_low: Attr[float | None] = field(None)
     agree_high: Attr[float | None] = field(None)
-    #: whether the group has voted often enough for a share to mean something
+    #: whether the group has enough votes for its shares to be stated
     enough: Attr[bool | None] = field(None)
 
 
 class CommentStatistics(JobResult, table=statistics_table):
-    """The votes on a comment, and what follows from them."""
+    """The votes on a comment, and statistics of them."""
 
     comment_id: Attr[int]
-    #: how much it deserves more votes: the weight for drawing it
+    #: the weight for choosing it as the next comment to vote on
     priority: Attr[float]
     agrees: Attr[int]
     disagrees: Attr[int]
     passes: Attr[int]
     #: by group id
     groups: Attr[dict[str, GroupVotes]]
-    #: the chance that one member of each group all agree
+    #: the probability that random members of all groups, one of each, agree
     consensus_score: Attr[float]
-    #: the mean over groups of the share that agrees among those who take a side
+    #: the mean over groups of the share that agrees among those who do not pass
     normalised_consensus: Attr[float]
-    #: how far it lies from the middle of the map. How much groups differ on it is `CommentExtremity`
+    #: the distance from the centre of the map (how much groups differ is in `CommentExtremity`)
     map_extremity: Attr[float]
-    #: whether moderation takes it out
+    #: whether moderation excludes it
     is_out: Attr[bool] = field(False)
     is_meta: Attr[bool] = field(False)
 
@@ -155,7 +155,7 @@ class RepresentativeComment(JobResult, table=representatives_table):
     comment_id: Attr[int]
     #: the side that most of the group have taken
     side: Attr[Literal["agree", "disagree"]]
-    #: the side that sets the group apart from the others, which the figures below belong to
+    #: the side that distinguishes the group from the others, to which the figures below refer
     repful_for: Attr[Literal["agree", "disagree"]]
     n_success: Attr[int]
     n_trials: Attr[int]
@@ -172,9 +172,9 @@ class RepresentativeComment(JobResult, table=representatives_table):
 
 
 class ConsensusComment(JobResult, table=consensus_table):
-    """A comment that most participants are on one side of, or that every group agrees with."""
+    """A comment that most participants agree or disagree with, or that every group agrees with."""
 
-    #: `common` is what every group agrees with, beyond chance
+    #: `common`: a majority of every group agrees, beyond chance
     kind: Attr[Literal["agree", "disagree", "common"]]
     rank: Attr[int]
     comment_id: Attr[int]
@@ -182,7 +182,7 @@ class ConsensusComment(JobResult, table=consensus_table):
     n_trials: Attr[int | None] = field(None)
     p_success: Attr[float | None] = field(None)
     p_test: Attr[float | None] = field(None)
-    #: of common ground: the lower bound of agreement in the group that agrees least, and that group
+    #: only of `common`: the lower bound of agreement in the group that agrees least, and this group's id
     at_least: Attr[float | None] = field(None)
     least_in: Attr[int | None] = field(None)
 
@@ -193,9 +193,9 @@ class CorrelationsChunk(JobResult, table=correlations_table):
     """Some rows of the matrix of correlations between comments."""
 
     chunk: Attr[int]
-    #: all columns of the matrix, in the order that puts like comments side by side
+    #: the columns of the matrix, in an order that puts similar comments side by side
     comment_ids: Attr[Compressed[list[int]]]
-    #: the place of the first of these rows
+    #: the index of the first of these rows
     first_row: Attr[int]
     #: correlations with four decimals
     rows: Attr[Compressed[list[list[float]]]]
@@ -203,7 +203,7 @@ class CorrelationsChunk(JobResult, table=correlations_table):
     key = Key("{job_id}", "{chunk}")
 
 
-#: What the votes stage writes beside `CommentExtremity`.
+#: The results of the votes stage, besides `CommentExtremity`.
 RESULTS: tuple[type[JobResult], ...] = (
     ComponentsChunk,
     ParticipantProjection,

@@ -1,9 +1,9 @@
-"""What becomes of earlier runs when a comment is rejected: their files are withdrawn at once, and a job writes them again without it.
+"""Removes rejected comments from earlier runs: withdraws report files immediately, and writes them again in a job.
 
-    redone = await withdraw_reports(store, objects, "trees")     # the files are gone, and so are links that were given out
-    await redact_runs(store, objects, "trees")                   # topics and reports are written again
+    withdrawn = await withdraw_reports(store, objects, "trees")     # deletes files, which invalidates links to them
+    await redact_runs(store, objects, "trees")                      # writes topics and reports again
 
-Both compare what runs have shown with what is rejected now, so either can be done again after an accident.
+Both compare the moderation of runs with the current one, so both can be repeated after a crash.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 REDACTION = "REDACTION"
-#: Before anything else: people wait for reports that are withdrawn.
+#: High, because withdrawn reports are missing until the job is done.
 _PRIORITY = 95
 
 
 async def withdraw_rejected(
     store: AsyncStore, objects: AsyncObjects, queue: AsyncQueue, conversation_id: str, by: str | None = None
 ) -> Job | None:
-    """Withdraw the reports that show what is rejected by now, and submit the job that redacts all runs; None if no run shows any of it."""
+    """Withdraw reports that show comments rejected by now, and submit the job that redacts all runs. Returns None if no run shows any."""
     withdrawn = await withdraw_reports(store, objects, conversation_id)
     rejections = await load_rejections(store, conversation_id)
     topics = [run for run in await _runs(store, conversation_id, TOPICS_STAGE) if await _shows(store, run, rejections)]
@@ -50,7 +50,7 @@ async def withdraw_rejected(
 
 
 async def withdraw_reports(store: AsyncStore, objects: AsyncObjects, conversation_id: str) -> list[Run]:
-    """Delete the files of reports that show a comment which is rejected by now, and note that they are withdrawn."""
+    """Delete the files of reports that show comments rejected by now, and record that these reports are withdrawn."""
     rejections = await load_rejections(store, conversation_id)
     found = []
     for run in await _runs(store, conversation_id, REPORT_STAGE):
@@ -68,7 +68,7 @@ async def redact_runs(
     report: Callable[[float, str], object] = lambda done, step: None,
     models: Models | None = None,
 ) -> dict[str, int]:
-    """Take what is rejected out of the stored topics of all runs, and write withdrawn reports again; how many there were of each."""
+    """Remove rejected comments from the stored topics of all runs, and write withdrawn reports again. Returns the number of each."""
     from gateleg.apps.delphi.runs.report_runs import write_again
 
     rejections = await load_rejections(store, conversation_id)
@@ -85,13 +85,13 @@ async def redact_runs(
 
 
 async def _runs(store: AsyncStore, conversation_id: str, stage: str) -> list[Run]:
-    """The completed runs of a stage. One that is not completed sees for itself what is rejected by then."""
+    """The completed runs of a stage. A run that is not completed applies the rejections itself."""
     found = [run async for run in store.query(Run.of_conversation, conversation_id=conversation_id)]
     return [run for run in found if run.stage == stage and run.status is RunStatus.COMPLETED]
 
 
 async def _shows(store: AsyncStore, run: Run, rejections: Rejections) -> bool:
-    """Whether a run was made without knowing of a rejection."""
+    """Whether a run may show comments that were rejected after it."""
     applied = run.summary.get("moderated_by", str(run.upload_id))
     if not rejections.comments or applied == str(rejections.upload_id):
         return False
@@ -103,18 +103,18 @@ async def _redact_topics(store: AsyncStore, run: Run, rejections: Rejections) ->
     names = await _names_without(store, run, rejections)
     for kind in (ClusterKeywords, CommentEmbedding):
         async for row in store.query(kind.of_job(job_id=run.job_id), consistent=True):
-            if (redacted := redact_row(row, rejections, names)) is not row:
-                await store.put(redacted)
+            if (redact := redact_row(row, rejections, names)) is not row:
+                await store.put(redact)
     async for name in store.query(TopicName.of_job(job_id=run.job_id), consistent=True):
-        if (renamed := redact_row(name, rejections, names)) is not name:
-            # Where somebody gives it another name at this moment, that one stays.
+        if (redacted_name := redact_row(name, rejections, names)) is not name:
+            # If somebody renames the topic at the same time, that name is kept.
             with suppress(ConditionFailed):
-                await store.put(renamed, condition=TopicName.topic_name == name.topic_name)
+                await store.put(redacted_name, condition=TopicName.topic_name == name.topic_name)
     await store.patch(run, Run.summary.set({**run.summary, "moderated_by": str(rejections.upload_id)}))
 
 
 async def _names_without(store: AsyncStore, run: Run, rejections: Rejections) -> Mapping[str, str]:
-    """What topics are called once rejected words are out, by key."""
+    """The names of topics without rejected words, by key."""
     from gateleg.apps.delphi.runs.topic_runs import load_topics
     from gateleg.apps.delphi.topics.redaction import without_words
 

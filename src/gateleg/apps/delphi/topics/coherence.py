@@ -1,10 +1,9 @@
-"""How coherent topics are, and topics joined to fewer so that they stay coherent.
+"""Measures and improves the coherence of topics, and merges topics while they stay coherent.
 
-Coherence is how much nearer comments of one topic are to each other, by the cosine of their vectors, than comments of different topics.
-More topics are more coherent by themselves, so a division is judged beside k-means with the same number of topics: by the most coherent of
-ten beginnings. Where a division falls short of that bar, comments move to where they help most, one at a time, until it is a twentieth
-above the bar, for other beginnings of k-means come out better. They move no further: topics as coherent as can be are one large one and
-crumbs.
+Coherence is the mean cosine of comments within topics minus that of comments in different topics. It grows with the number of topics, so a
+division is compared with a baseline: the most coherent of ten runs of k-means with the same number of topics. If a division is below its
+baseline, comments move to the topic where they improve coherence most, one at a time, until it exceeds the baseline by a twentieth, because
+other starts of k-means may do better. They do not move further: maximal coherence means one large topic and tiny remainders.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
 
-_BEGINNINGS = 10
-#: Of several numbers of topics the one would be chosen for which k-means was unlucky: there it gets more beginnings.
-_MORE_BEGINNINGS = 40
-#: How far above the bar of k-means moves aim.
-_AIM = 1.05
-#: More comments than this are compared with k-means from one beginning only.
+_STARTS = 10
+#: The starts of k-means when numbers of topics are compared: with few, the number would win for which k-means was unlucky.
+_MORE_STARTS = 40
+#: The coherence that moves aim for, as a multiple of the baseline.
+_TARGET = 1.05
+#: With more comments, k-means has only one start.
 _MANY = 2_000
 
 
 def coherence(vectors: Floats, labels: Ints) -> float:
-    """The mean cosine within topics less that between them; the vectors have length 1, the labels count from 0."""
+    """The mean cosine within topics minus that between topics. `vectors` have length 1, labels count from 0."""
     sizes = np.bincount(labels).astype(np.float64)
     sums = np.zeros((len(sizes), vectors.shape[1]))
     np.add.at(sums, labels, vectors)
@@ -43,28 +42,28 @@ def coherence(vectors: Floats, labels: Ints) -> float:
     return within / max(pairs, 1.0) - between / max(others, 1.0)
 
 
-def joined_topics(vectors: Floats, middles: Floats, labels: Ints, numbers: Iterable[int]) -> Ints | None:
-    """The topics, whose middles are given, joined to one of some numbers: the one that is most coherent beside k-means with as many.
+def join_topics(vectors: Floats, middles: Floats, labels: Ints, numbers: Iterable[int]) -> Ints | None:
+    """Merge topics, whose centroids are `middles`, to the number of topics that exceeds its k-means baseline most.
 
-    None if every number is less coherent than k-means is: then coarser topics would mix what does not belong together.
+    None if no number reaches its baseline: coarser topics would mix unrelated comments.
     """
     sizes = np.bincount(labels).astype(np.float64)
     best: tuple[float, Ints] | None = None
     with one_blas_thread():
         for number in numbers:
-            divisions = [_k_means(middles, number, seed, sizes)[labels] for seed in range(_BEGINNINGS)]
+            divisions = [_k_means(middles, number, seed, sizes)[labels] for seed in range(_STARTS)]
             joined = max(divisions, key=lambda division: round(coherence(vectors, division), 9))
-            bar = _bar(vectors, number, _MORE_BEGINNINGS)
-            joined = _moved(_Blocks.of(vectors, labels), _first(joined, labels), _AIM * bar, 1)[labels]
+            bar = _baseline(vectors, number, _MORE_STARTS)
+            joined = _move_blocks(_Blocks.of(vectors, labels), _first_by_label(joined, labels), _TARGET * bar, 1)[labels]
             gain = round(coherence(vectors, joined) - bar, 9)
             if gain >= 0 and (best is None or gain > best[0]):
                 best = gain, joined
     return None if best is None else best[1]
 
 
-def coherent_topics(vectors: Floats, labels: Ints, tidied: Callable[[Ints], Ints]) -> Ints:
-    """The topics, if they are as coherent as k-means makes as many; else those of k-means, begun with them and otherwise, that come out
-    best beside the bar of their own number once they are `tidied`, which may make them fewer."""
+def choose_coherent_topics(vectors: Floats, labels: Ints, tidy: Callable[[Ints], Ints]) -> Ints:
+    """The topics, if they reach their k-means baseline; else the topics of k-means, started from them or at random, that do best relative
+    to their baseline after `tidy` has dissolved those that are too small."""
     count = int(labels.max()) + 1
     if count < 2:
         return labels
@@ -72,37 +71,37 @@ def coherent_topics(vectors: Floats, labels: Ints, tidied: Callable[[Ints], Ints
         runs = _runs(vectors, count)
         bars = {count: max(coherence(vectors, run) for run in runs)}
         best, most = labels, round(coherence(vectors, labels) - bars[count], 9)
-        others = [_resumed(vectors, labels), *runs] if most < 0 else []
-        for other in map(tidied, others):
+        others = [_k_means_from(vectors, labels), *runs] if most < 0 else []
+        for other in map(tidy, others):
             number = int(other.max()) + 1
             if number not in bars:
-                bars[number] = _bar(vectors, number)
+                bars[number] = _baseline(vectors, number)
             gain = round(coherence(vectors, other) - bars[number], 9)
             if number > 1 and gain > most:
                 best, most = other, gain
     return best
 
 
-def refined_topics(vectors: Floats, labels: Ints, smallest: int, parents: Ints | None = None) -> Ints:
-    """The topics; where k-means makes as many that are more coherent, with comments moved until they are as coherent, or no move helps.
+def refine_topics(vectors: Floats, labels: Ints, smallest: int, parents: Ints | None = None) -> Ints:
+    """Move comments between topics if these are below their k-means baseline, until the target is reached or no move helps.
 
-    No topic gets fewer than `smallest` comments, and with `parents`, the topics that hold them, comments stay inside of these.
+    Topics keep at least `smallest` comments. With `parents`, the parent topics of the comments, comments stay within them.
     """
     count = int(labels.max()) + 1
     if count < 2 or len(vectors) > _MANY:
         return labels
     with one_blas_thread():
-        bar = _bar(vectors, count)
+        bar = _baseline(vectors, count)
     if round(coherence(vectors, labels) - bar, 9) >= 0:
         return labels
-    return _moved(_Blocks.of(vectors, np.arange(len(vectors))), labels, _AIM * bar, smallest, parents)
+    return _move_blocks(_Blocks.of(vectors, np.arange(len(vectors))), labels, _TARGET * bar, smallest, parents)
 
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """Comments that move together."""
+    """Sets of comments that move together."""
 
-    #: of their vectors
+    #: the sums of their vectors
     sums: Floats
     sizes: Floats
     comments: int
@@ -115,8 +114,8 @@ class _Blocks:
         return cls(sums, sizes, len(vectors))
 
 
-def _moved(blocks: _Blocks, labels: Ints, aim: float, smallest: int, parents: Ints | None = None) -> Ints:
-    """The topics of blocks, one after the other moved to where it helps most, until they are as coherent as is aimed at."""
+def _move_blocks(blocks: _Blocks, labels: Ints, aim: float, smallest: int, parents: Ints | None = None) -> Ints:
+    """Move blocks one at a time, always the move that improves coherence most, until the coherence `aim` is reached."""
     labels = labels.copy()
     count, places = int(labels.max()) + 1, np.arange(len(labels))
     topics = np.zeros((count, blocks.sums.shape[1]))
@@ -136,7 +135,7 @@ def _moved(blocks: _Blocks, labels: Ints, aim: float, smallest: int, parents: In
     def gap(within: Any, pairs: Any) -> Any:
         return within / np.maximum(pairs, 1.0) - (everything - within) / np.maximum(pairs_of_all - pairs, 1.0)
 
-    # As many moves as there are blocks, each to one place: more would be going in circles.
+    # At most as many moves as there are blocks, to rule out cycles.
     for _ in places:
         now = gap(within, pairs)
         if now >= aim:
@@ -160,32 +159,32 @@ def _moved(blocks: _Blocks, labels: Ints, aim: float, smallest: int, parents: In
     return labels
 
 
-def _first(values: Ints, labels: Ints) -> Ints:
-    """For each label the value of the first that has it."""
+def _first_by_label(values: Ints, labels: Ints) -> Ints:
+    """For each label, the value of its first row."""
     return np.asarray(values[np.unique(labels, return_index=True)[1]])
 
 
-def _runs(vectors: Floats, number: int, beginnings: int = _BEGINNINGS) -> list[Ints]:
-    return [_k_means(vectors, number, seed) for seed in range(beginnings if len(vectors) <= _MANY else 1)]
+def _runs(vectors: Floats, number: int, starts: int = _STARTS) -> list[Ints]:
+    return [_k_means(vectors, number, seed) for seed in range(starts if len(vectors) <= _MANY else 1)]
 
 
-def _bar(vectors: Floats, number: int, beginnings: int = _BEGINNINGS) -> float:
-    """How coherent k-means makes so many topics, at its best."""
-    return max(coherence(vectors, run) for run in _runs(vectors, number, beginnings))
+def _baseline(vectors: Floats, number: int, starts: int = _STARTS) -> float:
+    """The best coherence that k-means reaches with this number of topics."""
+    return max(coherence(vectors, run) for run in _runs(vectors, number, starts))
 
 
-def _resumed(vectors: Floats, labels: Ints) -> Ints:
-    """K-means that begins with the middles of topics."""
+def _k_means_from(vectors: Floats, labels: Ints) -> Ints:
+    """K-means that starts from the centroids of topics."""
     sizes = np.bincount(labels).astype(np.float64)
     middles = np.zeros((len(sizes), vectors.shape[1]))
     np.add.at(middles, labels, vectors)
-    return _counted(resumed_k_means(vectors, middles / sizes[:, None]))
+    return _renumber(resumed_k_means(vectors, middles / sizes[:, None]))
 
 
 def _k_means(points: Floats, number: int, seed: int, weights: Floats | None = None) -> Ints:
-    return _counted(seeded_k_means(points, number, seed, weights))
+    return _renumber(seeded_k_means(points, number, seed, weights))
 
 
-def _counted(labels: Ints) -> Ints:
-    """Labels without gaps."""
+def _renumber(labels: Ints) -> Ints:
+    """The labels, renumbered without gaps."""
     return np.asarray(np.unique(labels, return_inverse=True)[1]).ravel()

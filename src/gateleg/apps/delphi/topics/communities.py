@@ -1,8 +1,8 @@
-"""Communities in a graph: sets of nodes that belong together more than their weights alone would make them.
+"""Community detection in a graph with the Louvain method.
 
-Nodes move to the community that gains most from them, communities then become the nodes of a smaller graph, until nothing moves (the
-method of Louvain). `resolution` says how much belonging is asked for: the higher, the more and smaller communities. Several beginnings are
-tried, in orders drawn from a fixed seed, and the best result is kept, so that the same graph always gives the same communities.
+Nodes move to the community where they increase modularity most; communities then become the nodes of a smaller graph, until nothing moves.
+A higher `resolution` yields more and smaller communities. Several runs with different node orders, from fixed seeds, are made and the best
+result is kept, so that the same graph always has the same communities.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from scipy import sparse  # type: ignore[import-untyped]
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
 
-#: A move must gain more than rounding can.
+#: The minimum gain of a move, above rounding errors.
 _GAIN = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """Nodes and how much they belong together."""
+    """A weighted graph."""
 
-    #: symmetric and sparse; the diagonal is what a node that stands for several has inside
+    #: symmetric and sparse; the diagonal has the internal weights of nodes that stand for several
     weights: Any
-    #: the sum of each node's weights in the graph that this one is a part of
+    #: the sum of each node's weights, including those that `within` removed
     degrees: Floats
     total: float
 
@@ -42,19 +42,19 @@ class Graph:
         return int(self.weights.shape[0])
 
     def within(self, labels: Ints) -> Graph:
-        """The same graph without weights between nodes of different labels: its communities lie inside those labels."""
+        """The graph without edges between nodes with different labels, so that communities lie within labels."""
         pairs = self.weights.tocoo()
         same = labels[pairs.row] == labels[pairs.col]
         kept = sparse.csr_matrix((pairs.data[same], (pairs.row[same], pairs.col[same])), shape=self.weights.shape)
         return Graph(kept, self.degrees, self.total)
 
     def shares(self, labels: Ints) -> Floats:
-        """For each node which share of its weights leads to each label, which count from 0; zeros for a node without weights."""
+        """For each node, the share of its weight that leads to each label (labels count from 0); zeros for an isolated node."""
         found = np.asarray((self.weights @ _members(labels)).toarray(), dtype=np.float64)
         return found / np.where(self.degrees > 0, self.degrees, 1.0)[:, None]
 
     def merged(self, labels: Ints) -> Graph:
-        """The graph whose nodes are the labels, which count from 0."""
+        """The graph in which each label (they count from 0) becomes one node."""
         members = _members(labels)
         weights = (members.T @ self.weights @ members).tocsr()
         weights.sort_indices()
@@ -62,15 +62,15 @@ class Graph:
 
 
 def communities(graph: Graph, resolution: float, beginnings: int = 4) -> Ints:
-    """For each node its community, counted from 0 in the order of their first nodes."""
+    """The community of each node, numbered from 0 in the order of their first nodes."""
     if not len(graph):
         return np.zeros(0, dtype=np.int64)
-    tried = [_levels(graph, resolution, seed) for seed in range(beginnings)]
+    tried = [_louvain(graph, resolution, seed) for seed in range(beginnings)]
     return max(tried, key=lambda labels: round(quality(graph, labels, resolution), 10))
 
 
 def quality(graph: Graph, labels: Ints, resolution: float) -> float:
-    """How much more the communities have inside than their weights alone would give them (modularity)."""
+    """The modularity of the communities."""
     if graph.total <= 0:
         return 0.0
     merged = graph.merged(labels)
@@ -78,21 +78,21 @@ def quality(graph: Graph, labels: Ints, resolution: float) -> float:
     return inside - resolution * float(((merged.degrees / graph.total) ** 2).sum())
 
 
-def _levels(graph: Graph, resolution: float, seed: int) -> Ints:
+def _louvain(graph: Graph, resolution: float, seed: int) -> Ints:
     found = np.arange(len(graph))
     current = graph
     while True:
         order = list(range(len(current)))
         Random(seed).shuffle(order)
-        labels = _first_seen(_moved(current, resolution, order))
+        labels = _renumber(_move_nodes(current, resolution, order))
         found = labels[found]
         if int(labels.max()) + 1 == len(current):
-            return _first_seen(found)
+            return _renumber(found)
         current = current.merged(labels)
 
 
-def _moved(graph: Graph, resolution: float, order: list[int]) -> Ints:
-    """Every node in the community that gains most from it. A node is visited again when a neighbour has left."""
+def _move_nodes(graph: Graph, resolution: float, order: list[int]) -> Ints:
+    """Move every node to the community where it increases modularity most. A node is revisited when a neighbour has moved away."""
     starts, ends, weights = graph.weights.indptr.tolist(), graph.weights.indices.tolist(), graph.weights.data.tolist()
     degrees = graph.degrees.tolist()
     factor = resolution / graph.total if graph.total > 0 else 0.0
@@ -124,13 +124,13 @@ def _moved(graph: Graph, resolution: float, order: list[int]) -> Ints:
 
 
 def _members(labels: Ints) -> Any:
-    """A sparse matrix with a 1 where a node, its row, has a label, its column."""
+    """A sparse indicator matrix: rows are nodes, columns labels."""
     count = int(labels.max()) + 1 if len(labels) else 0
     return sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)), shape=(len(labels), count))
 
 
-def _first_seen(labels: Ints) -> Ints:
-    """The same communities, counted from 0 in the order of their first nodes."""
+def _renumber(labels: Ints) -> Ints:
+    """The labels, renumbered from 0 in the order of their first nodes."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

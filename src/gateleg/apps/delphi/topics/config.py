@@ -1,4 +1,4 @@
-"""How the comments of a conversation are analysed. Nothing that computes is loaded for it: who submits a job needs no more."""
+"""The config of the comments stage. Imports nothing heavy, because submitting a job needs only this module."""
 
 from typing import Literal, Self
 
@@ -6,20 +6,20 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gateleg.ai.addresses import parse_model_address
 
-#: The tables have room for so many.
+#: The maximum number of layers that the tables hold.
 MOST_LAYERS = 5
 _LOCAL = frozenset({"all-MiniLM-L6-v2", "minilm"})
 Metric = Literal["cosine", "euclidean", "manhattan", "chebyshev", "correlation"]
 
 
 class MapConfig(BaseModel):
-    """How comments are laid out: the parameters of UMAP."""
+    """The parameters of UMAP, which lays out the map of comments."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    #: how many nearest others are kept near; at most one less than there are comments
+    #: the number of nearest neighbours; fewer if there are fewer comments
     n_neighbors: int = Field(default=15, ge=2, le=500)
-    #: how close together comments may lie
+    #: the minimum distance of comments on the map
     min_dist: float = Field(default=0.1, ge=0.0, lt=1.0)
     n_components: int = Field(default=2, ge=2, le=10)
     metric: Metric = "cosine"
@@ -27,20 +27,20 @@ class MapConfig(BaseModel):
 
 
 class TopicsConfig(MapConfig):
-    """How the comments of a conversation are analysed: the config of a UMAP job."""
+    """The config of a UMAP job, which analyses the comments of a conversation."""
 
     #: the address of an embedding model, or the name of the local one
     embedding_model: str = "all-MiniLM-L6-v2"
-    #: whether the vectors of the conversation's latest run are used again, as far as comments are the same
+    #: whether to reuse the vectors of the conversation's latest run for unchanged comments
     skip_embedding: bool = False
-    #: how many nearest others each comment is compared with when topics are looked for
+    #: the number of nearest neighbours of each comment in the search for topics
     topic_neighbors: int = Field(default=15, ge=2, le=200)
     max_layers: int = Field(default=MOST_LAYERS, ge=1, le=MOST_LAYERS)
-    #: how many nearest others of each comment the graph holds
+    #: the number of nearest neighbours of each comment in the stored graph
     graph_neighbors: int = Field(default=5, ge=1, le=50)
-    #: the address of a chat model that names topics; without one they are named by keywords
+    #: the address of a chat model that names topics; without one, names are made of keywords
     naming_model: str | None = None
-    #: comments to be taken out beside the rejected and the meta ones
+    #: comments to exclude, in addition to rejected and meta comments
     excluded_comments: frozenset[int] = frozenset()
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
-"""Vectors from the votes on comments: near for comments that the same people take sides on in the same way, or in the opposite way.
+"""Vectors from the votes on comments, which are similar if votes on the comments correlate, positively or negatively.
 
-Where the embedding model does not know the language they are added to the vectors of words. Whoever is for a tax and against its repeal
-votes on two comments about one thing, so correlations count without their sign.
+They are appended to the word vectors if the embedding model does not know the language. The absolute correlation counts, because votes for
+a tax and against its repeal are about the same topic.
 """
 
 from __future__ import annotations
@@ -21,17 +21,14 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats, Votes
 
 _DIMENSIONS = 16
-#: A correlation over so many common voters counts half.
+#: With this number of common voters, a correlation counts half.
 _HALF = 10.0
-#: How much votes count beside words.
+#: The weight of votes relative to words.
 _SHARE = 0.25
 
 
 def with_votes(words: NDArray[np.float32], votes: Votes, comments: Sequence[int]) -> NDArray[np.float32]:
-    """The vectors of words, each of length 1 or 0, joined with those of the votes on the same comments.
-
-    Texts that say nothing keep zeros.
-    """
+    """Append the vectors of votes to the word vectors, which have length 1 or 0. Zero vectors, of texts without words, stay zero."""
     joined = np.hstack([words, np.sqrt(_SHARE) * covoting_vectors(votes, comments)])
     joined[~words.any(axis=1)] = 0.0
     lengths = np.linalg.norm(joined, axis=1, keepdims=True)
@@ -39,13 +36,13 @@ def with_votes(words: NDArray[np.float32], votes: Votes, comments: Sequence[int]
 
 
 def covoting_vectors(votes: Votes, comments: Sequence[int]) -> Floats:
-    """A vector for each comment, of length 1, or of zeros where votes tell nothing."""
+    """A vector of length 1 for each comment; zeros if its votes correlate with nothing."""
     alike = _correlations(votes, comments)
     with one_blas_thread():
         strengths, directions = np.linalg.eigh(alike)
     kept = np.argsort(-strengths, kind="stable")[:_DIMENSIONS]
     directions = directions[:, kept] * np.sqrt(np.maximum(strengths[kept], 0.0))
-    # The decomposition leaves the sign of each direction open.
+    # The decomposition leaves the sign of each direction undefined.
     largest = directions[np.abs(directions).round(9).argmax(axis=0), np.arange(len(kept))]
     vectors = np.zeros((len(alike), _DIMENSIONS))
     vectors[:, : len(kept)] = directions * np.where(largest < 0, -1.0, 1.0)
@@ -54,7 +51,7 @@ def covoting_vectors(votes: Votes, comments: Sequence[int]) -> Floats:
 
 
 def _correlations(votes: Votes, comments: Sequence[int]) -> Floats:
-    """How far people vote alike on two comments, or opposite: 0 to 1, less where few have voted on both."""
+    """The absolute correlation of votes on every two comments, from 0 to 1; reduced if few have voted on both."""
     matrix = VoteMatrix.of(votes.take(np.isin(votes.comments, comments)))
     apart = matrix.sparse(matrix.choices - matrix.column_means()[matrix.columns])
     cast = matrix.sparse(np.ones(len(matrix.choices)))

@@ -1,4 +1,4 @@
-"""The same topic in another run: matched by the comments that both have, and by meaning where there are too few of those."""
+"""Recognizes the same topic in another run, by common comments or, if there are too few, by meaning."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.votes import Floats
 
-#: The least share of common comments, of all that either topic has and both runs know.
+#: The minimum Jaccard index of the comments of two topics, counting only comments that both runs have.
 _FEWEST_COMMON = 0.3
-#: The least cosine of the middles of topics that have no comments in common to go by.
+#: The minimum cosine of the centroids of topics that are not matched by comments.
 _NEAREST = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
-    """What a topic is recognised by."""
+    """The features by which a topic is recognized."""
 
     #: unique in its run
     key: str
     comments: frozenset[int]
     #: of length 1
     centroid: Floats
-    #: what the topic is known as through all runs; empty before it is known
+    #: the topic's identity, the same in all runs; empty before it is assigned
     identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A topic of an earlier run that is the same as one of a later run, and what that rests on."""
+    """A topic of an earlier run that is the same as one of a later run."""
 
     before: str
     after: str
     by: Literal["comments", "meaning"]
-    #: common comments as a share, or the cosine of the middles
+    #: the Jaccard index of the comments, or the cosine of the centroids
     strength: float
 
 
 def match_topics(before: Sequence[Sketch], after: Sequence[Sketch]) -> list[Match]:
-    """The topics that two runs have in common, each at most once, the surest first. Give the topics of one layer, or those of all.
+    """Match the topics of two runs, each at most once, the most certain first. Pass the topics of one layer, or of all.
 
-    Only comments that both runs know count, so a topic that has grown is still the same. Topics in different models' spaces are matched by
-    their comments only.
+    Only comments that both runs have count, so a topic that has grown is still the same. If the vectors come from different models, only
+    comments count.
     """
     known = _union(before) & _union(after)
     by_comments = [
@@ -89,7 +89,7 @@ def _greedy(
 
 
 def identities(after: Sequence[Sketch], before: Sequence[Sketch] = ()) -> Mapping[str, str]:
-    """For each topic by key what it is known as: as in the earlier run if it was there, else a new identity from its first comments."""
+    """The identity of each topic, by key: that of the same topic in the earlier run, or else a new one."""
     named = {sketch.key: sketch.identity for sketch in before}
     found = {match.after: named[match.before] for match in match_topics(before, after) if named[match.before]}
     taken = set(named.values())
@@ -101,10 +101,10 @@ def identities(after: Sequence[Sketch], before: Sequence[Sketch] = ()) -> Mappin
 
 
 def _new_identity(sketch: Sketch, taken: set[str]) -> str:
-    """A short text that is the same whenever the same comments make a topic for the first time."""
+    """A short hash of the topic's comments."""
     words = ",".join(map(str, sorted(sketch.comments)))
     for attempt in range(1_000):
         identity = blake2b(f"{attempt}:{words}".encode(), digest_size=6).hexdigest()
         if identity not in taken:
             return identity
-    raise AssertionError("a thousand identities in a row are taken")
+    raise AssertionError("1,000 candidate identities in a row are taken")

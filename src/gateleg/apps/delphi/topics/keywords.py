@@ -1,8 +1,7 @@
-"""What a topic is about in a few words: class-based TF-IDF, with words and pairs of words.
+"""The keywords of topics: class-based TF-IDF on words and pairs of words.
 
-A term counts once for each comment that has it, so that nobody makes a keyword by repeating it, and copies of a comment count once. It
-scores by how frequent it is in a topic and how rare in all of them. Text without spaces between words is divided into words that are learnt
-from all texts together.
+A term counts once per comment, so that nobody makes a keyword by repeating it, and copies of a comment count once. Its score is high if it
+is frequent in a topic and rare in the others. Text without spaces is segmented into words that are learnt from all texts.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from gateleg.apps.delphi.topics.stopwords import is_fragment, languages_of, stop
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-#: Keywords that a topic has.
+#: The number of keywords per topic.
 MOST_KEYWORDS = 10
-#: A pair of words says more than either.
+#: The weights of pairs of words, and of terms that only one comment of the topic contains.
 _PAIR_BONUS = 1.25
 _ONLY_ONCE = 0.4
-#: A longer term takes the place of a shorter one inside it when it scores at least so many times as much.
+#: A longer term replaces a shorter one that it contains if its score is at least this share of the other's.
 _TAKES_OVER = 0.5
 _LINK = re.compile(r"(?:https?://|www\.)\S+")
 _UNBROKEN = re.compile(r"\S+")
 _CLAUSE = re.compile(r"[.!?;:,()\[\]{}\"“”«»…\n\r\t/|—–।۔؟،。、！？；：]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’ʼ\-‑][^\W\d_]+)*")
-#: Scripts that put no spaces between words: Thai and Lao, Japanese and Chinese.
+#: Scripts without spaces between words: Thai and Lao, Japanese and Chinese.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _RUN = re.compile(f"{_UNSPACED.pattern}+")
 _SCRIPTS = re.compile(f"({_UNSPACED.pattern}+)")
@@ -39,27 +38,27 @@ _SCRIPTS = re.compile(f"({_UNSPACED.pattern}+)")
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A word or a pair of words, and how much it stands for its topic: more is better, only within the topic."""
+    """A word or a pair of words, with a score that is comparable only within its topic."""
 
     term: str
     score: float
-    #: comments of the topic that say it, copies counted once; 0 where that was not kept
+    #: the number of comments of the topic that contain it, copies counted once; 0 if unknown
     comments: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word as it is compared and as it is written."""
+    """A word in its normalized and its written form."""
 
     word: str
     written: str
-    #: whether it begins a clause, where its first letter says nothing
+    #: whether it begins a clause, where capitalization has no meaning
     first: bool
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenTexts:
-    """Texts as words: clause by clause, with the stop words of their languages and how words are written."""
+class TokenizedTexts:
+    """Texts divided into clauses and words, with the stop words of their languages and the spelling of names."""
 
     texts: Sequence[str]
     clauses: Sequence[list[list[Token]]]
@@ -67,8 +66,8 @@ class SpokenTexts:
     written: dict[str, str]
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> SpokenTexts:
-        """The words of texts, which are read together: words without spaces between them are learnt from all of them."""
+    def of(cls, texts: Sequence[str]) -> TokenizedTexts:
+        """Tokenize texts together: the words of scripts without spaces are learnt from all of them."""
         learnt = learn_words(run.group() for text in texts for run in _RUN.finditer(text))
         words = frozenset(word for word in learnt if not is_fragment(word))
         clauses = [list(tokens(text, words)) for text in texts]
@@ -76,43 +75,43 @@ class SpokenTexts:
         return cls(texts, clauses, stops, _spellings(clauses))
 
 
-def keywords_of(spoken: SpokenTexts, topics: Sequence[int], count: int, most: int = MOST_KEYWORDS) -> list[tuple[Keyword, ...]]:
+def keywords_of(tokenized: TokenizedTexts, topics: Sequence[int], count: int, most: int = MOST_KEYWORDS) -> list[tuple[Keyword, ...]]:
     """The keywords of each of `count` topics. Texts with the topic -1 belong to none."""
     in_topic: list[Counter[str]] = [Counter() for _ in range(count)]
     seen: set[tuple[int, str]] = set()
-    for text, topic, parts in zip(spoken.texts, topics, spoken.clauses, strict=True):
+    for text, topic, parts in zip(tokenized.texts, topics, tokenized.clauses, strict=True):
         if topic < 0 or (topic, text) in seen:
             continue
         seen.add((topic, text))
-        in_topic[topic].update({term for clause in parts for term in _terms(clause, spoken.stops)})
+        in_topic[topic].update({term for clause in parts for term in _terms(clause, tokenized.stops)})
     return [
         tuple(
-            Keyword(" ".join(spoken.written.get(word, word) for word in found.term.split(" ")), found.score, counts[found.term])
-            for found in _chosen(scores, most)
+            Keyword(" ".join(tokenized.written.get(word, word) for word in found.term.split(" ")), found.score, counts[found.term])
+            for found in _select(scores, most)
         )
         for counts, scores in zip(in_topic, _scores(in_topic), strict=True)
     ]
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word is in a script that puts no spaces between words."""
+    """Whether a word is in a script without spaces between words."""
     return bool(_UNSPACED.search(word))
 
 
 def tokens(text: str, known: frozenset[str] = frozenset()) -> Iterator[list[Token]]:
-    """The words of a text, clause by clause, without links, addresses and numbers.
+    """The words of a text by clause, without links, e-mail addresses and numbers.
 
-    Text without spaces between words is divided into the words that are `known`; where none at all are, into pairs of signs.
+    Text without spaces is segmented into `known` words; if none are known, into pairs of characters.
     """
-    plain = unicodedata.normalize("NFKC", _UNBROKEN.sub(_unlinked, text)).replace("’", "'").replace("ʼ", "'").replace("‑", "-")
+    plain = unicodedata.normalize("NFKC", _UNBROKEN.sub(_without_links, text)).replace("’", "'").replace("ʼ", "'").replace("‑", "-")
     for clause in _CLAUSE.split(plain):
         words = list(_words(clause, known))
         if words:
-            yield [Token(_plain(word), word, place == 0) for place, word in enumerate(words)]
+            yield [Token(_normalized(word), word, place == 0) for place, word in enumerate(words)]
 
 
-def _unlinked(unbroken: re.Match[str]) -> str:
-    """Signs without a space among them, unless they are a link or an address. One look at each sign: they may be very many."""
+def _without_links(unbroken: re.Match[str]) -> str:
+    """Remove links and e-mail addresses from a run without spaces. Takes linear time, because the run may be very long."""
     signs = unbroken.group()
     at = signs.find("@", 1)
     is_address = at > 0 and signs.find(".", at + 2, -1) > 0
@@ -121,7 +120,7 @@ def _unlinked(unbroken: re.Match[str]) -> str:
 
 def _words(clause: str, known: frozenset[str]) -> Iterator[str]:
     for match in _WORD.finditer(clause):
-        # A Latin name inside of Chinese is a word, and no part of the signs around it.
+        # A Latin name within Chinese text is a separate word.
         for word in filter(None, _SCRIPTS.split(match.group()) if known else (match.group(),)):
             if not _UNSPACED.search(word):
                 yield word
@@ -133,13 +132,13 @@ def _words(clause: str, known: frozenset[str]) -> Iterator[str]:
                 yield word
 
 
-def _plain(word: str) -> str:
+def _normalized(word: str) -> str:
     lowered = word.lower()
     return lowered[:-2] if lowered.endswith("'s") else lowered
 
 
 def _terms(clause: list[Token], stops: frozenset[str]) -> Iterator[str]:
-    """Words, and pairs that stand side by side, without stop words and single letters."""
+    """Words and pairs of adjacent words, without stop words and single letters."""
     before = ""
     for token in clause:
         usable = token.word not in stops and (len(token.word) > 2 or bool(_UNSPACED.search(token.word)) or token.written.isupper())
@@ -164,7 +163,7 @@ def _scores(in_topic: Sequence[Counter[str]]) -> list[dict[str, float]]:
         scores = {}
         for term, times in counts.items():
             pair = " " in term
-            # What stands in one comment only may be an accident of its wording; a pair surely is.
+            # A term in only one comment may be accidental wording; a pair certainly is.
             weight = (_PAIR_BONUS if pair else 1.0) if times > 1 else (0.0 if pair else _ONLY_ONCE)
             if weight:
                 scores[term] = times / total * math.log(1 + average / overall[term]) * weight
@@ -172,8 +171,8 @@ def _scores(in_topic: Sequence[Counter[str]]) -> list[dict[str, float]]:
     return found
 
 
-def _chosen(scores: dict[str, float], most: int) -> list[Keyword]:
-    """The best terms, none of which repeats another."""
+def _select(scores: dict[str, float], most: int) -> list[Keyword]:
+    """The best terms, without terms that repeat another."""
     chosen: list[Keyword] = []
     for term, score in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])):
         words = term.split(" ")
@@ -196,12 +195,12 @@ def _holds(words: Sequence[str], others: Iterable[str]) -> bool:
 
 
 def _overlaps(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether two pairs have a word in common, as those of three words in a row have."""
+    """Whether two pairs share a word, as the pairs of three consecutive words do."""
     return len(words) == len(others) == 2 and any(_same(word, other) for word in words for other in others)
 
 
 def _same(word: str, other: str) -> bool:
-    """Whether two words are forms of one: the longer has at most two more letters at its end."""
+    """Whether two words are forms of the same word: the longer has at most two more letters at its end."""
     short, long = sorted((word, other), key=len)
     if long == short:
         return True
@@ -210,7 +209,7 @@ def _same(word: str, other: str) -> bool:
 
 
 def _spellings(clauses: Iterable[list[list[Token]]]) -> dict[str, str]:
-    """How words are written that are mostly not in lower case where they do not begin a clause: names and abbreviations."""
+    """The spelling of names and abbreviations: words that are mostly not in lower case within clauses."""
     inner: dict[str, Counter[str]] = {}
     for text in clauses:
         shouted = all(token.written.isupper() for clause in text for token in clause)

@@ -1,8 +1,8 @@
-"""K-means on vectors of many dimensions, with seeded beginnings that are likely to lie far apart (greedy k-means++).
+"""K-means on high-dimensional vectors with seeded greedy k-means++ initialization.
 
-Arthur and Vassilvitskii (2007) draw each further centre with a chance that grows with the square of its distance from those chosen before;
-the greedy form draws a few and keeps the one that leaves the least distance. scikit-learn does the same and gives the same topics, but
-loading it takes longer than the whole analysis of a usual conversation.
+K-means++ (Arthur and Vassilvitskii, 2007) draws each further centre with a probability proportional to the squared distance from those
+chosen so far; the greedy variant draws a few candidates and keeps the best. scikit-learn does the same and finds the same topics, but
+importing it takes longer than the whole analysis of a typical conversation.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
 
 _ITERATIONS = 300
-#: Centres that move by less, in sum and beside the variance of the points, have come to rest.
-_REST = 1e-4
+#: The tolerance for convergence: the total squared shift of centres, relative to the variance of the points.
+_TOLERANCE = 1e-4
 
 
 def seeded_k_means(points: Floats, count: int, seed: int, weights: Floats | None = None) -> Ints:
-    """The cluster of each point, counted from 0. The same points and seed always give the same; a cluster may end without points."""
+    """The cluster of each point, numbered from 0. Deterministic for the same points and seed. A cluster may end up empty."""
     heavy = np.ones(len(points)) if weights is None else weights
     centred = points - points.mean(axis=0)
-    return _rested(centred, _beginning(centred, count, heavy, np.random.RandomState(seed)), heavy)
+    return _run(centred, _initial_centers(centred, count, heavy, np.random.RandomState(seed)), heavy)
 
 
 def resumed_k_means(points: Floats, centers: Floats) -> Ints:
-    """The cluster of each point when k-means begins with given centres."""
+    """The cluster of each point, with given initial centres."""
     middle = points.mean(axis=0)
-    return _rested(points - middle, centers - middle, np.ones(len(points)))
+    return _run(points - middle, centers - middle, np.ones(len(points)))
 
 
-def _beginning(points: Floats, count: int, weights: Floats, random: np.random.RandomState) -> Floats:
+def _initial_centers(points: Floats, count: int, weights: Floats, random: np.random.RandomState) -> Floats:
     tries = 2 + int(np.log(count))
     lengths = (points**2).sum(axis=1)
     chosen = [int(random.choice(len(points), p=weights / weights.sum()))]
@@ -47,10 +47,10 @@ def _beginning(points: Floats, count: int, weights: Floats, random: np.random.Ra
     return points[chosen]
 
 
-def _rested(points: Floats, centers: Floats, weights: Floats) -> Ints:
-    """The cluster of each point once none changes it any more, or the centres hardly move."""
+def _run(points: Floats, centers: Floats, weights: Floats) -> Ints:
+    """Iterate until no point changes its cluster, or the centres hardly move."""
     lengths = (points**2).sum(axis=1)
-    least = _REST * float(points.var(axis=0).mean())
+    least = _TOLERANCE * float(points.var(axis=0).mean())
     labels = np.full(len(points), -1)
     for _ in range(_ITERATIONS):
         squares = _squares(points, lengths, centers)
@@ -65,7 +65,7 @@ def _rested(points: Floats, centers: Floats, weights: Floats) -> Ints:
 
 
 def _centers(points: Floats, weights: Floats, labels: Ints, squares: Floats, count: int) -> Floats:
-    """The middle of each cluster. An empty one begins anew with the point that lies furthest from its centre, taken out of its cluster."""
+    """The centre of each cluster. An empty cluster restarts from the point furthest from its centre, which leaves its own cluster."""
     belongs = np.zeros((len(points), count))
     belongs[np.arange(len(points)), labels] = weights
     empty = np.flatnonzero(belongs.sum(axis=0) == 0)
@@ -78,5 +78,5 @@ def _centers(points: Floats, weights: Floats, labels: Ints, squares: Floats, cou
 
 
 def _squares(points: Floats, lengths: Floats, centers: Floats) -> Floats:
-    """The squared distance of every point from every centre."""
+    """The squared distances of all points from all centres."""
     return np.asarray(np.maximum(lengths[:, None] - 2 * (points @ centers.T) + (centers**2).sum(axis=1), 0.0))

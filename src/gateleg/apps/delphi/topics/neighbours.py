@@ -1,7 +1,7 @@
-"""Which comments say similar things: the exact cosine neighbours of each, and the graph that they make.
+"""The exact nearest neighbours of comments by cosine, and the graph that they form.
 
-Equal texts have equal vectors, and a text that is sent in fifty times would have no neighbours but its copies. `distinct` takes the copies
-together; as it also puts the vectors in an order of their own, what is computed from it does not depend on the order of the input.
+Equal texts have equal vectors; a text submitted fifty times would have only its copies as neighbours. So `distinct` removes duplicates. It
+also sorts the vectors, so that results do not depend on the order of the input.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 Vectors = npt.NDArray[np.floating[Any]]
 
-#: Rows that are compared with all others at a time, so that memory grows with the number of comments and not with its square.
+#: The number of rows that are compared with all others at a time, so that memory does not grow with the square of the comments.
 _BLOCK = 1024
-#: Similarities are rounded to this many decimals: what lies below is rounding, and must not decide who is nearer.
+#: Similarities are rounded to this number of decimals, so that rounding errors do not decide which is larger.
 _DECIMALS = 6
-#: How fast belonging falls with distance: chosen among several on planted topics of many sizes.
+#: How fast affinity falls with distance, tuned on planted topics of many sizes.
 _FALL = 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distinct:
-    """Vectors without copies and without those that say nothing, in an order that is their own."""
+    """Sorted vectors without duplicates and zero vectors."""
 
     #: of length 1
     vectors: Floats
-    #: for each row of the input its place in `vectors`; -1 for a vector of zeros
+    #: for each input row, its index in `vectors`; -1 for a zero vector
     places: Ints
 
-    def spread(self, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
-        """Values of the distinct vectors, for each row of the input; `empty` for those that say nothing."""
+    def expand(self, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+        """Map values of the distinct vectors back to the input rows; zero vectors get `empty`."""
         found = np.full((len(self.places), *values.shape[1:]), empty, dtype=values.dtype)
-        said = self.places >= 0
-        found[said] = values[self.places[said]]
+        nonzero = self.places >= 0
+        found[nonzero] = values[self.places[nonzero]]
         return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """For each row its nearest others, nearest first: rows are comments, columns ranks."""
+    """The nearest neighbours of each comment: rows are comments, columns ranks, nearest first."""
 
     indices: Ints
     #: cosines, from -1 to 1
@@ -60,30 +60,30 @@ class Edge:
 
     source: int
     target: int
-    #: the cosine of the angle between their vectors
+    #: the cosine of their vectors
     similarity: float
 
 
 def distinct(vectors: Vectors) -> Distinct:
-    """Take equal vectors together, leave out those of length 0, and bring the others to length 1."""
+    """Remove duplicate and zero vectors, and normalize the others to length 1."""
     rows = np.asarray(vectors, dtype=np.float64)
     if rows.ndim != 2 or not len(rows):
         return Distinct(np.zeros((0, rows.shape[1] if rows.ndim == 2 else 0)), np.full(len(rows), -1, dtype=np.int64))
     lengths = np.linalg.norm(rows, axis=1)
-    said: Flags = np.asarray(lengths > 1e-12)
+    nonzero: Flags = np.asarray(lengths > 1e-12)
     places = np.full(len(rows), -1, dtype=np.int64)
-    # Seven decimals are what single precision carries; copies that went through different batches may differ below.
-    unit = np.round(rows[said] / lengths[said, None], 7) + 0.0
+    # Rounded to single precision, because copies that were embedded in different batches may differ beyond it.
+    unit = np.round(rows[nonzero] / lengths[nonzero, None], 7) + 0.0
     unique, inverse = np.unique(unit, axis=0, return_inverse=True)
-    places[said] = inverse.ravel()
+    places[nonzero] = inverse.ravel()
     return Distinct(unique / np.linalg.norm(unique, axis=1, keepdims=True), places)
 
 
-def centred(vectors: Floats) -> Floats:
-    """The same vectors without what all of them have in common, again of length 1; the vectors have length 1.
+def subtract_mean(vectors: Floats) -> Floats:
+    """Subtract the mean from vectors of length 1, and normalize them again.
 
-    Comments of one conversation share a subject and ways to begin a sentence, which make all of them similar. What is left is how they
-    differ. A vector that has nothing but what is common stays as it is.
+    Comments of one conversation share a subject and ways to begin a sentence, which make all of them similar. After centring, vectors
+    represent differences. A vector that equals the mean stays unchanged.
     """
     if len(vectors) < 2:
         return vectors
@@ -93,7 +93,7 @@ def centred(vectors: Floats) -> Floats:
 
 
 def nearest(vectors: Floats, count: int) -> Neighbours:
-    """The nearest others of each vector; the vectors have length 1. Of equally near ones the earlier row comes first."""
+    """The nearest neighbours of each vector; `vectors` have length 1. On a tie, the earlier row comes first."""
     kept = max(0, min(count, len(vectors) - 1))
     indices = np.zeros((len(vectors), kept), dtype=np.int64)
     similarities = np.zeros((len(vectors), kept))
@@ -112,13 +112,13 @@ def _blocks(vectors: Floats) -> Iterator[tuple[int, Floats]]:
 
 
 def edges(comment_ids: Ints, vectors: Vectors, count: int = 5) -> list[Edge]:
-    """The graph of similar comments: each with its nearest others, every pair once, by ids. Comments that say nothing have no edges."""
+    """The graph of similar comments: edges to the nearest neighbours, every pair once, by ids. Comments with zero vectors have no edges."""
     order = np.argsort(comment_ids, kind="stable")
     rows = np.asarray(vectors, dtype=np.float64)[order]
     lengths = np.linalg.norm(rows, axis=1) if len(rows) else np.zeros(0)
-    said = np.flatnonzero(lengths > 1e-12)
-    ids = np.asarray(comment_ids)[order][said]
-    found = nearest(rows[said] / lengths[said, None], count)
+    nonzero = np.flatnonzero(lengths > 1e-12)
+    ids = np.asarray(comment_ids)[order][nonzero]
+    found = nearest(rows[nonzero] / lengths[nonzero, None], count)
     pairs: dict[tuple[int, int], float] = {}
     for row, (others, cosines) in enumerate(zip(found.indices.tolist(), found.similarities.tolist(), strict=True)):
         for other, cosine in zip(others, cosines, strict=True):
@@ -127,10 +127,10 @@ def edges(comment_ids: Ints, vectors: Vectors, count: int = 5) -> list[Edge]:
 
 
 def affinities(found: Neighbours) -> Any:
-    """How much rows belong together: a symmetric sparse matrix with values from 0 to 1.
+    """The affinities of rows: a symmetric sparse matrix with values from 0 to 1.
 
-    The nearest neighbour of a row counts fully, others by how much further away they are, measured by what is usual for that row: so
-    neighbours weigh alike where comments lie close and where they lie far apart. Two rows that choose each other count more than either.
+    The nearest neighbour of a row has affinity 1; it falls with the additional distance of others, relative to the typical one of the row,
+    so that dense and sparse regions are treated alike. Mutual neighbours have a higher affinity than one-sided ones.
     """
     rows, kept = found.indices.shape
     if not kept:

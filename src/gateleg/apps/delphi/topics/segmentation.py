@@ -1,7 +1,7 @@
-"""Words of texts that put no spaces between them, learnt from the texts themselves.
+"""Segments texts without spaces into words that are learnt from the texts themselves. Pure.
 
-A run of signs is a word when it comes up often, more often than its parts would meet by chance, and when different signs stand beside it.
-No dictionary is needed, and the words of the conversation's own subject are found that a dictionary would lack. Pure.
+A run of characters is a word if it is frequent, occurs more often than its parts would meet by chance, and has varying neighbours. This
+needs no dictionary, and finds words of the conversation's subject that a dictionary would lack.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _LONGEST = 4
 _FEWEST = 4
-#: How many times as often as by chance the parts of a word must meet.
+#: The minimum ratio of a word's frequency to that of its parts meeting by chance.
 _TOGETHER = 8.0
-#: How much the signs beside a word must vary, in bits.
+#: The minimum entropy of the characters before and after a word, in bits.
 _FREEDOM = 1.0
 
 
 def learn_words(runs: Iterable[str]) -> frozenset[str]:
-    """The words of two to four signs in runs of signs without spaces."""
+    """Learn words of two to four characters from runs without spaces."""
     listed = list(runs)
     counts: Counter[str] = Counter()
     for run in listed:
@@ -39,14 +39,14 @@ def learn_words(runs: Iterable[str]) -> frozenset[str]:
             for start in range(len(run) - length + 1):
                 piece = run[start : start + length]
                 if piece in close:
-                    # The edge of a run counts as another sign.
+                    # The edge of a run counts as another character.
                     before[piece][run[start - 1] if start else "^"] += 1
                     after[piece][run[start + length] if start + length < len(run) else "$"] += 1
     return frozenset(piece for piece in close if min(_entropy(before[piece]), _entropy(after[piece])) >= _FREEDOM)
 
 
 def segment(run: str, words: frozenset[str]) -> list[str]:
-    """The words in a run, the longest first from its beginning; signs that belong to none are left out."""
+    """Segment a run into words, greedily from the left with the longest match. Other characters are dropped."""
     found, start = [], 0
     while start < len(run):
         word = next((run[start : start + length] for length in range(_LONGEST, 1, -1) if run[start : start + length] in words), "")

@@ -1,8 +1,8 @@
-"""The comments stage: from comments to topics, a map and a graph of neighbours, a pure function.
+"""The comments stage: a pure function from comments to topics, a map and a graph of neighbours.
 
     topics = analyse_comments(conversation.comments, models.embeddings(), TopicsConfig())
 
-Everything is arrays whose entries belong to `topics.comment_ids`, in that order, which is ascending.
+The entries of arrays belong to `topics.comment_ids`, which are ascending.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gateleg.apps.delphi.opinions.moderation import Moderation
+from gateleg.apps.delphi.topics.comment_map import project
 from gateleg.apps.delphi.topics.config import MapConfig, TopicsConfig
 from gateleg.apps.delphi.topics.covoting import with_votes
 from gateleg.apps.delphi.topics.identity import Sketch, identities
-from gateleg.apps.delphi.topics.keywords import Keyword, SpokenTexts, keywords_of
-from gateleg.apps.delphi.topics.layering import Layers, find_layers
-from gateleg.apps.delphi.topics.naming import Naming, Unnamed, name_topics
+from gateleg.apps.delphi.topics.keywords import Keyword, TokenizedTexts, keywords_of
+from gateleg.apps.delphi.topics.layers import Layers, find_layers
+from gateleg.apps.delphi.topics.names import Naming, NamingInput, name_topics
 from gateleg.apps.delphi.topics.neighbours import Edge, edges
-from gateleg.apps.delphi.topics.phrasing import phrases_in, phrases_of
-from gateleg.apps.delphi.topics.projecting import project
+from gateleg.apps.delphi.topics.phrases import phrases_in, phrases_of
 from gateleg.apps.delphi.topics.words import LEAST_KNOWN, WORDS, known_share, word_vectors
 
 if TYPE_CHECKING:
@@ -33,32 +33,32 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Comment
     from gateleg.apps.delphi.conversations.votes import Floats, Ints, Votes
 
-#: Comments that stand for a topic.
+#: The number of central comments that represent a topic.
 MOST_EXAMPLES = 5
-#: How near the meaning of a name must be to the middle of its topic, and how much nearer another topic may be.
+#: The minimum cosine of a name with the centroid of its topic, and by how much that with another topic may be larger.
 _LEAST_FIT = 0.25
 _FIT_MARGIN = 0.05
-#: Few enough that progress is seen to be made.
+#: The batch size of embedding; small, so that progress is visible.
 _TEXTS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What some comments have in common."""
+    """A topic and its comments."""
 
     layer: int
     number: int
     comments: tuple[int, ...]
     naming: Naming
     keywords: tuple[Keyword, ...]
-    #: the comments in the middle of it, most central first
+    #: its most central comments, most central first
     examples: tuple[int, ...]
-    #: the middle of its comments on the map
+    #: the median position of its comments on the map
     position: tuple[float, float]
-    #: the key of the topic in the next layer that holds it, and those of the topics in the layer before that it holds
+    #: the keys of its parent in the next layer, and of its children in the previous one
     parent: str | None
     children: tuple[str, ...]
-    #: what it is known as through all runs
+    #: the same in all runs
     identity: str
 
     @property
@@ -68,26 +68,26 @@ class Topic:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The current name."""
         return self.naming.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topics:
-    """What the comments of a conversation are about."""
+    """The results of analysing the comments of a conversation."""
 
     config: TopicsConfig
-    #: the model that the vectors come from
+    #: the model of the vectors; `words` if the embedding model does not know the language
     model: str
     comment_ids: Ints
     vectors: NDArray[np.float32]
-    #: where each comment lies on the map; NaN for those that say nothing
+    #: the position of each comment on the map; NaN for comments without text
     positions: Floats
     layers: Layers
     #: the topics of each layer, by number
     topics: tuple[tuple[Topic, ...], ...]
     edges: tuple[Edge, ...]
-    #: the share of words that the embedding model knows whole, where it tells; `model` is `words` where that is too small
+    #: the share of words that are in the embedding model's vocabulary, if the model tells
     known_words: float | None = None
 
     def find(self, key: str) -> Topic | None:
@@ -95,7 +95,7 @@ class Topics:
         return next((topic for layer in self.topics for topic in layer if topic.key == key), None)
 
     def route(self, vector: NDArray[np.float32]) -> tuple[Topic, ...]:
-        """The topics that a new comment belongs to by its vector, finest first: the nearest of the finest layer, and those that hold it."""
+        """The topics of a new comment, by its vector, finest first: the nearest topic of the finest layer and its ancestors."""
         if not self.topics or not np.linalg.norm(vector):
             return ()
         nearness = self.layers.layers[0].centroids @ np.asarray(vector, dtype=np.float64)
@@ -105,7 +105,7 @@ class Topics:
         return tuple(found)
 
     def sketches(self) -> list[Sketch]:
-        """What the topics are recognised by in another run."""
+        """The features by which the topics are recognized in another run."""
         return [
             Sketch(topic.key, frozenset(topic.comments), self.layers.layers[topic.layer].centroids[topic.number], topic.identity)
             for layer in self.topics
@@ -129,15 +129,14 @@ def analyse_comments(
     before: Sequence[Sketch] = (),
     report: Callable[[str, float], object] = lambda step, done: None,
 ) -> Topics:
-    """Find the topics of comments. The same comments give the same topics, in whatever order they come.
+    """Find the topics of comments. The order of the comments does not matter.
 
-    `chat` names topics, keywords do without it. `known` has vectors by comment id that need not be computed again, `before` the topics of
-    an earlier run. `report` is called with each step as it begins and how much of it is done, and may raise to end the analysis.
+    `chat` names topics; without it, names are made of keywords. `known` has vectors that need not be computed again, by comment id, and
+    `before` the topics of an earlier run. `report` is called with each step and its progress, and may raise to stop the analysis.
 
-    Where the local model does not know the language, vectors come from the words that comments share, and from the `votes` on them, which
-    are asked for only then.
+    If the local model does not know the language, vectors are made of words and of `votes`, which is called only then.
 
-    Comments that moderation takes out have no part in it: no vector, no topic, no word in a keyword or a name, and no model reads them.
+    Comments that moderation excludes have no vector and no topic, contribute to no keyword or name, and are not sent to any model.
     """
     config = config or TopicsConfig()
     listed = list(comments)
@@ -146,7 +145,7 @@ def analyse_comments(
     ids = np.array([comment.comment_id for comment in kept], dtype=np.int64)
     share = known_share(embeddings, [comment.body for comment in kept])
     foreign = share is not None and share < LEAST_KNOWN
-    vectors = _from_words(kept, votes) if foreign else _embedded(kept, embeddings, known or {}, report)
+    vectors = _from_words(kept, votes) if foreign else _embed(kept, embeddings, known or {}, report)
     report("layers", 0.0)
     layers = find_layers(vectors, config.topic_neighbors, config.max_layers)
     report("map", 0.0)
@@ -159,15 +158,15 @@ def analyse_comments(
 
 
 def _from_words(comments: Sequence[Comment], votes: Callable[[], Votes] | None) -> NDArray[np.float32]:
-    """A vector for each comment by its words and, where there are any, by the votes on it."""
+    """A vector for each comment, made of its words and, if given, of the votes on it."""
     vectors = word_vectors([comment.body for comment in comments])
     return vectors if votes is None else with_votes(vectors, votes(), [comment.comment_id for comment in comments])
 
 
-def _embedded(
+def _embed(
     comments: Sequence[Comment], embeddings: Embeddings, known: Mapping[int, NDArray[np.float32]], report: Callable[[str, float], object]
 ) -> NDArray[np.float32]:
-    """A vector for each comment, zeros for those without text. Each text is embedded once."""
+    """A vector for each comment; zeros for comments without text. Each text is embedded once."""
     report("embeddings", 0.0)
     texts = [comment.body.strip() for comment in comments]
     wanted = sorted({text for text, comment in zip(texts, comments, strict=True) if text and comment.comment_id not in known})
@@ -193,32 +192,32 @@ def _topics(
     before: Sequence[Sketch],
     report: Callable[[str, float], object],
 ) -> tuple[tuple[Topic, ...], ...]:
-    spoken = SpokenTexts.of([comment.body for comment in comments])
-    drafts = [draft for layer in range(len(layers.layers)) for draft in _drafts(comments, spoken, layers, layer)]
-    # Coarse topics choose their names first: there is less to choose from.
+    tokenized = TokenizedTexts.of([comment.body for comment in comments])
+    drafts = [draft for layer in range(len(layers.layers)) for draft in _drafts(comments, tokenized, layers, layer)]
+    # Coarse topics are named first, because fewer names fit them.
     order = sorted(range(len(drafts)), key=lambda place: (-drafts[place].layer, drafts[place].number))
     bodies = {comment.comment_id: comment.body for comment in comments}
     rows = {comment.comment_id: row for row, comment in enumerate(comments)}
     unnamed = [
-        Unnamed(
+        NamingInput(
             [word.term for word in drafts[place].keywords],
             [bodies[number] for number in drafts[place].examples],
             drafts[place].phrases,
             [word.term for word in drafts[place].keywords if word.comments > 1],
-            next(filter(None, (phrases_in(spoken, rows[number]) for number in drafts[place].examples)), ()),
+            next(filter(None, (phrases_in(tokenized, rows[number]) for number in drafts[place].examples)), ()),
         )
         for place in order
     ]
 
     def fits(place: int, name: str) -> bool:
         draft = drafts[order[place]]
-        # Without a model for the language nobody can say what a name means.
+        # Without a model for the language, the meaning of a name cannot be checked.
         return embeddings is None or _fits(embeddings.embed([name])[0], layers.layers[draft.layer].centroids, draft.number)
 
     named = name_topics(unnamed, chat, lambda count: report("names", count / max(1, len(unnamed))), fits)
     namings = dict(zip(order, named, strict=True))
     sketches = [Sketch(draft.key, frozenset(draft.comments), draft.centroid) for draft in drafts]
-    known_as = identities(sketches, before)
+    identity_of = identities(sketches, before)
     found: list[list[Topic]] = [[] for _ in layers.layers]
     for place, draft in enumerate(drafts):
         found[draft.layer].append(
@@ -230,22 +229,22 @@ def _topics(
                 draft.keywords,
                 draft.examples,
                 _middle(positions[draft.rows]),
-                *_family(layers, draft.layer, draft.number),
-                identity=known_as[draft.key],
+                *_parent_and_children(layers, draft.layer, draft.number),
+                identity=identity_of[draft.key],
             )
         )
     return tuple(map(tuple, found))
 
 
 def _fits(name: NDArray[np.float32], centroids: Floats, topic: int) -> bool:
-    """Whether a name means what its topic means, and no other topic of the layer clearly more so."""
+    """Whether a name is close enough to the centroid of its topic, and not clearly closer to another topic of the layer."""
     nearness = centroids @ np.asarray(name, dtype=np.float64)
     return bool(nearness[topic] >= _LEAST_FIT and nearness[topic] >= nearness.max() - _FIT_MARGIN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Draft:
-    """A topic that has no name yet."""
+    """A topic without a name."""
 
     layer: int
     number: int
@@ -261,10 +260,10 @@ class _Draft:
         return topic_key(self.layer, self.number)
 
 
-def _drafts(comments: Sequence[Comment], spoken: SpokenTexts, layers: Layers, number: int) -> list[_Draft]:
+def _drafts(comments: Sequence[Comment], tokenized: TokenizedTexts, layers: Layers, number: int) -> list[_Draft]:
     layer = layers.layers[number]
-    words = keywords_of(spoken, layer.labels.tolist(), layer.topics)
-    phrases = phrases_of(spoken, layer.labels.tolist(), layer.topics)
+    words = keywords_of(tokenized, layer.labels.tolist(), layer.topics)
+    phrases = phrases_of(tokenized, layer.labels.tolist(), layer.topics)
     found = []
     for topic in range(layer.topics):
         rows = layer.members(topic)
@@ -284,7 +283,7 @@ def _drafts(comments: Sequence[Comment], spoken: SpokenTexts, layers: Layers, nu
 
 
 def _examples(comments: Sequence[Comment], rows: Ints, distances: Floats) -> tuple[int, ...]:
-    """The most central comments, no text twice."""
+    """The most central comments, without repeated texts."""
     ordered = sorted(rows.tolist(), key=lambda row: (round(float(distances[row]), 9), comments[row].comment_id))
     seen: set[str] = set()
     found: list[int] = []
@@ -301,7 +300,7 @@ def _middle(positions: Floats) -> tuple[float, float]:
     return float(middle[0]), float(middle[1])
 
 
-def _family(layers: Layers, layer: int, number: int) -> tuple[str | None, tuple[str, ...]]:
+def _parent_and_children(layers: Layers, layer: int, number: int) -> tuple[str | None, tuple[str, ...]]:
     parents = layers.layers[layer].parents
     parent = topic_key(layer + 1, int(parents[number])) if len(parents) else None
     children: Any = np.flatnonzero(layers.layers[layer - 1].parents == number).tolist() if layer else []

@@ -1,4 +1,4 @@
-"""Words that say nothing about a topic, by language, and which languages a conversation is in."""
+"""Stop words by language, and detection of the languages of a conversation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: By language code. Forms that are written with an apostrophe stand without what follows it as well: a tokeniser may cut there.
+#: By language code. Forms with an apostrophe are also listed without the part after it, where tokenizers may cut.
 STOP_WORDS: dict[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in {
@@ -138,7 +138,7 @@ STOP_WORDS: dict[str, frozenset[str]] = {
             היתה הייתה זה זאת זו יותר יש כבר כדי כי כך כל כמה כמו לא לה להיות לו לי להם לפני מאוד מה מי מן מאד עד עוד על עם פי
             צריך צריכים רק של שלא שלהם שלו שלי שלנו שם תמיד תחת
         """,
-        # Chinese, in both scripts, and pieces of its sentences that come up as often as words do.
+        # Chinese, simplified and traditional, and fragments of sentences that are as frequent as words.
         "zh": """
             我 你 您 他 她 它 我們 你們 他們 我们 你们 他们 大家 自己 我覺 我觉 我覺得 我觉得 我認 我认 我認為 我认为 覺得 觉得
             認為 认为 應該 应该 應該要 应该要 都應該 都应该 不應該 不应该 該 可以 可能 能夠 能够 都能 都是 都要 都會 都会 都有
@@ -151,16 +151,16 @@ STOP_WORDS: dict[str, frozenset[str]] = {
         """,
     }.items()
 }
-#: Signs that join or end Chinese words and are none themselves: what begins or ends with one is a piece of a sentence.
+#: Function characters of Chinese: a run that begins or ends with one is a fragment of a sentence.
 _JOINING = frozenset("的了是我你您他她它也就而與与和或及被把讓让這这那很更但並并嗎吗呢吧啊們们")
-#: Signs that a piece of a Chinese sentence begins with.
+#: Characters that only fragments of Chinese sentences begin with.
 _LEADING = frozenset("在以從从對对向跟比將将若如於于所")
-#: A language counts when its words make up so much of those of the language that has most.
+#: A language counts if it has at least this share of the stop words of the most frequent language.
 _SHARE = 0.4
 
 
 def languages_of(words: Iterable[str]) -> tuple[str, ...]:
-    """The languages that words are in, most used first, as far as stop words tell; words are in lower case."""
+    """The languages of words in lower case, most frequent first, judged by stop words."""
     found: Counter[str] = Counter()
     for word, count in Counter(words).items():
         for language, stops in STOP_WORDS.items():
@@ -173,10 +173,10 @@ def languages_of(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_fragment(word: str) -> bool:
-    """Whether a run of Chinese signs is a piece of a sentence and not a word, by the signs at its ends."""
+    """Whether a run of Chinese characters is a fragment of a sentence rather than a word, judged by its first and last character."""
     return word[:1] in _JOINING or word[-1:] in _JOINING or word[:1] in _LEADING
 
 
 def stop_words(languages: Iterable[str]) -> frozenset[str]:
-    """The stop words of some languages; those without a list have none."""
+    """The stop words of languages; languages without a list have none."""
     return frozenset().union(*(STOP_WORDS.get(language, frozenset()) for language in languages))

@@ -1,4 +1,4 @@
-"""Vectors from the words that comments share: what topics are found with where the embedding model does not know the language."""
+"""TF-IDF vectors of comments, used to find topics if the embedding model does not know the language."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from gateleg.ai import Embeddings
 
-#: What the vectors are said to come from.
+#: The name of these vectors, in place of that of a model.
 WORDS = "words"
-#: A model that knows fewer of the words whole does not know the language: English has 0.9 and more, German and French 0.2 to 0.5.
+#: A model knows the language if it has this share of the words in its vocabulary. The local one has 0.9 in English, 0.2 to 0.5 in German.
 LEAST_KNOWN = 0.6
 _DIMENSIONS = 64
 _BEGINNING = 5
@@ -28,51 +28,51 @@ _UNKNOWN = 100
 
 
 def known_share(embeddings: Embeddings, texts: Sequence[str]) -> float | None:
-    """The share of words that the local model knows whole; None for other models, which do not tell, and for texts without words."""
+    """The share of words in the local model's vocabulary; None for other models and for texts without words."""
     words = [token.word for text in texts for clause in tokens(text) for token in clause]
     if embeddings.model != _LOCAL or not words:
         return None
     from gateleg.ai.minilm.model import minilm
 
     pieces = minilm().tokens(words)
-    # A word that is known whole is one token between the marks of beginning and end.
+    # A word in the vocabulary is one token between the start and end tokens.
     return sum(len(ids) == 3 and _UNKNOWN not in ids for ids in pieces) / len(words)
 
 
 def word_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
-    """A vector of length 1 for each text, near for texts that share rare words; texts without a word that another has share one.
+    """A vector of length 1 for each text, similar for texts that share rare words. Texts without shared words have the same vector.
 
-    Texts that say nothing have zeros.
+    Empty texts have zeros.
     """
-    spoken = [_features(text) for text in texts]
+    features = [_features(text) for text in texts]
     times: dict[str, int] = {}
-    for words in spoken:
+    for words in features:
         for word in words:
             times[word] = times.get(word, 0) + 1
-    # What nearly everybody says, and what only one says, joins nothing.
+    # Very frequent words, and words of only one text, carry no information about similarity.
     place_of = {word: place for place, word in enumerate(sorted(word for word, count in times.items() if 1 < count <= len(texts) / 3))}
     cells = [
         (row, place_of[word], np.log(len(texts) / times[word]))
-        for row, words in enumerate(spoken)
+        for row, words in enumerate(features)
         for word in sorted(words)
         if word in place_of
     ]
     vectors = np.zeros((len(texts), _DIMENSIONS + 1), dtype=np.float32)
     if cells:
-        vectors[:, :-1] = _reduced(cells, (len(texts), len(place_of)))
+        vectors[:, :-1] = _reduce(cells, (len(texts), len(place_of)))
     alone = np.array([bool(text.strip()) for text in texts], dtype=np.bool_) & ~vectors.any(axis=1)
     vectors[alone, -1] = 1.0
     return vectors
 
 
 def _features(text: str) -> set[str]:
-    """The words of a text, and the beginnings of long ones: "Wohnung" and "Wohnbau" are about the same thing."""
+    """The words of a text, and the prefixes of long ones: "Wohnung" and "Wohnbau" are related."""
     words = {token.word for clause in tokens(text) for token in clause}
     return words | {f"{word[:_BEGINNING]}-" for word in words if len(word) > _BEGINNING}
 
 
-def _reduced(cells: list[tuple[int, int, float]], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """The main directions of a sparse matrix of words, each row of length 1."""
+def _reduce(cells: list[tuple[int, int, float]], shape: tuple[int, int]) -> NDArray[np.float32]:
+    """Reduce the dimensions of a sparse word matrix with an SVD, and normalize the rows to length 1."""
     rows, columns, values = zip(*cells, strict=True)
     matrix = sparse.csr_matrix((values, (rows, columns)), shape=shape).toarray()
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)

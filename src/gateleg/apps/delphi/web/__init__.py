@@ -1,1 +1,1 @@
-"""What the API and the pages are made of."""
+"""Parts of the API and of the console pages."""

@@ -1,4 +1,4 @@
-"""What agents may look up in conversations, on behalf of somebody who may see them: which there are, their groups, their common ground."""
+"""Tools with which agents look up conversations, groups and common ground, with the rights of the principal on whose behalf they act."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["delphi_tools"]
 
-#: Conversations that are listed, statements that are told of a group, and of the whole conversation.
+#: The maximum numbers of conversations in a list, of comments per group, and of comments on common ground.
 _LISTED, _OF_GROUP, _OF_ALL = 20, 3, 5
 
 
 class ConversationArgument(BaseModel):
-    """A conversation."""
+    """The arguments of a tool for one conversation."""
 
-    conversation: str | None = Field(default=None, description="The name of the conversation; the one that was changed last, if left out.")
+    conversation: str | None = Field(default=None, description="The name of the conversation; default: the most recently changed one.")
 
 
 class NoArguments(BaseModel):
@@ -41,7 +41,7 @@ def delphi_tools(resources: Resources) -> list[AgentTool]:
 
     async def conversations(principal: Principal, given: NoArguments) -> str:
         found = [f"- {one.conversation_id}: {one.topic or 'no topic'}" for one in await _recent(store, principal, _LISTED)]
-        return "\n".join(["Conversations, the last changed first:", *found]) if found else "There are no conversations."
+        return "\n".join(["Conversations, most recently changed first:", *found]) if found else "There are no conversations."
 
     async def groups(principal: Principal, given: ConversationArgument) -> str:
         conversation, run = await _latest(store, principal, given.conversation)
@@ -50,7 +50,7 @@ def delphi_tools(resources: Resources) -> list[AgentTool]:
         sizes = run.summary.get("group_sizes") or []
         lines = [
             f"{conversation.topic or conversation.conversation_id}: {run.summary.get('participants')} participants cast "
-            f"{run.summary.get('votes')} votes on {run.summary.get('comments')} comments and fall into {len(sizes)} groups of opinion."
+            f"{run.summary.get('votes')} votes on {run.summary.get('comments')} comments and form {len(sizes)} opinion groups."
         ]
         for group, size in enumerate(sizes):
             lines.append(f"Group {group + 1} has {size} participants.")
@@ -66,19 +66,19 @@ def delphi_tools(resources: Resources) -> list[AgentTool]:
         title = conversation.topic or conversation.conversation_id
         if not shown:
             return f"{title}: no comment has the agreement of all groups."
-        return "\n".join([f"{title}: what all groups of opinion share.", *(_common(row, texts) for row in shown)])
+        return "\n".join([f"{title}: comments that all opinion groups agree with.", *(_common(row, texts) for row in shown)])
 
     return [
-        AgentTool("conversations", "List the conversations that were held, with their topics.", NoArguments, conversations),
+        AgentTool("conversations", "List conversations with their topics.", NoArguments, conversations),
         AgentTool(
             "groups",
-            "The groups of opinion in a conversation: how many there are, how large they are, what divides them and what each thinks.",
+            "The opinion groups in a conversation: their number and sizes, and the opinions that distinguish them.",
             ConversationArgument,
             groups,
         ),
         AgentTool(
             "common_ground",
-            "What everybody in a conversation agrees on: the consensus and common ground of all groups.",
+            "The comments that everybody in a conversation agrees with: consensus and common ground of all groups.",
             ConversationArgument,
             common_ground,
         ),
@@ -92,7 +92,7 @@ async def _recent(store: AsyncStore, principal: Principal, limit: int) -> list[S
 
 
 async def _latest(store: AsyncStore, principal: Principal, name: str | None) -> tuple[StoredConversation, Run]:
-    """A conversation that somebody may see, and the last analysis of its votes."""
+    """A conversation that the principal may see, and the latest analysis of its votes."""
     if name is not None:
         found = rules.check_visible(principal, await store.find(StoredConversation, conversation_id=name), name)
         return found, await service.latest_run(store, found.conversation_id)

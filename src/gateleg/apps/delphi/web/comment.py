@@ -1,4 +1,4 @@
-"""One comment: its votes by group with their intervals, and what it means for the groups."""
+"""The page of one comment: its votes by group with intervals, and what they mean."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.delphi.reports.figures import vote_key, vote_rows
-from gateleg.apps.delphi.web.places import address_of
+from gateleg.apps.delphi.web.addresses import address_of
 from gateleg.web.console.components import empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 async def comment_part(view: View, shown: Overview, number: int) -> None:
-    """A comment of the picked run."""
+    """A comment of the selected run."""
     from gateleg.apps.delphi.web.run_cache import load_run
 
     if shown.stages.votes is None:
-        empty("people", "There are no votes to show yet", "This run has not finished counting them.")
+        empty("people", "No votes yet", "This run has not finished counting them.")
         return
     run = view.request.query_params.get("run", "")
     await show_when_loaded(
@@ -37,8 +37,8 @@ def _show(loaded: LoadedRun, name: str, number: int, run: str) -> None:
     findings = loaded.findings
     statement = findings.statements.get(number)
     if statement is None:
-        told = "This run has no comment of this number, or moderators took it out."
-        empty("search", "There is no such comment", told, button="Back to the map", href=address_of(name, run=run))
+        why = "This run has no comment with this number, or moderators removed it."
+        empty("search", "Comment not found", why, button="Back to the map", href=address_of(name, run=run))
         return
     with section(f"Comment {number}", "narrow delphi"):
         tag("blockquote", statement.body, "delphi-quote", dir="auto")
@@ -57,11 +57,11 @@ def _show(loaded: LoadedRun, name: str, number: int, run: str) -> None:
 
 
 def meanings(findings: Findings, statement: Statement) -> Iterator[str]:
-    """What the votes on a comment mean, in sentences."""
+    """Sentences on what the votes on a comment mean."""
     for group in findings.groups:
         for one in group.representatives:
             if one.comment_id == statement.comment_id:
-                yield f"It sets {group.name} apart: more of them {one.side} with it than of the others."
+                yield f"It sets {group.name} apart: a larger share of this group than of the others {one.side}s with it."
     if any(one is statement for one in findings.bridging()):
         yield "A clear majority of every group agrees with it."
     if any(one is statement for one in findings.divisive()):
@@ -69,4 +69,4 @@ def meanings(findings: Findings, statement: Statement) -> Iterator[str]:
     if any(one is statement for one in findings.uncertain()):
         yield f"Many are unsure: {statement.everybody.share('pass'):.0%} of {statement.everybody.votes:,} passed."
     if not statement.everybody.enough:
-        yield "It has too few votes for shares to mean something."
+        yield "It has too few votes to state shares."

@@ -1,4 +1,4 @@
-// The linked maps inside a page of the console. What is chosen stands in the address.
+// The linked maps inside a console page. The selection is kept in the address.
 import { explore } from "delphi-maps/explorer.js";
 
 export default {
@@ -8,11 +8,11 @@ export default {
   async mounted() {
     try {
       const answer = await fetch((window.path_prefix || "") + this.source);
-      const told = await answer.json();
-      if (!answer.ok) throw new Error(told.error?.message ?? "The host did not answer as it should.");
+      const data = await answer.json();
+      if (!answer.ok) throw new Error(data.error?.message ?? "The host sent an unexpected answer.");
       const box = document.createElement("div");
       this.$refs.box.replaceChildren(box);
-      this.maps = explore(box, told, { start: this.start, remember: this.remember, address: (id) => this.comments.replace("ID", id) });
+      this.maps = explore(box, data, { start: this.start, remember: this.remember, address: (id) => this.comments.replace("ID", id) });
     } catch (error) {
       this.wrong = `The maps cannot be shown: ${error.message}`;
     }

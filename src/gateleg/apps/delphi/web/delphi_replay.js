@@ -1,4 +1,4 @@
-// How the groups came about, inside a page of the console.
+// The animation of how the groups formed, inside a console page.
 import { replay } from "delphi-maps/replay.js";
 
 export default {
@@ -8,10 +8,10 @@ export default {
   async mounted() {
     try {
       const answer = await fetch((window.path_prefix || "") + this.source);
-      const told = await answer.json();
-      if (!answer.ok) throw new Error(told.error?.message ?? "The host did not answer as it should.");
-      this.data = Object.freeze(told);
-      this.shown = replay(this.$refs.box, told);
+      const data = await answer.json();
+      if (!answer.ok) throw new Error(data.error?.message ?? "The host sent an unexpected answer.");
+      this.data = Object.freeze(data);
+      this.shown = replay(this.$refs.box, data);
     } catch (error) {
       this.wrong = `The timeline cannot be shown: ${error.message}`;
     }

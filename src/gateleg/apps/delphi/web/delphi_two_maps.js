@@ -1,4 +1,4 @@
-// The participants of two runs side by side: who is pointed at, or walked to with the arrow keys, is marked on both.
+// The participants of two runs side by side. A participant selected with the pointer or the arrow keys is marked on both maps.
 import { formOf, groupPicture, make, swatch } from "delphi-maps/explorer.js";
 import { makeBallots } from "delphi-maps/ballots.js";
 import { makePlot } from "delphi-maps/plot.js";
@@ -16,13 +16,13 @@ export default {
   data: () => ({ wrong: "", said: "Point at somebody on one map to see them on the other." }),
   async mounted() {
     try {
-      const told = await Promise.all(this.sources.map(async (source) => {
+      const loaded = await Promise.all(this.sources.map(async (source) => {
         const answer = await fetch((window.path_prefix || "") + source);
         const data = await answer.json();
-        if (!answer.ok) throw new Error(data.error?.message ?? "The host did not answer as it should.");
+        if (!answer.ok) throw new Error(data.error?.message ?? "The host sent an unexpected answer.");
         return data;
       }));
-      this.sides = Object.freeze(told.map((data, side) => this.draw(data, side)));
+      this.sides = Object.freeze(loaded.map((data, side) => this.draw(data, side)));
       this.repaint = () => this.sides.forEach((one) => one.map.redraw());
       window.addEventListener("gateleg-theme", this.repaint);
     } catch (error) {
@@ -38,7 +38,7 @@ export default {
       data.groups.forEach((group, place) => { group.look = this.looks[side][place]; group.colour = data.colours[group.look % data.colours.length]; });
       const ballots = makeBallots(data), picture = groupPicture(data, ballots);
       const point = (one) => this.point(side, one);
-      const label = `Participants on the ${side ? "right" : "left"}. Arrow keys go from one to the next.`;
+      const label = `Participants on the ${side ? "right" : "left"}. Arrow keys move between people.`;
       const map = makePlot(this.$refs.plots[side], { xs: ballots.xs, ys: ballots.ys, plain: ballots.size > 150, label, hover: point, choose: point, said: point });
       const labels = picture.rings.filter((ring) => ring.middle).map((ring) => ({ x: ring.middle[0], y: Math.max(...ring.ring.map((one) => ballots.ys[one])), above: true, lines: [`${data.groups[ring.place].name} · ${data.groups[ring.place].size}`] }));
       map.show({ ...picture, outlines: picture.rings.filter((ring) => ring.ring.length), labels });

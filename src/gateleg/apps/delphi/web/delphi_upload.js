@@ -1,4 +1,4 @@
-// The files of a conversation, sent to the API as one form: how far it is, and when rows cannot be read, which.
+// The upload form of a conversation: sends its files to the API, and shows progress and rows that cannot be read.
 import { FileDrop, errorOf, readToken, sendForm, sizeOf } from "gateleg-uploads";
 
 const SHOWN = 20;
@@ -8,16 +8,16 @@ export default {
   template: `
     <form class="stack gap-2 delphi-upload" @submit.prevent="send">
       <div v-if="!conversation" class="fields">
-        <label class="field whole"><span class="name">What it is about</span><input class="box" v-model.trim="topic" required maxlength="1000" dir="auto" placeholder="What should our town do next?" /></label>
-        <label class="field"><span class="name">Name</span><input class="box" v-model.trim="named" required maxlength="200" :placeholder="slug" /><span class="hint">Stands in its address</span></label>
+        <label class="field whole"><span class="name">Topic</span><input class="box" v-model.trim="topic" required maxlength="1000" dir="auto" placeholder="What should our town do next?" /></label>
+        <label class="field"><span class="name">Name</span><input class="box" v-model.trim="named" required maxlength="200" :placeholder="slug" /><span class="hint">Part of its address</span></label>
         <label v-if="groups.length > 1" class="field"><span class="name">Belongs to</span><select class="box" v-model="group"><option v-for="[value, words] in groups" :key="value" :value="value">{{ words }}</option></select></label>
       </div>
-      <file-drop v-model="files" :busy="busy" accept=".csv,.zip,.xlsx,.xls,.ods,text/csv,application/zip" words="or drop them here: CSV files, a ZIP of them, or a spreadsheet" @update:model-value="wrong = null" />
-      <details><summary class="meta">How to read them</summary><div class="fields">
-        <label class="field"><span class="name">Points of a spreadsheet's scale</span><input class="box" type="number" v-model="scale" min="2" max="100" placeholder="by the answers" /><span class="hint">5 for answers from 1 to 5</span></label>
-        <label class="tick"><input type="checkbox" v-model="inverted" />A vote of -1 agrees</label>
+      <file-drop v-model="files" :busy="busy" accept=".csv,.zip,.xlsx,.xls,.ods,text/csv,application/zip" words="or drop them here: CSV files, a ZIP file of them, or a spreadsheet" @update:model-value="wrong = null" />
+      <details><summary class="meta">Reading options</summary><div class="fields">
+        <label class="field"><span class="name">Number of points on a spreadsheet's scale</span><input class="box" type="number" v-model="scale" min="2" max="100" placeholder="from the answers" /><span class="hint">5 for answers from 1 to 5</span></label>
+        <label class="tick"><input type="checkbox" v-model="inverted" />A vote of -1 means agreement</label>
       </div></details>
-      <label class="tick"><input type="checkbox" v-model="maps" />Map it when it is uploaded</label>
+      <label class="tick"><input type="checkbox" v-model="maps" />Map it after the upload</label>
       <div class="line gap-2">
         <button class="deed first" :disabled="busy || !files.length">{{ busy ? "Uploading" : "Upload" }}</button>
         <button v-if="busy" type="button" class="deed bare" @click="stop">Stop</button>
@@ -26,7 +26,7 @@ export default {
       </div>
       <div v-if="wrong" class="trouble" role="alert">
         <span class="what">{{ wrong.message }}</span><span v-if="wrong.fix" class="meta">{{ wrong.fix }}</span>
-        <table v-if="wrong.problems.length" class="delphi-table wide"><thead><tr><th scope="col">File</th><th scope="col" class="right">Line</th><th scope="col">What is wrong</th></tr></thead><tbody><tr v-for="one in wrong.problems" :key="one.file + one.line"><td>{{ one.file }}</td><td class="right num">{{ one.line.toLocaleString("en") }}</td><td>{{ one.why }}</td></tr></tbody></table>
+        <table v-if="wrong.problems.length" class="delphi-table wide"><thead><tr><th scope="col">File</th><th scope="col" class="right">Line</th><th scope="col">Problem</th></tr></thead><tbody><tr v-for="one in wrong.problems" :key="one.file + one.line"><td>{{ one.file }}</td><td class="right num">{{ one.line.toLocaleString("en") }}</td><td>{{ one.why }}</td></tr></tbody></table>
         <span v-if="wrong.more" class="meta">{{ wrong.more }}</span>
       </div>
     </form>`,
@@ -35,7 +35,7 @@ export default {
     return { topic: this.known, named: "", group: this.groups[0]?.[0] ?? "", files: [], maps: true, scale: "", inverted: false, busy: false, part: 0, wrong: null };
   },
   mounted() {
-    // The form shows how far it is by itself; the framework's own bar has no name for those who cannot see it.
+    // The form shows its own progress; the framework's progress bar has no accessible name.
     window.Quasar?.LoadingBar?.setDefaults({ hijackFilter: () => false });
   },
   computed: {
@@ -44,7 +44,7 @@ export default {
     },
   },
   watch: {
-    // The name follows what it is about, until somebody gives another one.
+    // The name follows the topic until the user changes it.
     slug(now, before) {
       if (!this.named || this.named === before) this.named = now;
     },
@@ -56,7 +56,7 @@ export default {
     async send() {
       this.wrong = null;
       const whole = this.files.reduce((sum, file) => sum + file.size, 0);
-      if (whole > this.most) return this.refuse({ message: `These files have ${sizeOf(whole)}; this host takes ${sizeOf(this.most)} at once.` });
+      if (whole > this.most) return this.refuse({ message: `These files have ${sizeOf(whole)}; this host accepts at most ${sizeOf(this.most)} at once.` });
       this.busy = true;
       this.part = 0;
       try {

@@ -1,4 +1,4 @@
-"""Groups in plain language: what sets each apart, what all of them share, what divides them, and what many are unsure of."""
+"""The page of the groups: their representative comments, and shared, divisive and uncertain comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gateleg.apps.delphi.opinions.modes import how_found
 from gateleg.apps.delphi.reports.certainty import certainty_of
 from gateleg.apps.delphi.reports.figures import contrast_card, statement_card, vote_key
 from gateleg.apps.delphi.reports.palette import colour
-from gateleg.apps.delphi.web.places import address_of, comment_address
+from gateleg.apps.delphi.web.addresses import address_of, comment_address
 from gateleg.web.console.components import card, empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.web.run_cache import LoadedRun
     from gateleg.web.console.components import View
 
-#: Statements of each kind that are shown.
+#: The number of comments of each kind that are shown at first.
 _MOST = 6
-_SHARED = "Comments that a clear majority of every group agrees with, as far as the votes tell."
+_SHARED = "Comments that a clear majority of every group agrees with."
 _DIVIDED = "Comments that a majority of one group agrees with and a majority of another disagrees with."
-_UNSURE = "Comments that at least a fifth of those who saw them passed on."
+_UNSURE = "Comments that at least a fifth of the voters passed on."
 
 
 async def groups_part(view: View, shown: Overview) -> None:
-    """The groups of the picked run."""
+    """The groups of the selected run."""
     from gateleg.apps.delphi.web.run_cache import load_run
 
     if shown.stages.votes is None:
-        empty("people", "There are no groups yet", "This run has not finished finding groups.")
+        empty("people", "No groups yet", "This run has not finished finding groups.")
         return
     run = view.request.query_params.get("run", "")
     await show_when_loaded(
@@ -55,9 +55,9 @@ def _show(loaded: LoadedRun, name: str, run: str) -> None:
         grouped = f"{findings.totals.grouped:,} of {findings.totals.participants:,} participants voted often enough to be compared."
         with section("Groups"):
             how = how_found(findings.mode, findings.replayed, findings.order, findings.certainty.division)
-            tag("p", f"{grouped} Those who vote alike are a group. {how}", "meta")
-            for told in certainty_of(findings):
-                tag("p", told)
+            tag("p", f"{grouped} People who vote alike form a group. {how}", "meta")
+            for text in certainty_of(findings):
+                tag("p", text)
             with tag("div", classes="delphi"):
                 ui.html(vote_key(), sanitize=False)
             with tag("div", classes="delphi-groups"):
@@ -69,7 +69,7 @@ def _show(loaded: LoadedRun, name: str, run: str) -> None:
 
 
 def _group(findings: Findings, group: Group, name: str, run: str) -> None:
-    from gateleg.apps.delphi.reports.checking import total
+    from gateleg.apps.delphi.reports.fact_check import total
 
     share = group.size / max(1, findings.totals.grouped)
     with card("delphi", label=group.name):
@@ -78,7 +78,7 @@ def _group(findings: Findings, group: Group, name: str, run: str) -> None:
                 tag("span", classes="delphi-dot", aria_hidden="true").style(f"background:{colour(group.place)}")
                 tag("span", group.name)
             tag("a", "On the map", "link meta", href=address_of(name, run=run, group=group.letter))
-        tag("p", f"{group.size:,} {'person' if group.size == 1 else 'people'}, {share:.0%} of those who are grouped", "meta num")
+        tag("p", f"{group.size:,} {'person' if group.size == 1 else 'people'}, {share:.0%} of all grouped", "meta num")
         for one in group.representatives:
             if one.comment_id in findings.statements:
                 statement = findings.statements[one.comment_id]
@@ -87,12 +87,12 @@ def _group(findings: Findings, group: Group, name: str, run: str) -> None:
                 where = comment_address(name, one.comment_id, run)
                 ui.html(contrast_card(group, statement, others, where), sanitize=False)
         if not group.representatives:
-            tag("p", "Nothing sets this group apart beyond chance.", "meta")
+            tag("p", "No comment distinguishes this group beyond chance.", "meta")
 
 
 def _list(title: str, about: str, statements: Sequence[Statement], drawn: Callable[[Statement], Markup]) -> None:
     with section(title, "delphi"):
-        tag("p", about if statements else f"There are none. {about}", "meta")
+        tag("p", about if statements else f"None. {about}", "meta")
         with tag("div", classes="delphi-statements"):
             for statement in statements[:_MOST]:
                 ui.html(drawn(statement), sanitize=False)

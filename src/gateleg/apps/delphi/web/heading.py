@@ -1,4 +1,4 @@
-"""The head of every page of a conversation: its name, what can be done with it, what works on it, its runs and its parts."""
+"""The header of every page of a conversation: its name, actions, active jobs, runs and tabs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from nicegui import ui
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.pipeline import PIPELINE
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.apps.delphi.web.addresses import HOME, PARTS, address_of
 from gateleg.apps.delphi.web.overviews import active_jobs, job_title, load_overview, select_run
-from gateleg.apps.delphi.web.places import HOME, PARTS, address_of
 from gateleg.jobs import Submission
 from gateleg.web import Role, submitted_by
 from gateleg.web.console.badges import badge_of, chip
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from gateleg.web.console.components import View
 
     Part = Callable[[View, Overview], Awaitable[None]]
-#: All stages, with a report that can be printed.
+#: The config of a pipeline with all stages and PDF and PNG files.
 WHOLE = {"stages": [{"stage": "PCA"}, {"stage": "UMAP"}, {"stage": "REPORT", "config": {"formats": ["pdf", "png"]}}]}
-#: Runs to pick from.
-_PICKED = 30
+#: The maximum number of runs to select from.
+_SELECTABLE = 30
 
 
 async def conversation_page(name: str, run: str, part: str, build: Part, title: str = "") -> None:
-    """A page of a conversation: its head, and then what `build` shows of the picked run."""
+    """A page of a conversation: its header, and the part that `build` shows of the selected run."""
     crumbs = [Crumb("Opinion maps", HOME), *([Crumb(name, address_of(name, run=run))] if part else [])]
     with frame(title=title or PARTS.get(part) or name if part else name, section="delphi", crumbs=crumbs, wide=True, titled=False) as view:
         found = await view.host.store.find(StoredConversation, conversation_id=name, consistent=True)
@@ -61,7 +61,7 @@ def _head(view: View, shown: Overview) -> None:
     async def submit() -> None:
         current = await view.host.store.find(StoredConversation, conversation_id=name, consistent=True)
         rules.check_change(view.principal, rules.check_visible(view.principal, current, name))
-        # Pressed twice, it is still one pipeline.
+        # The unique key prevents a second pipeline if the button is pressed twice.
         wanted = Submission(PIPELINE, WHOLE, subject=name, unique_key=f"delphi/{name}")
         job = (await view.host.queue.submit(submitted_by(view.principal, wanted))).job
         await view.host.audit.note(view.principal, "delphi.submit", name, job_id=str(job.job_id), job_type=job.job_type)
@@ -87,7 +87,7 @@ def _head(view: View, shown: Overview) -> None:
 
 
 def _busy(view: View, shown: Overview, part: str) -> None:
-    """What works on the conversation, while it does; once all of it is done the page is shown anew, with what was found."""
+    """The active jobs of the conversation. When all are finished, the page is reloaded with the results."""
     name, queue = shown.conversation.conversation_id, view.host.queue
     if not shown.active_jobs:
         return
@@ -105,7 +105,7 @@ def _busy(view: View, shown: Overview, part: str) -> None:
 
 
 def _job(view: View, job: Job) -> None:
-    """A job in a line, and the way to its page."""
+    """A job in one line, with a link to its page."""
     with tag("p", classes="line gap-1"):
         chip(badge_of(job))
         base = "/jobs" if view.may(Role.VIEWER) else jobs_address("delphi")
@@ -115,7 +115,7 @@ def _job(view: View, job: Job) -> None:
 
 
 def _parts(shown: Overview, part: str) -> None:
-    """The parts of the page, and the runs that they can be about."""
+    """The tabs of the page, and the selection of a run."""
     name = shown.conversation.conversation_id
     run = "" if shown.selected is None or shown.selected is select_run(shown.pipeline_runs, None) else str(shown.selected.job_id)
     with tag("div", classes="delphi-parts"):
@@ -128,12 +128,12 @@ def _parts(shown: Overview, part: str) -> None:
 
 
 def _picker(shown: Overview, part: str) -> None:
-    """The runs to choose from, newest first."""
+    """The selection of a run, newest first."""
     where = address_of(shown.conversation.conversation_id, part)
     with tag("form", classes="line gap-1", method="get", action=where, data_tidy=""), tag("label", classes="line gap-1 meta"):
         tag("span", "Run")
         with tag("select", classes="box", name="run", data_submits=""):
-            for place, one in enumerate(shown.pipeline_runs[:_PICKED]):
+            for place, one in enumerate(shown.pipeline_runs[:_SELECTABLE]):
                 tag(
                     "option",
                     run_title(one, len(shown.pipeline_runs) - place),
@@ -143,6 +143,6 @@ def _picker(shown: Overview, part: str) -> None:
 
 
 def run_title(run: PipelineRun, number: int) -> str:
-    """A run in a few words: its number, when it was, and what it did if that is not all of it."""
+    """The title of a run: its number, its time, and its stages unless it has all."""
     done = ", ".join(job_title(stage).lower() for stage in run.stages)
     return f"{number} · {run.at:%d %b %Y, %H:%M}" + ("" if len(run.stages) > 2 else f" · {done}")

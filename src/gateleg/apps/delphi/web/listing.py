@@ -1,4 +1,4 @@
-"""The list of conversations: how large each is, and when it was last mapped."""
+"""The list of conversations, with their sizes and when they were last mapped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.delphi.runs.origin import VOTES_STAGE
 from gateleg.apps.delphi.runs.run_tables import LatestRun, StoredConversation, Upload
-from gateleg.apps.delphi.web.places import address_of
+from gateleg.apps.delphi.web.addresses import address_of
 from gateleg.web.console.cells import tag_cell
 from gateleg.web.console.components import Column, Row, ago_cell, meta_cell
 
@@ -35,7 +35,7 @@ class Listing:
 
 
 async def listing(store: AsyncStore, question: Query[Any], *, limit: int, cursor: str | None) -> Listing:
-    """A page of conversations, with the uploads that count and the newest runs."""
+    """A page of conversations, with their current uploads and newest runs."""
     page = await store.page(question, limit=limit, cursor=cursor)
     uploads = await store.batch_get([Upload.key(upload_id=one.upload_id) for one in page])
     runs = await store.batch_get([LatestRun.key(conversation_id=one.conversation_id, stage=VOTES_STAGE) for one in page])

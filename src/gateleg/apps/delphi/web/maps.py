@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui.element import Element
 
-from gateleg.apps.delphi.web.places import comment_address
+from gateleg.apps.delphi.web.addresses import comment_address
 from gateleg.web.console.components import empty
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Maps(Element, component="delphi_maps.js", esm={"delphi-maps": "../reports/static"}):
-    """The maps of a run, drawn in the browser from one answer of the API. `start` says what is chosen at first."""
+    """The maps of a run, drawn in the browser from one response of the API. `start` is the initial selection."""
 
     def __init__(self, source: str, start: dict[str, Any], comments: str) -> None:
         super().__init__()
@@ -26,10 +26,10 @@ class Maps(Element, component="delphi_maps.js", esm={"delphi-maps": "../reports/
 
 
 async def map_part(view: View, shown: Overview) -> None:
-    """The maps of the picked run; the address says what is chosen."""
+    """The maps of the selected run. The address contains the selection."""
     assert shown.selected is not None
     if shown.stages.votes is None:
-        empty("people", "There is no map yet", "This run has not finished finding groups.")
+        empty("people", "No map yet", "This run has not finished finding groups.")
         return
     asked = view.request.query_params
     number = asked.get("comment", "")

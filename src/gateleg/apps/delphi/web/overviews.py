@@ -1,4 +1,4 @@
-"""What every page of a conversation shows: its runs to choose from, the stages of the selected one, and its active jobs."""
+"""The data of every page of a conversation: its runs, the stages of the selected run, and its active jobs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
-#: The newest runs and jobs of a conversation that are read.
+#: The maximum numbers of runs and jobs of a conversation that are read, newest first.
 _MAX_RUNS, _MAX_JOBS = 200, 20
-#: What each job type does, in plain words.
+#: The titles of job types.
 _JOB_TITLES = {
     "PCA": "Groups from the votes",
     "UMAP": "Topics of the comments",
@@ -33,7 +33,7 @@ _JOB_TITLES = {
 
 
 def job_title(job_type: str) -> str:
-    """What a job does, in a few words."""
+    """The title of a job type."""
     return _JOB_TITLES.get(job_type, job_type)
 
 
@@ -47,7 +47,7 @@ class PipelineRun:
 
     @property
     def at(self) -> datetime:
-        """When the first of them was submitted."""
+        """When the first run was submitted."""
         return min(run.created_at for run in self.runs)
 
     def completed(self, stage: str) -> Run | None:
@@ -56,7 +56,7 @@ class PipelineRun:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Its stages, in the order in which they began."""
+        """The stages in the order in which they started."""
         return tuple(dict.fromkeys(run.stage for run in reversed(self.runs)))
 
 
@@ -100,7 +100,7 @@ class StageRuns:
 
 
 async def load_overview(queue: AsyncQueue, conversation: StoredConversation, wanted: str | None = None) -> Overview:
-    """Read what the pages of a conversation show, from the queue and the store that it is on."""
+    """Load the data of a conversation's pages, from the queue and its store."""
     store = queue.store
     name = conversation.conversation_id
     found = by_pipeline([run async for run in service.runs(store, name, limit=_MAX_RUNS)])
@@ -116,7 +116,7 @@ async def load_overview(queue: AsyncQueue, conversation: StoredConversation, wan
 
 
 async def stage_runs_of(store: AsyncStore, run: PipelineRun) -> StageRuns:
-    """The stages to show for a run. For a stage that it lacks, the run that its report was made from; without a report, the latest."""
+    """The stages to show for a run. A missing stage comes from the sources of its report, or without a report from the latest run."""
     report = run.completed(REPORT_STAGE)
     sources = {} if report is None else report.summary
     return StageRuns(
@@ -145,6 +145,6 @@ async def active_jobs(queue: AsyncQueue, conversation_id: str) -> tuple[Job, ...
 
 
 async def files_of(objects: AsyncObjects, report: Run) -> dict[str, str]:
-    """The files of a report by name, each with a link that holds for an hour."""
+    """The files of a report by name, each with a link that is valid for an hour."""
     origin = Origin(report.job_id, report.conversation_id, report.created_at)
     return {name: await objects.presign(artifact_key(origin, name)) for name in report.summary.get("artifacts", [])}

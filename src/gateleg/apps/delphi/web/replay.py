@@ -1,4 +1,4 @@
-"""How the groups came about, played on a page."""
+"""The page with the animation of how the groups formed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Replay(Element, component="delphi_replay.js", esm={"delphi-maps": "../reports/static"}):
-    """The animation of a run, drawn in the browser from one answer of the API."""
+    """The animation of a run, drawn in the browser from one response of the API."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -23,11 +23,11 @@ class Replay(Element, component="delphi_replay.js", esm={"delphi-maps": "../repo
 
 
 async def replay_part(view: View, shown: Overview) -> None:
-    """How the groups of the picked run came about."""
+    """How the groups of the selected run formed."""
     report = shown.stages.report
     if report is None or TIMELINE not in report.summary.get("artifacts", []):
-        why = "The report of a run has it, unless all votes were cast at one moment, as in a spreadsheet."
-        empty("people", "There is no timeline", why)
+        why = "A run has a timeline if it has a report, and if its votes have different times, which those of a spreadsheet do not."
+        empty("people", "No timeline", why)
         return
-    with section("How the groups came about", "delphi"):
+    with section("How the groups formed", "delphi"):
         Replay(f"/api/delphi/runs/{report.job_id}/timeline")

@@ -1,4 +1,4 @@
-"""The report inside the console, with its files behind links that hold for an hour."""
+"""The page with the report and links to its files, which are valid for an hour."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.web.overviews import Overview
     from gateleg.web.console.components import View
 
-#: The kinds of files in the order in which they are offered: how a name ends, what it is, and its icon.
+#: The kinds of files in the order of the page: extension, title and icon.
 _KINDS = (
     (".html", "Pages (HTML)", "public"),
     (".pdf", "To print (PDF)", "picture_as_pdf"),
@@ -29,14 +29,14 @@ _NAMES = {
     REPORT: "Report",
     MAP: "Maps",
     REPLAY: "Groups over time",
-    SUMMARY: "On one page",
+    SUMMARY: "Summary",
     "report.pdf": "Report",
-    "summary.pdf": "On one page",
+    "summary.pdf": "Summary",
     "data/participant-votes.csv": "Votes by participant",
     "data/comment-groups.csv": "Votes by group",
     "data/comment-clusters.csv": "Topics of comments",
     "data/groups.csv": "Groups",
-    "data/bridging.csv": "What bridges groups",
+    "data/bridging.csv": "Bridging comments",
     "data/timeline.csv": "Groups over time",
     TIMELINE: "Groups over time",
     "data/narrative.json": "Text of the report",
@@ -44,12 +44,12 @@ _NAMES = {
 
 
 async def report_part(view: View, shown: Overview) -> None:
-    """The report of the picked run."""
+    """The report of the selected run."""
     if shown.stages.report is None:
-        empty("box", "There is no report yet", "This run has not written one.")
+        empty("box", "No report yet", "This run has not written a report.")
         return
     if shown.stages.report.summary.get("withdrawn"):
-        empty("box", "The report is withdrawn", "It shows a comment that was rejected since, and is being written again without it.")
+        empty("box", "The report is withdrawn", "It contained a comment that was rejected later, and is being written again without it.")
         return
     if why := shown.stages.report.summary.get("not_printed"):
         tag("p", f"This report has no PDF and PNG files: {why}", "meta", role="note")
@@ -57,7 +57,7 @@ async def report_part(view: View, shown: Overview) -> None:
 
 
 def by_kind(files: Mapping[str, str]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Files by kind: what the kind is, its icon, and for each file its title and address."""
+    """Files by kind: the title and icon of the kind, and the title and address of each file."""
     found = []
     for ending, title, icon in _KINDS:
         own = [(title_of(name), where) for name, where in files.items() if name.endswith(ending)]
@@ -67,7 +67,7 @@ def by_kind(files: Mapping[str, str]) -> list[tuple[str, str, list[tuple[str, st
 
 
 def title_of(name: str) -> str:
-    """What a file is called in front of people."""
+    """The title of a file."""
     if name in _NAMES:
         return _NAMES[name]
     stem = name.rpartition("/")[2].rpartition(".")[0]
@@ -89,5 +89,5 @@ def _show(files: Mapping[str, str]) -> None:
                     tag("a", name, "link", href=where, target="_blank", rel="noopener")
     if REPORT in files:
         with card("tight preview", label="Report"):
-            # Without an origin of its own, what comments may hold reaches neither this page nor the host.
+            # The sandbox has an opaque origin, so that injected content could reach neither this page nor the host.
             tag("iframe", src=files[REPORT], sandbox="allow-scripts", title="Report", referrerpolicy="no-referrer")

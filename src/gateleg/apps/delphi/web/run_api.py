@@ -1,4 +1,4 @@
-"""`/api/delphi/runs`: what a job has found, its files, comparing two runs, and renaming topics."""
+"""`/api/delphi/runs`: the results and files of a job, comparing two runs, and renaming topics."""
 
 import asyncio
 import hashlib
@@ -13,14 +13,14 @@ from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.api import Text, kind_of, run_view
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.reports.config import TIMELINE
-from gateleg.apps.delphi.runs.comparing import Comparison
+from gateleg.apps.delphi.runs.comparison import Comparison
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
 from gateleg.apps.delphi.runs.topic_names import rename_topic
 from gateleg.apps.delphi.service import delete_run
-from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.overviews import PipelineRun, stage_runs_of
+from gateleg.apps.delphi.web.run_differences import side_by_side
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, key_parts, result_view
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.etags import fits
@@ -32,13 +32,13 @@ _COMPARISON = TypeAdapter(Comparison)
 
 
 class Removed(BaseModel):
-    """What was removed of a run."""
+    """What was deleted of a run."""
 
-    results: int = Field(description="How many results there were.")
+    results: int = Field(description="The number of deleted results.")
 
 
 class NewName(BaseModel):
-    """What a topic is to be called."""
+    """A new name for a topic."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,7 +46,7 @@ class NewName(BaseModel):
 
 
 async def visible_stages(call: Call, job_id: UUID) -> list[Run]:
-    """The stages of a job or of a pipeline that are about conversations which the caller may see."""
+    """The stages of a job or of a pipeline on conversations that the caller may see."""
     store = call.host.store
     runs = [run async for run in store.query(Run.of_job, job_id=job_id, consistent=True)]
     runs = runs or [run async for run in store.query(Run.of_root, root_job_id=job_id)]
@@ -56,13 +56,13 @@ async def visible_stages(call: Call, job_id: UUID) -> list[Run]:
         groups[name] = found is not None and rules.may_see(call.principal, found.group, found.tenant)
     visible = [run for run in runs if groups[run.conversation_id]]
     if not visible:
-        raise Unknown(f"There is no run of job {job_id}.", fix="GET /api/delphi/conversations/{conversation}/runs lists them.")
+        raise Unknown(f"Job {job_id} has no runs.", fix="List runs with GET /api/delphi/conversations/{conversation}/runs.")
     return visible
 
 
 @router.get("/runs/{job_id}")
 async def get_run(call: Using, job_id: UUID) -> list[RunView]:
-    """The stages of a job; of a pipeline, those of its children in the order in which they began."""
+    """The stages of a job; for a pipeline, those of its child jobs, oldest first."""
     return [await run_view(call, run) for run in await visible_stages(call, job_id)]
 
 
@@ -75,7 +75,7 @@ async def list_results(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[dict[str, Any]]:
-    """The results of one table that a job has, by their identifiers, read consistently. Those of a pipeline lie under the jobs of its
+    """The results of a job in one table, by identifier, read consistently. The results of a pipeline are those of the jobs of its
     stages."""
     runs = await visible_stages(call, job_id)
     kind = kind_of(table)
@@ -90,20 +90,22 @@ async def list_results(
 
 @router.get("/runs/{job_id}/results/{table}/{key}")
 async def get_result(call: Using, job_id: UUID, table: str, key: Annotated[str, Path(max_length=500)]) -> dict[str, Any]:
-    """One result of a job by its identifier within the table, such as a comment's id, read consistently."""
+    """One result of a job by its identifier in the table, such as a comment's id, read consistently."""
     await visible_stages(call, job_id)
     kind = kind_of(table)
     parts = key_parts(kind, key)
     found = None if parts is None else await call.host.store.find(kind, job_id=job_id, consistent=True, **parts)
     if found is None:
-        raise Unknown(f"Job {job_id} has no result {key!r} in {table}.", fix=f"GET /api/delphi/runs/{job_id}/results/{table} lists them.")
+        raise Unknown(
+            f"Job {job_id} has no result {key!r} in {table}.", fix=f"List results with GET /api/delphi/runs/{job_id}/results/{table}."
+        )
     return result_view(found, await load_rejections(call.host.store, found.conversation_id))
 
 
 @router.get("/runs/{job_id}/atlas", response_class=Response)
 async def get_atlas(call: Using, request: Request, job_id: UUID) -> Response:
-    """The linked maps as one JSON: participants with their groups and votes, packed; comments, groups and topics. What a job lacks comes
-    from what it was made from, or from the latest run."""
+    """The data of the linked maps as one JSON: participants with packed groups and votes, comments, groups and topics. A stage that the job
+    lacks is taken from the sources of its report, or from the latest run."""
     from gateleg.apps.delphi.web.run_cache import load_run
 
     runs = await visible_stages(call, job_id)
@@ -121,20 +123,22 @@ async def get_atlas(call: Using, request: Request, job_id: UUID) -> Response:
 
 @router.get("/runs/{job_id}/timeline", response_class=Response)
 async def get_timeline(call: Using, job_id: UUID) -> Response:
-    """How the groups came about, as one JSON: for each moment its figures, and where people lay in which group, packed. It comes with the
-    report; there is none where all votes were cast at one moment."""
+    """How the groups formed, as one JSON: for each moment its figures, and the packed positions and groups of people. Part of the report;
+    missing if all votes have the same time."""
     for run in await visible_stages(call, job_id):
         if run.stage == REPORT_STAGE and TIMELINE in run.summary.get("artifacts", []):
             key = artifact_key(Origin(run.job_id, run.conversation_id, run.created_at), TIMELINE)
             return Response(await call.host.objects.get(key), media_type="application/json", headers={"Cache-Control": "private, no-cache"})
-    raise RunMissing(f"Job {job_id} has no report with a timeline.", fix="Submit a REPORT job, and look at its own runs.")
+    raise RunMissing(f"Job {job_id} has no report with a timeline.", fix="Submit a REPORT job, and use the id of that job.")
 
 
 @router.get("/runs/{job_id}/artifacts")
 async def list_artifacts(
-    call: Using, job_id: UUID, expires: Annotated[int, Query(ge=1, le=86_400, description="Seconds for which links hold.")] = 3600
+    call: Using,
+    job_id: UUID,
+    expires: Annotated[int, Query(ge=1, le=86_400, description="The number of seconds for which links are valid.")] = 3600,
 ) -> list[Artifact]:
-    """The files of a job's report, or of its pipeline's, each by a signed link. There are none before the report is completed."""
+    """The files of the report of a job or a pipeline, each with a signed link. Empty until the report is completed."""
     reports = [run for run in await visible_stages(call, job_id) if run.stage == REPORT_STAGE]
     files = [
         (name, artifact_key(Origin(run.job_id, run.conversation_id, run.created_at), name))
@@ -146,7 +150,7 @@ async def list_artifacts(
 
 @router.get("/comparison")
 async def compare(call: Using, before: UUID, after: UUID) -> ComparisonView:
-    """What differs between two runs: the jobs of two votes stages, or two pipelines."""
+    """Compare two runs, given by the jobs of two votes stages or of two pipelines."""
     compared = [PipelineRun(job_id, tuple(reversed(await visible_stages(call, job_id)))) for job_id in (before, after)]
     found = await side_by_side(call.host.store, *compared)
     return ComparisonView(
@@ -162,7 +166,7 @@ async def compare(call: Using, before: UUID, after: UUID) -> ComparisonView:
 
 @router.put("/runs/{job_id}/topics/{topic}/name")
 async def rename(call: Using, job_id: UUID, topic: Annotated[str, Path(max_length=200)], new: NewName) -> dict[str, Any]:
-    """Give a topic another name; the names that it had stay with it."""
+    """Rename a topic. Earlier names are kept in its history."""
     for run in await visible_stages(call, job_id):
         found = await call.host.store.get(StoredConversation, conversation_id=run.conversation_id, consistent=True)
         rules.check_change(call.principal, found)
@@ -173,8 +177,8 @@ async def rename(call: Using, job_id: UUID, topic: Annotated[str, Path(max_lengt
 
 @router.delete("/runs/{job_id}")
 async def delete(call: Using, job_id: UUID) -> Removed:
-    """Remove the results of a job; the run before it becomes the latest. Those of a pipeline are removed stage by stage. Its files and the
-    job itself stay as long as the queue keeps them."""
+    """Delete the results of a job; the run before it becomes the latest. For a pipeline, delete the results of each stage's job. The files
+    and the job itself are kept as long as the queue keeps them."""
     for run in await visible_stages(call, job_id):
         found = await call.host.store.get(StoredConversation, conversation_id=run.conversation_id, consistent=True)
         rules.check_change(call.principal, found)

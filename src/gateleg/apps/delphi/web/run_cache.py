@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.runs.run_tables import Run
     from gateleg.store import AsyncStore
 
-#: Runs in the cache, and the votes that they may have together; the last run is kept whatever its size.
+#: The maximum numbers of cached runs and of their votes in total. The most recent run is always kept.
 _MAX_RUNS, _MAX_VOTES = 8, 5_000_000
 
 
@@ -53,7 +53,7 @@ class LoadedRun:
 
 
 class RunCache:
-    """The runs of one store that were loaded last."""
+    """The most recently loaded runs of one store."""
 
     def __init__(self) -> None:
         self._cached: OrderedDict[Hashable, LoadedRun] = OrderedDict()

@@ -1,4 +1,4 @@
-"""What the console shows of Delphi outside of its own pages: the last reports on the overview, and conversations that a search finds."""
+"""Delphi's contributions to other pages of the console: the latest reports on the overview, and conversations in the search."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from gateleg.web import Principal
 
 _SHOWN = 4
-#: Conversations that a search looks at, and those that it shows.
+#: The maximum numbers of conversations that a search reads, and that it returns.
 _SEARCHED, _FOUND = 500, 10
 _PICTURE = "maps/groups.svg"
 
 
 def _recent(store: AsyncStore, principal: Principal, limit: int) -> AsyncIterator[StoredConversation]:
-    """The conversations that somebody may see, the last changed first."""
+    """The conversations that the principal may see, most recently changed first."""
     question, condition = StoredConversation.recent(), rules.visible_condition(principal)
     return store.query(question if condition is None else question.filter(condition), limit=limit)
 
 
 async def find_conversations(store: AsyncStore, principal: Principal, text: str) -> list[Found]:
-    """Conversations that somebody may see with all words of a text in their topic or name, among those that were changed last."""
+    """The conversations that the principal may see with all words of a text in their topic or name, among the most recently changed."""
     words, found = text.lower().split(), []
     async for conversation in _recent(store, principal, _SEARCHED):
         name = conversation.conversation_id
@@ -41,7 +41,7 @@ async def find_conversations(store: AsyncStore, principal: Principal, text: str)
 
 
 async def last_reports(store: AsyncStore, principal: Principal) -> list[Tile]:
-    """The reports of the conversations that were changed last and that somebody may see."""
+    """The reports of the most recently changed conversations that the principal may see."""
     found = []
     async for conversation in _recent(store, principal, _SHOWN):
         name = conversation.conversation_id

@@ -1,4 +1,4 @@
-"""Topics from coarse to fine: what each is about, its size, its examples and who agrees with it; and renaming them."""
+"""The page of the topics, from coarse to fine: keywords, examples and votes of each, and renaming."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nicegui import ui
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.reports.figures import statement_card, vote_rows
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
-from gateleg.apps.delphi.web.places import address_of, comment_address
+from gateleg.apps.delphi.web.addresses import address_of, comment_address
 from gateleg.web import Role
 from gateleg.web.console.components import Field, ago, button, carry_out, empty, sheet, show_when_loaded, tag
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from gateleg.web.console.components import View
 
 _KEYWORDS, _EXAMPLES = 8, 3
-#: Of fewer topics than this, the coarsest are open at first.
+#: The coarsest topics are expanded at first if there are fewer than this.
 _OPEN = 8
 
 
 async def topics_part(view: View, shown: Overview) -> None:
-    """The topics of the picked run."""
+    """The topics of the selected run."""
     from gateleg.apps.delphi.web.run_cache import load_run
 
     if shown.stages.votes is None or shown.stages.topics is None:
-        empty("search", "There are no topics yet", "This run has not divided the comments into topics.")
+        empty("search", "No topics yet", "This run has not divided the comments into topics.")
         return
     await show_when_loaded(
         load_run(view.host.store, shown.stages.votes, shown.stages.topics), lambda loaded: _Tree(view, shown, loaded).show()
@@ -39,8 +39,8 @@ async def topics_part(view: View, shown: Overview) -> None:
 
 
 def agreement_of(findings: Findings, topic: Topic) -> list[tuple[Group | None, Count]]:
-    """The votes on all comments of a topic: of everybody, and of each group."""
-    from gateleg.apps.delphi.reports.checking import total
+    """The votes of everybody (None) and of each group on all comments of a topic."""
+    from gateleg.apps.delphi.reports.fact_check import total
 
     own = findings.of_topic(topic)
     groups = [(group, total(statement.groups[group.place] for statement in own)) for group in findings.groups]
@@ -48,7 +48,7 @@ def agreement_of(findings: Findings, topic: Topic) -> list[tuple[Group | None, C
 
 
 class _Tree:
-    """The topics of a run, each in the one that holds it."""
+    """The tree of the topics of a run."""
 
     def __init__(self, view: View, shown: Overview, loaded: LoadedRun) -> None:
         self._view = view
@@ -61,11 +61,12 @@ class _Tree:
     def show(self) -> None:
         layers = list(self._findings.topics)
         if not layers:
-            empty("search", "There are no topics", "There are too few comments to divide.")
+            empty("search", "No topics", "There are too few comments to divide.")
             return
         first, *finer = (f"{len(layer):,}" for layer in reversed(layers))
         words = f"{first} {'topic' if first == '1' else 'topics'}{''.join(f', divided into {count}' for count in finer)}"
-        tag("p", f"{words}. They come from what comments say, not from how people vote.", "meta")
+        basis = "the words of comments and the votes on them" if self._findings.from_words else "the meaning of comments, not on votes"
+        tag("p", f"{words}. Topics are based on {basis}.", "meta")
         with tag("div", classes="delphi delphi-topics"):
             for topic in sorted(layers[-1], key=lambda one: -len(one.comments)):
                 self._topic(topic, is_open=len(layers[-1]) < _OPEN)
@@ -97,7 +98,7 @@ class _Tree:
             if self._may_rename:
                 rename = button("Rename", lambda: self._rename(row), icon="edit", look="small bare")
                 rename.props["aria-label"] = f"Rename {topic.name}"
-        # A name with a word of a comment that was rejected since is not shown, and nor are those before it.
+        # If the current name contains words of a rejected comment, neither it nor the earlier names are shown.
         for earlier in reversed(row.earlier) if topic.name == row.topic_name else ():
             with tag("p", classes="meta"):
                 tag("span", f"Called “{earlier.topic_name}” until ")
@@ -108,16 +109,16 @@ class _Tree:
     async def _rename(self, row: TopicName) -> None:
         with sheet("Rename the topic") as dialog:
             field = Field("Name", row.topic_name, required=True, on_enter=lambda: dialog.submit(field.text))
-            tag("p", "The names that it had stay with it. Reports that are written already keep the old one.", "meta")
+            tag("p", "Earlier names are kept in its history. Reports that exist keep the old name.", "meta")
             with tag("div", classes="deeds"):
                 button("Cancel", lambda: dialog.submit(None))
                 button("Rename", lambda: dialog.submit(field.text), look="first")
         name = await dialog
         dialog.delete()
-        if name and await carry_out(self._view, Role.MEMBER, lambda: self._renamed(row, name), "Renamed"):
+        if name and await carry_out(self._view, Role.MEMBER, lambda: self._store_name(row, name), "Renamed"):
             ui.navigate.reload()
 
-    async def _renamed(self, row: TopicName, name: str) -> None:
+    async def _store_name(self, row: TopicName, name: str) -> None:
         from gateleg.apps.delphi.runs.topic_names import rename_topic
 
         view, store = self._view, self._view.host.store

@@ -1,4 +1,4 @@
-"""Uploading a conversation from a page: a new one at `/delphi?upload=new`, or more of one that is there."""
+"""The upload forms of the console: for a new conversation at `/delphi?upload=new`, and for an existing one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from nicegui.element import Element
 
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
+from gateleg.apps.delphi.web.addresses import HOME, address_of
 from gateleg.apps.delphi.web.heading import WHOLE
-from gateleg.apps.delphi.web.places import HOME, address_of
 from gateleg.web import Role
 from gateleg.web.console.components import UPLOAD_MODULE, Crumb, card, empty, frame, show_not_found, tag
 from gateleg.web.errors import Unknown
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class UploadForm(Element, component="delphi_upload.js", esm=UPLOAD_MODULE):
-    """A form for the files of a conversation, which it sends to the API: with progress, and with what is wrong by line."""
+    """A form that sends the files of a conversation to the API, and shows progress and problems by line."""
 
     def __init__(self, most: int, *, name: str = "", topic: str = "", groups: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__()
@@ -34,13 +34,13 @@ class UploadForm(Element, component="delphi_upload.js", esm=UPLOAD_MODULE):
 
 
 def group_choices(principal: Principal) -> list[tuple[str, str]]:
-    """Whose a new conversation may be: for operators also everybody's."""
-    everybody = [("", "everybody who is let in")] if principal.may(Role.OPERATOR) else []
+    """The groups that a new conversation may belong to; operators may also open it to everybody."""
+    everybody = [("", "everybody")] if principal.may(Role.OPERATOR) else []
     return [*everybody, *((group, group) for group in sorted(principal.groups))]
 
 
 def may_upload(principal: Principal) -> bool:
-    """Whether somebody may upload a new conversation at all."""
+    """Whether the principal may upload new conversations."""
     return bool(group_choices(principal))
 
 
@@ -53,7 +53,7 @@ def new_form(principal: Principal, most: int) -> None:
 
 
 async def upload_page(conversation: str) -> None:
-    """The form for more votes and comments of a conversation."""
+    """The page with the form for a new upload to a conversation."""
     crumbs = [Crumb("Opinion maps", HOME), Crumb(conversation, address_of(conversation))]
     with frame(title="Upload", section="delphi", crumbs=crumbs, titled=False) as view:
         found = await view.host.store.find(StoredConversation, conversation_id=conversation, consistent=True)
@@ -66,13 +66,13 @@ async def upload_page(conversation: str) -> None:
             return
         tag("h1", f"Upload to {known.topic or conversation}", dir="auto")
         if not rules.may_change(view.principal, known.group, known.tenant):
-            empty("box", "You may look at this conversation", "Somebody of its group, or an operator, may upload to it.")
+            empty("box", "You may not upload to this conversation", "Members of its group and operators may upload to it.")
             return
         with card("narrow stack gap-2", label="Upload"):
             tag(
                 "p",
-                "What is uploaded replaces what later runs read. Earlier runs keep what they have read, except for comments that "
-                "are rejected now.",
+                "Later runs read the new files instead of the earlier ones. Earlier runs keep their results, except for comments that "
+                "the new files reject.",
                 "meta",
             )
             _hint()
@@ -82,8 +82,8 @@ async def upload_page(conversation: str) -> None:
 def _hint() -> None:
     ui.html(
         "<p class='meta'>Two files of an export are enough: <b>votes</b> (timestamp, comment-id, voter-id, vote) and <b>comments</b> "
-        "(comment-id, comment-body). Flags of comments, moderated participants and the summary are taken too, and a ZIP of all of them. "
-        "Files are recognised by their columns.</p><p class='meta'>Or one <b>spreadsheet</b> (XLSX, ODS or CSV): a row for each person, a "
-        "column for each statement, and answers such as agree, disagree and pass, or points from 1 to 5.</p>",
+        "(comment-id, comment-body). Files with flags, moderated participants and the summary are accepted too, and a ZIP file of them. "
+        "Files are recognized by their columns.</p><p class='meta'>Or one <b>spreadsheet</b> (XLSX, ODS or CSV): one row per person, one "
+        "column per statement, and answers such as agree, disagree and pass, or points from 1 to 5.</p>",
         sanitize=False,
     )

@@ -1,4 +1,4 @@
-"""Files of a conversation as they are sent: told apart by what is in them, whatever they are called, and read whole or not at all."""
+"""Recognizes the uploaded files of a conversation by their content, and reads them completely or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from gateleg.apps.delphi.conversations.reading import column, delimiter_of, opened
+from gateleg.apps.delphi.conversations.csv_reader import column, delimiter_of, open_text
 from gateleg.apps.delphi.conversations.worksheets import is_workbook
 from gateleg.apps.delphi.errors import UnreadableFile, UploadTooLarge
 from gateleg.objects import ArchiveBounds, ArchiveRefused, ArchiveTooLarge, unpack
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Conversation
     from gateleg.web.settings import Settings
 
-#: What the rows of a summary begin with.
+#: The first cells of a summary's rows.
 _SUMMARY = {"topic", "url", "voters", "voters-in-conv", "commenters", "comments", "groups", "conversation-description"}
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class UploadLimits:
-    """What one upload may hold, and what reading it may cost."""
+    """The limits of one upload and of reading it."""
 
-    #: lines of one file
+    #: lines per file
     rows: int = 5_000_000
-    #: files of an archive
+    #: files per archive
     files: int = 100
-    #: how many times larger than packed an archive may be, beyond some megabytes
+    #: the compression ratio of an archive, beyond some megabytes
     ratio: int = 100
-    #: bytes of memory and seconds
+    #: bytes of memory, and seconds, for reading
     memory: int = 2_000_000_000
     seconds: float = 120.0
 
     @classmethod
     def of(cls, settings: Settings) -> UploadLimits:
-        """The bounds of a host's settings."""
+        """The limits in a host's settings."""
         return cls(
             rows=settings.upload_rows,
             ratio=settings.upload_ratio,
@@ -51,11 +51,11 @@ class UploadLimits:
 
 @dataclass(frozen=True)
 class UploadedFiles:
-    """The files of one conversation by what they are; those that the analysis does not read are left out."""
+    """The files of one conversation by kind, without files that the analysis does not need."""
 
     votes: Path | None = None
     comments: Path | None = None
-    #: a spreadsheet of statements and answers, in the place of votes; comments have its texts where its columns are numbers
+    #: a spreadsheet of answers instead of votes; if its columns are comment ids, `comments` has the texts
     answers: Path | None = None
     flags: Path | None = None
     participants: Path | None = None
@@ -63,8 +63,8 @@ class UploadedFiles:
 
 
 def classify_files(files: Sequence[Path], folder: Path, bounds: UploadLimits) -> UploadedFiles:
-    """The files by what is in them. Archives are unpacked into `folder`; `UnreadableFile` when votes or comments are missing or twice
-    there, and for a file that is none of them. Without votes, a file that is nothing else is a spreadsheet of answers."""
+    """Recognize files by their content. Archives are unpacked into `folder`. Without votes, a file of no other kind is a spreadsheet of
+    answers. Raises `UnreadableFile` if votes or comments are missing or given twice, and for files of an unknown kind."""
     found: dict[str, Path] = {}
     for part, packed in _parts(files, folder, bounds):
         kind = kind_of(part)
@@ -73,56 +73,56 @@ def classify_files(files: Sequence[Path], folder: Path, bounds: UploadLimits) ->
         kind = kind or "unknown"
         if kind in found and kind != "other":
             raise UnreadableFile(
-                f"Both {found[kind].name} and {part.name} are {_called(kind)}.", fix="Send one of each; nothing was loaded."
+                f"Both {found[kind].name} and {part.name} are {_describe(kind)}.", fix="Send only one of each kind; nothing was loaded."
             )
         found[kind] = part
     answers = {kind: found.pop(kind) for kind in ("answers", "matrix", "unknown") if kind in found}
     found.pop("other", None)
     if "votes" in found:
-        # The matrix of an export says what its votes say.
+        # The matrix of an export has the same votes.
         answers.pop("matrix", None)
         for part in answers.values():
-            _refuse(part)
+            _refuse_unknown(part)
         _require(found, "comments", "comment-id and comment-body")
         return UploadedFiles(**found)
     if len(answers) > 1:
-        _refuse(list(answers.values())[-1])
+        _refuse_unknown(list(answers.values())[-1])
     if not answers:
         _require(found, "votes", "voter-id, comment-id and vote")
     return UploadedFiles(**found, answers=next(iter(answers.values())))
 
 
 def _parts(files: Sequence[Path], folder: Path, bounds: UploadLimits) -> Iterator[tuple[Path, bool]]:
-    """All files, those in archives as well, each with whether it comes from one."""
+    """All files, including those in archives, each with whether it comes from an archive."""
     for path in files:
         if zipfile.is_zipfile(path) and not is_workbook(path):
-            yield from ((part, True) for part in _unpacked(path, folder / f"{path.parent.name}.d", bounds))
+            yield from ((part, True) for part in _unpack_csv(path, folder / f"{path.parent.name}.d", bounds))
         else:
             check_lines(path, bounds.rows)
             yield path, False
 
 
-def _called(kind: str) -> str:
-    return {"answers": "spreadsheets", "unknown": "none of the files of an export"}.get(kind, f"files of {kind}")
+def _describe(kind: str) -> str:
+    return {"answers": "spreadsheets", "unknown": "not files of an export"}.get(kind, f"files of {kind}")
 
 
 def _require(found: Mapping[str, Path], kind: str, columns: str) -> None:
     if kind not in found:
-        raise UnreadableFile(f"There is no file of {kind} among what was sent.", fix=f"It is the one with the columns {columns}.")
+        raise UnreadableFile(f"The file of {kind} is missing.", fix=f"Also send the file with the columns {columns}.")
 
 
-def _refuse(part: Path) -> NoReturn:
+def _refuse_unknown(part: Path) -> NoReturn:
     if not is_workbook(part):
-        with opened(part) as file:
+        with open_text(part) as file:
             file.read(100_000)
     raise UnreadableFile(
-        f"{part.name} is none of the files of a conversation: its first line has no columns of one.",
-        fix="Send votes.csv and comments.csv of one export, with flags or moderated participants if there are any; or one spreadsheet.",
+        f"{part.name} is not a file of a conversation: its first line has none of the expected columns.",
+        fix="Send votes.csv and comments.csv of one export, optionally with flags and moderated participants; or one spreadsheet.",
     )
 
 
 def kind_of(path: Path) -> str | None:
-    """What a file is by the columns of its first line; `other` is what exports have beside, None what is nothing that is known."""
+    """The kind of a file, judged by the columns in its first line: `other` for files of an export that are not needed, None if unknown."""
     if is_workbook(path):
         return "answers"
     try:
@@ -133,7 +133,7 @@ def kind_of(path: Path) -> str | None:
     except csv.Error:
         return None
     titles = set(map(column, first))
-    if _is_beside(titles) or line.startswith("{"):
+    if _is_not_needed(titles) or line.startswith("{"):
         return "other"
     if "comment-body" in titles:
         return "comments"
@@ -148,14 +148,14 @@ def kind_of(path: Path) -> str | None:
     return "summary" if first and first[0].strip() in _SUMMARY else None
 
 
-def _is_beside(titles: set[str]) -> bool:
-    """Whether columns are those of a file of an export that says nothing new: counts by group, topics, or what people found important."""
+def _is_not_needed(titles: set[str]) -> bool:
+    """Whether columns are those of a derived file of an export: counts by group, topics, or importance."""
     clusters = "comment-body" in titles and any(title.startswith("layer") for title in titles)
     return clusters or "n-important" in titles or {"comment-id", "total-votes"} <= titles
 
 
-def _unpacked(path: Path, folder: Path, bounds: UploadLimits) -> Iterable[Path]:
-    """The CSV files of an archive, each under its own name."""
+def _unpack_csv(path: Path, folder: Path, bounds: UploadLimits) -> Iterable[Path]:
+    """Unpack the CSV files of an archive, keeping their names."""
     counts: dict[Path, LineCounter] = {}
 
     def count(target: Path, chunk: bytes) -> None:
@@ -179,7 +179,7 @@ def _unpacked(path: Path, folder: Path, bounds: UploadLimits) -> Iterable[Path]:
 
 
 class LineCounter:
-    """Counts the lines of a file as it comes in, and raises `UploadTooLarge` when there are too many."""
+    """Counts the lines of a file while it is received, and raises `UploadTooLarge` if there are too many."""
 
     def __init__(self, name: str, most: int) -> None:
         self._name = name
@@ -187,15 +187,15 @@ class LineCounter:
         self._found = 0
 
     def count(self, chunk: bytes) -> None:
-        """Count those of the next bytes; a line may end in either sign, or in both."""
+        """Count the lines in the next bytes. Lines end with CR, LF or both."""
         self._found += chunk.count(b"\n") + chunk.count(b"\r") - chunk.count(b"\r\n")
-        # The last line may have no end, and the first is the header.
+        # The header is not counted, and the last line may lack an end.
         if self._found > self._most + 1:
             raise UploadTooLarge(f"{self._name} has more than {self._most:,} lines.")
 
 
 def check_lines(path: Path, most: int) -> None:
-    """Refuse a file with too many lines, before anything is made of them."""
+    """Refuse a file with too many lines before parsing it."""
     lines = LineCounter(path.name, most)
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
@@ -205,9 +205,9 @@ def check_lines(path: Path, most: int) -> None:
 def read_conversation(
     received: UploadedFiles, conversation_id: str, topic: str = "", description: str = "", scale: int | None = None, inverted: bool = False
 ) -> Conversation:
-    """The conversation that was sent. What is not said of it comes from the summary, if there is one.
+    """Read the conversation. The topic and description default to those in the summary.
 
-    `scale` is how many points the answers of a spreadsheet have, `inverted` whether a vote of -1 agrees.
+    The answers of a spreadsheet are from 1 to `scale`; `inverted` means that a vote of -1 is agreement.
     """
     from gateleg.apps.delphi.conversations.exports import read_export, read_texts
     from gateleg.apps.delphi.conversations.spreadsheet import read_spreadsheet

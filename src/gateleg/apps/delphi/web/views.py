@@ -1,4 +1,4 @@
-"""Conversations, runs and comparisons as the API shows them."""
+"""The API's representations of conversations, runs and comparisons."""
 
 from datetime import datetime
 from typing import Any
@@ -21,19 +21,19 @@ class ConversationView(BaseModel):
 
     conversation_id: str
     topic: str
-    group: str | None = Field(description="Whose it is; null when it is open to all who are let in.")
-    upload_id: UUID = Field(description="What jobs read from now on.")
+    group: str | None = Field(description="The group that it belongs to; null if it is open to everybody.")
+    upload_id: UUID = Field(description="The current upload, which new jobs read.")
     created_at: datetime
     updated_at: datetime
 
     @classmethod
     def of(cls, conversation: StoredConversation) -> "ConversationView":
-        """A conversation."""
+        """The view of a conversation."""
         return cls(**{name: getattr(conversation, name) for name in ConversationView.model_fields})
 
 
 class UploadView(BaseModel):
-    """What was uploaded."""
+    """An upload."""
 
     upload_id: UUID
     conversation_id: str
@@ -41,27 +41,27 @@ class UploadView(BaseModel):
     topic: str
     description: str
     n_comments: int
-    n_votes: int = Field(description="The last vote of each participant on each comment, as reports count them.")
-    n_superseded: int = Field(description="Votes that were changed later.")
+    n_votes: int = Field(description="The number of last votes of each participant on each comment, as in reports.")
+    n_superseded: int = Field(description="The number of votes that were changed later.")
     n_participants: int
 
     @classmethod
     def of(cls, upload: Upload) -> "UploadView":
-        """An upload, without its content."""
+        """The view of an upload, without its content."""
         return cls(**{name: getattr(upload, name) for name in UploadView.model_fields})
 
 
 class CommentView(BaseModel):
-    """A comment of the upload that counts."""
+    """A comment of the current upload."""
 
     comment_id: int
     body: str | None = Field(description="Null for a comment that a moderator has rejected.")
-    moderated: int = Field(description="-1 rejected by a moderator, 1 accepted, 0 not reviewed.")
+    moderated: int = Field(description="-1 rejected by a moderator, 1 accepted, 0 not moderated.")
     is_meta: bool
 
     @classmethod
     def of(cls, comment: StoredComment) -> "CommentView":
-        """A comment. Its author is left out, and so is the text of a rejected one."""
+        """The view of a comment, without its author, and without its text if it is rejected."""
         shown = {name: getattr(comment, name) for name in CommentView.model_fields}
         return cls(**shown | ({"body": None} if comment.moderated == -1 else {}))
 
@@ -72,7 +72,7 @@ class RunView(BaseModel):
     job_id: UUID
     stage: str
     conversation_id: str
-    status: str = Field(description="RUNNING, COMPLETED, or FAILED or CANCELLED as its job has ended.")
+    status: str = Field(description="RUNNING, COMPLETED, or the status of its job: FAILED or CANCELLED.")
     created_at: datetime
     completed_at: datetime | None
     parent_job_id: UUID | None
@@ -83,28 +83,28 @@ class RunView(BaseModel):
 
     @classmethod
     def of(cls, run: Run, rejections: Rejections, ended: JobStatus | None = None) -> "RunView":
-        """A run, without its history and what was rejected since; `ended` is what has become of its job, if that is known."""
+        """The view of a run, without its history and later rejected comments. `ended` is the final status of its job, if known."""
         status = ended.value if ended is JobStatus.FAILED or ended is JobStatus.CANCELLED else run.status.value
         known = {name: getattr(run, name) for name in RunView.model_fields}
         return cls(**known | {"status": status, "summary": redact_summary(run.summary, rejections)})
 
 
 class ConversationDetail(ConversationView):
-    """A conversation, what counts of it now, and the newest completed run of each stage."""
+    """A conversation with its current upload and the newest completed run of each stage."""
 
     upload: UploadView
     latest: dict[str, RunView]
 
 
 class Artifact(BaseModel):
-    """A file of a report: who has its link may read it until the link expires."""
+    """A file of a report. Everybody with the link can read it until the link expires."""
 
     name: str
     url: str
 
 
 class SettingView(BaseModel):
-    """A setting that two runs were given differently."""
+    """A setting that differs between two runs."""
 
     stage: str
     name: str
@@ -113,26 +113,26 @@ class SettingView(BaseModel):
 
 
 class TopicChangeView(BaseModel):
-    """What has become of topics: `kept`, `split`, `merged`, `new` or `gone`."""
+    """A change of topics: `kept`, `split`, `merged`, `new` or `gone`."""
 
     kind: str
     before: list[str] = Field(description="Keys of topics of the earlier run.")
     after: list[str] = Field(description="Keys of topics of the later run.")
-    comments: int = Field(description="How many comments both sides have.")
+    comments: int = Field(description="The number of comments on both sides.")
 
 
 class ComparisonView(BaseModel):
-    """What differs between two runs."""
+    """The differences between two runs."""
 
     before: UUID
     after: UUID
     settings: list[SettingView]
-    differences: dict[str, Any] = Field(description="Of the votes: groups, who moved, common ground, comments.")
+    differences: dict[str, Any] = Field(description="Differences of the votes stage: groups, moves, common ground, comments.")
     topics: list[TopicChangeView]
 
 
 def result_view(row: JobResult, rejections: Rejections) -> dict[str, Any]:
-    """A result as JSON, without what was rejected since it was found; what is packed in the store is a list here."""
+    """A result as JSON, without later rejected comments. Values that are packed in the store are lists."""
     row = redact_row(row, rejections)
     if isinstance(row, BaseCluster):
         return row.model_dump(mode="json", exclude_none=True, exclude={"members"}) | {"members": unpack(row.members).tolist()}
@@ -140,7 +140,7 @@ def result_view(row: JobResult, rejections: Rejections) -> dict[str, Any]:
 
 
 def key_parts(kind: type[JobResult], key: str) -> dict[str, Any] | None:
-    """What the identifier of a result within its job is made of, as `find` takes it; None for what is not an identifier of the kind."""
+    """Parse the identifier of a result within its job into key components for `find`; None if it is not valid for this kind."""
     sort = kind.__spec__.key.range[0]
     names = [sort.attribute] if sort.text is None else [part.name for part in sort.text.template.placeholders]
     pieces = [key] if len(names) == 1 else key.split("#")

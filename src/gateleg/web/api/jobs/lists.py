@@ -35,8 +35,8 @@ class NewJob(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    job_type: Text
-    config: dict[str, Any] = {}
+    job_type: Annotated[Text, Field(examples=["demo.decades"])]
+    config: dict[str, Any] = Field(default={}, examples=[{}])
     queue: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
     subject: Text | None = Field(default=None, description="What the job is about.")

@@ -199,5 +199,5 @@ def _progress(details: JobDetails) -> None:
         with tag("span", classes="bar unsure" if part is None else "bar", role="progressbar", aria_label="Progress", aria_valuenow=percent):
             tag("span").style(f"width:{percent or 0}%")
         if details.progress is not None:
-            tag("span", f"{percent} %", "num strong")
+            tag("span", f"{percent}%", "num strong")
             tag("span", details.progress.message, "meta")

@@ -155,9 +155,10 @@ class _Page:
         self._facts.clear()
         with self._facts, tag("dl", classes="facts"):
             _fact("State", details.badge.word)
-            _fact(
-                "Attempts", str(details.attempt) if details.max_retries is None else f"{details.attempt} (up to {details.max_retries + 1})"
-            )
+            _fact("Attempts", str(details.attempt))
+            if details.max_retries is not None:
+                # Attempts that a worker released, or that were lost with it, are not retries.
+                _fact("Retries", f"{details.retry_count} of {details.max_retries}")
             _fact("Priority", str(details.priority))
             if details.worker_id:
                 _fact("Worker", details.worker_id)

@@ -15,7 +15,7 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.actions import SelectedJobs, bulk_bar
 from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
-from gateleg.web.console.jobs.rows import COLUMNS, job_row
+from gateleg.web.console.jobs.rows import COLUMNS, job_rows
 from gateleg.web.console.jobs.section import section_head
 from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
@@ -41,7 +41,7 @@ class JobRows:
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The jobs as rows."""
-        return tuple(map(job_row, self.page))
+        return job_rows(self.page)
 
 
 def register() -> None:

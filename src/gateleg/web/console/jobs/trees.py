@@ -114,5 +114,5 @@ def _time(branch: Branch) -> str:
     if branch.started_at is not None and branch.completed_at is not None:
         return f'<span class="meta num time">{duration((branch.completed_at - branch.started_at).total_seconds())}</span>'
     if branch.status == JobStatus.PROCESSING and branch.own is not None:
-        return f'<span class="meta num time">{round(branch.own.fraction * 100)} %</span>'
+        return f'<span class="meta num time">{round(branch.own.fraction * 100)}%</span>'
     return ""

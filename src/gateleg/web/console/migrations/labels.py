@@ -128,7 +128,7 @@ def not_begun(move: str, stage: str) -> dict[str, Any]:
 def covered(stage: MoveStage, *, alone: bool) -> str:
     """The partitions of a stage, in words."""
     if stage.percent is not None:
-        return f"{stage.percent:g} % of the partitions"
+        return f"{stage.percent:g}% of the partitions"
     if not stage.partitions:
         return "all partitions" if alone else "all other partitions"
     names = sorted(stage.partitions)

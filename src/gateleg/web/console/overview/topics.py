@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.tables import MinuteCounts, Readiness
-from gateleg.web.console.jobs.rows import job_row
+from gateleg.web.console.jobs.rows import job_rows
 from gateleg.web.console.live import Topic
 from gateleg.web.console.overview.figures import latency, throughput
 
@@ -40,7 +40,7 @@ class CurrentState:
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The recent jobs as rows, for every page that shows them."""
-        return tuple(map(job_row, self.recent))
+        return job_rows(self.recent)
 
 
 @dataclass(frozen=True)

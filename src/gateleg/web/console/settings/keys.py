@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     Show = Callable[[], Awaitable[None]]
 
-GOOD, ENDED, REVOKED = Badge("done", "Good", "key"), Badge("neutral", "Over", "schedule"), Badge("cancelled", "Revoked", "key_off")
+GOOD, ENDED, REVOKED = Badge("done", "Active", "key"), Badge("neutral", "Expired", "schedule"), Badge("cancelled", "Revoked", "key_off")
 COLUMNS = (
     Column("name", "Name"),
     Column("state", "State"),
     Column("role", "Role"),
     Column("groups", "Groups and tenant", wraps=True),
-    Column("made", "Made"),
+    Column("made", "Created"),
     Column("used", "Last used"),
-    Column("ends", "Ends"),
+    Column("ends", "Expires"),
     Column("deeds", "", right=True),
 )
 
@@ -96,8 +96,8 @@ async def keys_panel(view: View) -> None:
                     Grid("API keys", COLUMNS, rows, complete=True, on_action=lambda key_id, verb: _revoke(view, key_id, show))
                 else:
                     sentence = (
-                        "Without keys, the host accepts requests only from this machine. Once the first key exists, every "
-                        "request needs one."
+                        "Without keys, the host accepts only requests from this machine with its token. Once the first key exists, "
+                        "every request needs a key."
                     )
                     empty("people", "No keys yet", sentence)
 
@@ -117,7 +117,7 @@ async def _create(view: View, show: Show) -> None:
     first = not await view.host.keys.exist()
     with sheet("Create a key") as dialog:
         if first:
-            tag("p", "This is the first key: from then on everybody needs a key, including you.", "note")
+            tag("p", "This is the first key: once it exists, everyone needs a key, including you.", "note")
         with tag("div", classes="fields"):
             name = Field("Name", required=True, hint="Who or what will use it")
             role = Field("Role", "admin" if first else "viewer", kind="choice", choices=[(one.word, one.word) for one in Role])
@@ -148,7 +148,7 @@ async def _create(view: View, show: Show) -> None:
 
         with tag("div", classes="deeds"):
             button("Cancel", lambda: dialog.submit(False))
-            button("Make", make, look="first")
+            button("Create", make, look="first")
     await dialog
     dialog.delete()
     if not made:

@@ -1,7 +1,7 @@
 // A table whose rows change in place. Cells are texts, or values with a kind `t` that says how to draw them.
 export default {
   template: `
-    <div class="fill"><div v-if="complete && rows.length > 8" class="grid-filter"><input type="search" class="box" placeholder="Filter" :aria-label="'Filter ' + label" v-model="filter" /><span v-if="filter" class="meta num" role="status">{{ shown.length }} of {{ rows.length }}</span></div>
+    <div class="fill"><div v-if="filterable && rows.length > 8" class="grid-filter"><input type="search" class="box" placeholder="Filter" :aria-label="'Filter ' + label" v-model="filter" /><span v-if="filter" class="meta num" role="status">{{ shown.length }} of {{ rows.length }}</span></div>
     <div class="grid-box" tabindex="-1">
       <table class="grid">
         <caption class="sr">{{ label }}</caption>
@@ -30,7 +30,7 @@ export default {
                 <span v-else-if="part.t === 'mono'" class="mono clip" :title="part.text">{{ part.text }}</span>
                 <span v-else-if="part.t === 'meta'" class="meta clip" :title="part.text">{{ part.text }}</span>
                 <span v-else-if="part.t === 'tag'" class="plain-chip">{{ part.text }}</span>
-                <template v-else-if="part.t === 'bar'"><span :class="'bar k-' + part.kind" role="progressbar" :aria-valuenow="Math.round(part.part * 100)" aria-valuemin="0" aria-valuemax="100" :aria-label="part.text || 'progress'" style="max-width: 96px"><span :style="{ width: part.part * 100 + '%' }"></span></span><span class="num meta">{{ Math.round(part.part * 100) }} %</span></template>
+                <template v-else-if="part.t === 'bar'"><span :class="'bar k-' + part.kind" role="progressbar" :aria-valuenow="Math.round(part.part * 100)" aria-valuemin="0" aria-valuemax="100" :aria-label="part.text || 'progress'" style="max-width: 96px"><span :style="{ width: part.part * 100 + '%' }"></span></span><span class="num meta">{{ Math.round(part.part * 100) }}%</span></template>
                 <button v-else-if="part.t === 'deed'" type="button" :class="'deed small ' + (part.look || '')" :disabled="part.off" @click.stop="$emit('deed', { row: row.id, verb: part.verb })">{{ part.text }}</button>
               </template></span>
             </td>
@@ -38,7 +38,7 @@ export default {
         </tbody>
       </table>
     </div></div>`,
-  props: { label: String, columns: Array, rows: Array, selectable: Boolean, complete: Boolean },
+  props: { label: String, columns: Array, rows: Array, selectable: Boolean, complete: Boolean, filterable: Boolean },
   emits: ["deed", "choose"],
   data: () => ({ chosen: new Set(), changed: new Set(), before: null, filter: "", sort: { key: null, down: false } }),
   computed: {

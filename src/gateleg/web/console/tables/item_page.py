@@ -16,7 +16,8 @@ from gateleg.web.console.failures import ErrorText, trouble
 from gateleg.web.console.frame import frame
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.objects.folders import object_address
+from gateleg.web.console.objects.folders import content_address, object_address
+from gateleg.web.console.objects.previews import kind_of_key
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.changes import delete_item
 from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
@@ -141,9 +142,12 @@ def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: I
                 for key in keys:
                     with tag("li"):
                         tag("a", key, "link mono", href=object_address(key))
+                        if kind_of_key(key) == "image":
+                            # Without a text, it takes no room if the object does not exist.
+                            tag("img", classes="object-picture", src=content_address(key), alt="", loading="lazy")
     if sheet.derived:
         with card(label="Derived attributes"):
-            tag("h3", "Made by the model")
+            tag("h3", "Set by the model")
             tag("p", "Computed from the fields with every write.", "meta")
             with tag("dl", classes="facts tall"):
                 for entry in sheet.derived:

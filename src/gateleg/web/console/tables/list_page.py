@@ -65,7 +65,7 @@ async def tables(q: str = "") -> None:
                 empty("table", "No tables yet", "Declare a table and its entities in Python; they are listed here with their state.")
                 return
             with card("tight", label="All tables"):
-                grid = Grid("Tables", _COLUMNS, complete=True)
+                grid = Grid("Tables", _COLUMNS, complete=True, filterable=False)
                 nothing = empty("search", "No matching tables", "Search for a part of a name, an entity, an index, or a state.")
 
             def find(text: str) -> None:

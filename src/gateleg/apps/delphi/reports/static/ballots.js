@@ -1,4 +1,4 @@
-// The votes of participants, packed two bits each, comment by comment; and what follows from those of some of them.
+// Decodes the votes of participants, which are packed with two bits per vote, and computes statistics of them.
 const bytes = (text) => {
   const plain = atob(text), found = new Uint8Array(plain.length);
   for (let place = 0; place < plain.length; place += 1) found[place] = plain.charCodeAt(place);
@@ -22,13 +22,13 @@ export const makeBallots = (data) => {
   const placeOf = new Map(data.comments.map((comment, place) => [comment.id, place]));
   const vote = (person, place) => (votes[place * width + (person >> 2)] >> ((person & 3) * 2)) & 3;
 
-  // How each participant voted on a comment.
+  // The vote of each participant on a comment.
   const ofComment = (id) => {
     const place = placeOf.get(id), found = new Uint8Array(size);
     for (let person = 0; person < size; person += 1) found[person] = vote(person, place);
     return found;
   };
-  // The side that each participant takes on most of some comments; a pass when they take both as often.
+  // The side that each participant takes on most of these comments; a pass on a tie.
   const ofComments = (ids) => {
     const lean = new Int16Array(size), cast = new Uint16Array(size), found = new Uint8Array(size);
     for (const id of ids) {
@@ -43,7 +43,7 @@ export const makeBallots = (data) => {
     for (let person = 0; person < size; person += 1) found[person] = !cast[person] ? UNSEEN : lean[person] > 0 ? AGREE : lean[person] < 0 ? DISAGREE : PASS;
     return found;
   };
-  // For each comment by place how many of some participants agree, disagree and pass.
+  // For each comment, by index, how many of the chosen participants agree, disagree and pass.
   const tally = (chosen) => data.comments.map((_, place) => {
     const counts = [0, 0, 0];
     for (const person of chosen) {
@@ -55,7 +55,7 @@ export const makeBallots = (data) => {
   return { size, ids, xs, ys, groups, ofComment, ofComments, tally };
 };
 
-// The lower bound of a share, in 95 of 100 cases (Wilson).
+// The lower bound of Wilson's 95% interval of a share.
 export const leastShare = (part, whole) => {
   if (!whole) return 0;
   const z = 1.96, share = part / whole, more = (z * z) / whole;

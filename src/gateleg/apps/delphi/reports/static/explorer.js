@@ -1,5 +1,5 @@
-// The linked maps of participants and comments, with a panel that says in words what is chosen.
-// All texts are set with textContent: what participants wrote never becomes markup.
+// The linked maps of participants and comments, with a panel that describes the selection.
+// All texts are set with textContent, so that text from participants never becomes markup.
 import { AGREE, DISAGREE, PASS, UNSEEN, leastShare, makeBallots } from "./ballots.js";
 import { makePlot, outline } from "./plot.js";
 import { figure, t } from "./texts.js";
@@ -24,7 +24,7 @@ const percent = (part, whole) => `${Math.round((100 * part) / whole)}%`;
 const people = (count) => (count === 1 ? t("$1 person", figure(count)) : t("$1 people", figure(count)));
 const mix = (from, to, share) => {
   const hex = (text) => [1, 3, 5].map((place) => parseInt(text.slice(place, place + 2), 16));
-  // In steps, so that points share their colours and are drawn together.
+  // In steps, so that many points have the same colour and are drawn together.
   const a = hex(from), b = hex(to), part = Math.round(Math.min(1, Math.max(0, share)) * 10) / 10;
   return `rgb(${a.map((value, place) => Math.round(value + (b[place] - value) * part)).join(",")})`;
 };
@@ -42,7 +42,7 @@ export const swatch = (hue, form = "circle") => {
   return piece;
 };
 
-// The participants by group, for `makePlot`: what is drawn, and the outline and middle of each group.
+// The participants by group, for `makePlot`: palette, fill, and the outline and centre of each group.
 export const groupPicture = (data, ballots) => {
   const palette = [{ colour: data.grey, alpha: 0.45, size: 0.7 }, ...data.groups.map((group, place) => ({ colour: group.colour, form: formOf(group.look ?? place), alpha: ballots.size > 150 ? 0.7 : 0.85 }))];
   const rings = data.groups.map((group, place) => {
@@ -53,7 +53,7 @@ export const groupPicture = (data, ballots) => {
   return { palette, fill: Uint8Array.from(ballots.groups, (group) => group + 1), rings, size: ballots.size > 3000 ? 2.2 : ballots.size > 600 ? 3 : ballots.size > 150 ? 3.6 : 4.6 };
 };
 
-// Builds the maps in `root`. `options.start` has what is chosen at first, `options.remember` is told what is chosen.
+// Builds the maps in `root`. `options.start` is the initial selection; `options.remember` is called when the selection changes.
 export const explore = (root, data, options = {}) => {
   const ballots = makeBallots(data);
   const byId = new Map(data.comments.map((comment) => [comment.id, comment]));
@@ -66,7 +66,7 @@ export const explore = (root, data, options = {}) => {
   data.comments.forEach((comment, place) => { comment.place = place; });
 
   const status = make("p", { class: "sr", role: "status" });
-  const panel = make("section", { class: "panel", "aria-label": t("What is chosen"), tabindex: "0" });
+  const panel = make("section", { class: "panel", "aria-label": t("Selection"), tabindex: "0" });
   const legends = { people: make("div", { class: "legend" }), comments: make("div", { class: "legend" }) };
   const say = (text) => { status.textContent = text; };
 
@@ -92,12 +92,12 @@ export const explore = (root, data, options = {}) => {
 
   const half = (name, title, plot) => make("figure", { class: `half ${name}` }, make("figcaption", {}, make("h3", { text: title }), ...zooms(plot, title)), plot.holder, legends[name]);
   const zooms = (plot, title) => [["+", t("Zoom in"), () => plot.map.zoom(1.4)], ["−", t("Zoom out"), () => plot.map.zoom(0.7)]].map(([text, name, onclick]) => make("button", { type: "button", class: "zoom", text, "aria-label": `${name}: ${title}`, onclick }));
-  // Of very many people an even sample is drawn, and said to be one.
+  // If only a sample of people is drawn, the title says so.
   const crowdTitle = data.people && data.people.drawn < data.people.count ? t("People ($1 of $2 drawn)", figure(data.people.drawn), figure(data.people.count)) : t("People");
   const makeMap = (given) => { const holder = make("div", { class: "plot" }); return { holder, map: makePlot(holder, given) }; };
   const crowd = makeMap({
     xs: ballots.xs, ys: ballots.ys, plain: ballots.size > 150,
-    label: t("Map of participants. Arrow keys go from one to the next, Enter chooses the people around, plus and minus zoom, Escape ends the choice."),
+    label: t("Map of participants. Arrow keys move between people, Enter selects the people around, plus and minus zoom, Escape clears the selection."),
     hover: (one) => { crowd.holder.title = one < 0 ? "" : whois(one); },
     choose: (one, byKey) => (one < 0 ? choose({}) : byKey ? choose({ people: around(one) }) : ballots.groups[one] >= 0 ? choose({ group: ballots.groups[one] }) : choose({})),
     around: (found) => { toggleDrawing(false); choose({ people: found.length ? found : null }); },
@@ -105,7 +105,7 @@ export const explore = (root, data, options = {}) => {
   });
   const field = makeMap({
     xs: Float32Array.from(placed, (comment) => comment.x), ys: Float32Array.from(placed, (comment) => comment.y), stretch: 1.7,
-    label: t("Map of comments. Arrow keys go from comment to comment, Enter chooses, plus and minus zoom, Escape ends the choice."),
+    label: t("Map of comments. Arrow keys move between comments, Enter selects, plus and minus zoom, Escape clears the selection."),
     hover: (one) => { field.holder.title = one < 0 ? "" : placed[one].text; },
     choose: (one) => choose({ comment: one < 0 ? null : placed[one].id }),
     said: (one) => say(`${t("Comment $1", placed[one].id)}: ${placed[one].text}`),

@@ -1,4 +1,4 @@
-// Points on a canvas, as many as there are: moved and zoomed, found by pointer or arrow keys, chosen one by one or with a line around them.
+// A scatter plot on a canvas: pan and zoom, find points by pointer or arrow keys, select one point or draw a line around several.
 export const FORMS = {
   circle: (path, x, y, s) => { path.moveTo(x + s, y); path.arc(x, y, s, 0, 6.2832); },
   square: (path, x, y, s) => path.rect(x - s * 0.9, y - s * 0.9, s * 1.8, s * 1.8),
@@ -8,7 +8,7 @@ export const FORMS = {
 };
 const MARGIN = 36;
 
-// The outline of nine tenths of some points, those nearest to their middle.
+// The convex hull of the nine tenths of the points that are nearest to their centre.
 export const outline = (xs, ys, members) => {
   if (members.length < 3) return null;
   let mx = 0, my = 0;
@@ -28,7 +28,7 @@ export const outline = (xs, ys, members) => {
   return { middle: [mx, my], ring: [...half(kept), ...half(kept.reverse())] };
 };
 
-// `given` has xs and ys from -1 to 1, how much one axis may be drawn out, and what to call: hover, choose, around, said.
+// `given` has xs and ys from -1 to 1, the maximum stretch of one axis, and the callbacks hover, choose, around and said.
 export const makePlot = (holder, given) => {
   const canvas = document.createElement("canvas");
   canvas.tabIndex = 0;
@@ -72,7 +72,7 @@ export const makePlot = (holder, given) => {
       pen.globalAlpha = 1;
     }
   };
-  // A point of a kind drawn once, to be copied as often as there are points of it.
+  // Draws a point of each kind once, to be copied for all points of this kind.
   const stamp = (kind, paper) => {
     const size = shown.size * Math.min(2.2, Math.sqrt(view.k)) * (kind.size ?? 1), side = Math.ceil(size * 3) + 2, ratio = window.devicePixelRatio || 1;
     const sheet = document.createElement("canvas"), path = new Path2D(), ink = sheet.getContext("2d");
@@ -141,7 +141,7 @@ export const makePlot = (holder, given) => {
       }
       return false;
     };
-    // Where there is no room for all of it, its first line may have some.
+    // If a label does not fit, try its first line alone.
     for (const label of shown.labels) if (!put(label, label.lines) && label.above) put(label, label.lines.slice(0, 1));
   };
   const draw = () => {
@@ -204,7 +204,7 @@ export const makePlot = (holder, given) => {
   const held = new Map();
   let moved = 0;
   canvas.addEventListener("wheel", (event) => {
-    // A page that scrolls goes on scrolling until somebody turns to the map.
+    // A scrollable page keeps scrolling unless the map has the focus or Ctrl is pressed.
     const still = document.scrollingElement.scrollHeight <= window.innerHeight + 1;
     if (!still && !event.ctrlKey && document.activeElement !== canvas) return;
     event.preventDefault();
@@ -240,7 +240,7 @@ export const makePlot = (holder, given) => {
   canvas.addEventListener("pointerup", released);
   canvas.addEventListener("pointercancel", released);
   canvas.addEventListener("pointerleave", () => given.hover?.(-1));
-  // Arrow keys go to the nearest point in that direction, + and - zoom, Enter chooses, Escape ends a choice.
+  // Arrow keys move to the nearest point in that direction, + and - zoom, Enter selects, Escape clears the selection.
   canvas.addEventListener("keydown", (event) => {
     const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
     if (event.key === "+" || event.key === "=") zoom(1.25);

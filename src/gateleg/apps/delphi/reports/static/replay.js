@@ -1,5 +1,5 @@
-// How the groups came about, played: people move from moment to moment as they vote. Space plays and pauses, arrow keys go from moment to
-// moment. Who asked for less motion sees one moment after the other, and nothing moves in between.
+// Animates how the groups formed: people move from moment to moment as they vote. Space plays and pauses, arrow keys step.
+// With reduced motion, moments follow each other without animation.
 import { shorts, signed } from "./ballots.js";
 import { FORMS, outline } from "./plot.js";
 import { formOf, make, nameOf, swatch } from "./explorer.js";
@@ -22,7 +22,7 @@ export const replay = (root, data) => {
   const told = make("p", { class: "told" }), status = make("p", { class: "sr", role: "status" });
   const legend = make("ul", { class: "legend" });
 
-  // As the language writes it; runs of earlier versions have the English text only.
+  // In the date format of the language; data of earlier versions has only the English text.
   const dated = (one) => (language() === "en" || one.at === undefined ? one.when : new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" }).format(one.at));
   const sentence = (one) => {
     const parts = data.groups.map((group, place) => t("Group $1 has $2", group.letter, figure(one.sizes[place]))).join(", ");
@@ -31,7 +31,7 @@ export const replay = (root, data) => {
   };
   const say = () => { status.textContent = told.textContent; };
   const style = (name) => getComputedStyle(root).getPropertyValue(name).trim() || "#888";
-  // Both axes have one scale: distances mean the same in every direction.
+  // Both axes have the same scale, so that distances are comparable in all directions.
   const bounds = [Infinity, -Infinity, Infinity, -Infinity];
   for (const one of moments) {
     for (let person = 0; person < size; person += 1) {
@@ -104,7 +104,7 @@ export const replay = (root, data) => {
   const tick = (now) => {
     if (!playing) return;
     const gone = (now - before) / (still.matches ? STILL_STEP : STEP);
-    // In steps, time is kept until a whole moment has passed.
+    // With reduced motion, wait until a whole step has passed.
     const step = still.matches ? Math.floor(gone) : gone;
     if (step > 0) { before = still.matches ? before + step * STILL_STEP : now; go(at + step); }
     if (at >= last) play(false);

@@ -1,4 +1,4 @@
-// The texts of pages: in English, unless the page has brought them in its own language. `$1`, `$2` stand for what differs.
+// Translates the texts of scripts: in English unless the page contains translations. `$1`, `$2` are placeholders.
 let known = {};
 export const speak = (texts) => { known = texts; };
 
