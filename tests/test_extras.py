@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.extras import EXTRA_OF, MissingPackage, explained
+from gateleg.extras import EXTRA_OF, MissingPackage, check_installed, explained
 
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
 
@@ -65,3 +65,10 @@ def test_an_error_about_another_module_stays_what_it_is() -> None:
 def test_the_error_can_be_sent_to_another_process() -> None:
     error = pickle.loads(pickle.dumps(MissingPackage("apsw", "engine")))
     assert (str(error), error.name, error.extra) == (str(MissingPackage("apsw", "engine")), "apsw", "engine")
+
+
+def test_the_first_package_that_is_not_installed_is_named() -> None:
+    check_installed(["pydantic", "orjson"])
+    with pytest.raises(ModuleNotFoundError) as found:
+        check_installed(["orjson", "no_such_package", "nor_this"])
+    assert found.value.name == "no_such_package"

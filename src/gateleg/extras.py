@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
 from gateleg import __version__
 
-__all__ = ["MissingPackage", "explained", "install_hint"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["MissingPackage", "check_installed", "explained", "install_hint"]
 
 #: Import names of optional packages, and the extra that installs each.
 EXTRA_OF = {
@@ -48,3 +54,10 @@ def explained(error: ModuleNotFoundError) -> ModuleNotFoundError:
     if isinstance(error, MissingPackage) or package not in EXTRA_OF:
         return error
     return MissingPackage(package, EXTRA_OF[package])
+
+
+def check_installed(packages: Iterable[str]) -> None:
+    """Raise `ModuleNotFoundError` for the first package that is missing, without importing any."""
+    for name in packages:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.ai import ModelFailed, ModelSettings, ModelUnreachable, RateLimited, User
 from gateleg.ai.errors import InvalidModelRequest, ModelRefused, ModelTimedOut
-from gateleg.ai.retry_policy import Deadline, RetryPolicy
+from gateleg.ai.retry_policy import CallDeadline, RetryPolicy
 from gateleg.ai.steps import Flow, completed
 from gateleg.net import Retries
 from gateleg.net.http import HttpRequest
@@ -92,9 +92,9 @@ def test_timeout_of_nothing_is_refused(asker: Asking) -> None:
 def test_retries_of_all_calls_share_a_budget() -> None:
     clock = Ticking()
     retry_policy = RetryPolicy(retries=Retries(attempts=9, burst=3, rate=0.0, random=lambda: 0.0, ticks=clock.ticks))
-    tries: list[Deadline] = []
+    tries: list[CallDeadline] = []
 
-    def attempt(deadline: Deadline) -> Flow[None]:
+    def attempt(deadline: CallDeadline) -> Flow[None]:
         tries.append(deadline)
         raise ModelFailed("No.")
         yield  # type: ignore[unreachable]

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gateleg.cli.demo.application import application
-from gateleg.cli.worker_process import Task, worker_process
+from gateleg.cli.worker_process import WorkerTask, worker_process
 from gateleg.jobs import JobStatus, Submission, follow_async
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
@@ -26,7 +26,7 @@ async def done(host: Host) -> JobStatus:
 
 
 async def test_a_companion_works_until_nobody_holds_its_input(tmp_path: Path) -> None:
-    task = Task.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1)
+    task = WorkerTask.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1)
     async with Host.open(settings_in(tmp_path), [application]) as host:
         with subprocess.Popen([sys.executable, "-m", "gateleg.cli.worker_process"], stdin=subprocess.PIPE) as process:
             try:
@@ -41,7 +41,7 @@ async def test_a_companion_works_until_nobody_holds_its_input(tmp_path: Path) ->
 
 
 async def test_a_companion_is_there_for_the_block_and_gone_after_it(tmp_path: Path) -> None:
-    task = Task.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1)
+    task = WorkerTask.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1)
     async with Host.open(settings_in(tmp_path), [application]) as host:
         async with worker_process(task, asyncio.Event()):
             assert await asyncio.wait_for(done(host), 120) == JobStatus.COMPLETED
@@ -50,7 +50,7 @@ async def test_a_companion_is_there_for_the_block_and_gone_after_it(tmp_path: Pa
 
 
 async def test_a_companion_leaves_when_told_while_its_host_still_serves(tmp_path: Path) -> None:
-    task, stop = Task.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1), asyncio.Event()
+    task, stop = WorkerTask.of(settings_in(tmp_path), demo=True, concurrency=1, drain_seconds=1), asyncio.Event()
     async with Host.open(settings_in(tmp_path), [application]) as host, worker_process(task, stop):
         assert await asyncio.wait_for(done(host), 120) == JobStatus.COMPLETED
         stop.set()
@@ -65,6 +65,6 @@ def test_a_companion_without_a_task_ends_at_once() -> None:
 
 def test_a_task_carries_the_secret_that_its_host_was_given() -> None:
     secret = "0123456789abcdef"
-    task = Task.of(Settings.model_validate({"secret": secret}), demo=False, concurrency=1, drain_seconds=1)
+    task = WorkerTask.of(Settings.model_validate({"secret": secret}), demo=False, concurrency=1, drain_seconds=1)
     again = Settings.unpack(json.loads(json.dumps(asdict(task)))["settings"])
     assert again.load_secret().value == secret.encode()

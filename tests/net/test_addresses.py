@@ -1,6 +1,6 @@
 import pytest
 
-from gateleg.net import Address, amazon
+from gateleg.net import Address, amazon, is_loopback
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,13 @@ def test_amazon_has_a_host_in_each_region(region: str, host: str) -> None:
 
 def test_streams_have_a_separate_host() -> None:
     assert amazon("eu-west-1", "streams.dynamodb").host == "streams.dynamodb.eu-west-1.amazonaws.com"
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "app.localhost", "LOCALHOST"])
+def test_names_of_this_machine(name: str) -> None:
+    assert is_loopback(name)
+
+
+@pytest.mark.parametrize("name", ["", "evil.example", "localhost.evil.example", "10.0.0.1", "0.0.0.0", "127.0.0.1.evil.example", "::"])
+def test_names_of_other_machines(name: str) -> None:
+    assert not is_loopback(name)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.net.encryption import Unreadable, decrypt, encrypt
+from gateleg.net.encryption import DecryptionFailed, decrypt, encrypt
 
 KEY = b"k" * 32
 
@@ -25,7 +25,7 @@ def test_the_text_is_not_in_its_ciphertext_and_no_two_are_alike(plain: bytes) ->
 def test_a_changed_byte_anywhere_is_found(plain: bytes, data: st.DataObject) -> None:
     sealed = bytearray(encrypt(KEY, plain, b"here"))
     sealed[data.draw(st.integers(0, len(sealed) - 1))] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(Unreadable):
+    with pytest.raises(DecryptionFailed):
         decrypt(KEY, bytes(sealed), b"here")
 
 
@@ -33,5 +33,5 @@ def test_a_changed_byte_anywhere_is_found(plain: bytes, data: st.DataObject) -> 
 def test_a_truncated_ciphertext_another_key_and_another_context_are_refused(cut: int) -> None:
     sealed = encrypt(KEY, b"text", b"here")
     for key, body, context in ((KEY, sealed[:cut], b"here"), (b"x" * 32, sealed, b"here"), (KEY, sealed, b"there")):
-        with pytest.raises(Unreadable):
+        with pytest.raises(DecryptionFailed):
             decrypt(key, body, context)

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.model import spec_of
 from gateleg.ops import read_tools
-from gateleg.ops.mcp import Host
+from gateleg.ops.mcp import McpSession
 from gateleg.store import Store
 from tests.model.seeds import agents, delphi, jobs, mv, rag
 from tests.model.seeds.jobs import Job
@@ -16,15 +16,15 @@ TOOLS = {tool.name: tool for tool in read_tools([spec_of(Job).table])}
 
 
 @pytest.fixture
-def host() -> Iterator[Host]:
+def host() -> Iterator[McpSession]:
     with Store.embedded() as store:
         store.create_tables(spec_of(Job).table)
         for priority in range(5):
             store.create(Job(job_type="report", conversation_id="c", priority=priority))
-        yield Host(store, list(TOOLS.values()))
+        yield McpSession(store, list(TOOLS.values()))
 
 
-def asked(host: Host, method: str, **params: Any) -> Any:
+def asked(host: McpSession, method: str, **params: Any) -> Any:
     answer = host.answer({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
     assert answer is not None
     assert answer["id"] == 7
@@ -60,7 +60,7 @@ def test_every_argument_of_the_seeds_has_a_type(module: Any) -> None:
     assert len({tool.name for tool in tools}) == len(tools)
 
 
-def test_a_pattern_is_asked_page_by_page(host: Host) -> None:
+def test_a_pattern_is_asked_page_by_page(host: McpSession) -> None:
     first = asked(host, "tools/call", name="Job_of_type", arguments={"job_type": "report", "limit": 3})["structuredContent"]
     assert [item["priority"] for item in first["items"]] == [4, 3, 2]
     arguments = {"job_type": "report", "limit": 3, "cursor": first["cursor"]}
@@ -68,7 +68,7 @@ def test_a_pattern_is_asked_page_by_page(host: Host) -> None:
     assert ([item["priority"] for item in rest["items"]], rest["cursor"]) == ([1, 0], None)
 
 
-def test_an_item_that_is_not_there_is_null(host: Host) -> None:
+def test_an_item_that_is_not_there_is_null(host: McpSession) -> None:
     nobody = {"job_id": "00000000-0000-0000-0000-000000000000"}
     assert asked(host, "tools/call", name="Job_get", arguments=nobody)["structuredContent"] == {"item": None}
 
@@ -76,28 +76,28 @@ def test_an_item_that_is_not_there_is_null(host: Host) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"), [({}, "needs status"), ({"status": "LATE"}, "cannot be 'LATE'"), ({"status": "PENDING", "limit": "x"}, "'x'")]
 )
-def test_a_wrong_argument_is_a_result_to_learn_from(host: Host, arguments: dict[str, Any], words: str) -> None:
+def test_a_wrong_argument_is_a_result_to_learn_from(host: McpSession, arguments: dict[str, Any], words: str) -> None:
     result = asked(host, "tools/call", name="Job_in_status", arguments=arguments)
     assert result["isError"]
     assert words in result["content"][0]["text"]
 
 
-def test_tools_are_listed_as_reading_only(host: Host) -> None:
+def test_tools_are_listed_as_reading_only(host: McpSession) -> None:
     tools = asked(host, "tools/list")["tools"]
     assert all(tool["annotations"]["readOnlyHint"] for tool in tools)
     assert tools[0]["name"] == "describe_tables"
 
 
 @pytest.mark.parametrize(("wanted", "agreed"), [("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-06-18")])
-def test_a_revision_of_the_protocol_is_agreed_on(host: Host, wanted: str, agreed: str) -> None:
+def test_a_revision_of_the_protocol_is_agreed_on(host: McpSession, wanted: str, agreed: str) -> None:
     assert asked(host, "initialize", protocolVersion=wanted)["protocolVersion"] == agreed
 
 
-def test_what_is_not_understood_is_refused(host: Host) -> None:
+def test_what_is_not_understood_is_refused(host: McpSession) -> None:
     assert asked(host, "resources/list")["code"] == -32601
     assert asked(host, "tools/call", name="Job_delete")["code"] == -32602
     assert host.answer(["no", "request"]) == {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "not a request"}}
 
 
-def test_notifications_have_no_answer(host: Host) -> None:
+def test_notifications_have_no_answer(host: McpSession) -> None:
     assert host.answer({"jsonrpc": "2.0", "method": "notifications/initialized"}) is None

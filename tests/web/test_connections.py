@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.web.connections import Bounds, Connections
+from gateleg.web.connections import ConnectionLimits, Connections
 from gateleg.web.host import Host
 from tests.web.served import connected, listening, told
 
@@ -137,7 +137,7 @@ async def test_a_websocket_that_is_refused_gives_its_place_back(host: Host) -> N
 
 
 def test_addresses_of_proxies_are_only_counted_in_all() -> None:
-    connections = Connections(Bounds(head=1, seconds=1, pace=1, total=3, each=1, proxies=frozenset({"10.0.0.5"})))
+    connections = Connections(ConnectionLimits(head=1, seconds=1, pace=1, total=3, each=1, proxies=frozenset({"10.0.0.5"})))
     assert [connections.enter(address) for address in ("10.0.0.5", "10.0.0.5", "10.0.0.6", "10.0.0.6")] == [True, True, True, False]
     assert not connections.enter("10.0.0.7")
     connections.leave("10.0.0.5")

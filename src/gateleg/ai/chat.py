@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Reply, TokenCount, Usage
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.setup import Setup
     from gateleg.ai.steps import Flow
 
@@ -110,7 +110,7 @@ class ChatCalls:
         """Count the tokens of a text for this model."""
         return (yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.count(text, deadline)))
 
-    def _streamed(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+    def _streamed(self, request: ChatRequest, deadline: CallDeadline, builder: ReplyBuilder) -> Flow[Reply]:
         try:
             return (yield from self.provider.stream(request, deadline, builder))
         except AiError as error:

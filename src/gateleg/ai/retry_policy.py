@@ -37,7 +37,7 @@ def make_timeouts(connect: float = 10.0, silence: float = 120.0) -> Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
-class Deadline:
+class CallDeadline:
     """The deadline of a call, and the timeouts of its steps."""
 
     timeouts: Timeouts
@@ -72,12 +72,12 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         self.budget = RetryBudget(self.retries)
 
-    def deadline(self, seconds: float | None = None) -> Deadline:
+    def deadline(self, seconds: float | None = None) -> CallDeadline:
         """The deadline of a call that starts now."""
-        return Deadline(self.timeouts, net.Deadline.after(self.total if seconds is None else seconds, self.retries.ticks))
+        return CallDeadline(self.timeouts, net.Deadline.after(self.total if seconds is None else seconds, self.retries.ticks))
 
     def attempts(
-        self, attempt: Callable[[Deadline], Flow[R]], seconds: float | None = None, worth: Callable[[AiError], bool] | None = None
+        self, attempt: Callable[[CallDeadline], Flow[R]], seconds: float | None = None, worth: Callable[[AiError], bool] | None = None
     ) -> Flow[R]:
         """Retry until an attempt succeeds. Raises the last error once the attempts, the retry budget or the time are used up.
 
@@ -93,7 +93,7 @@ class RetryPolicy:
                     raise
             yield Pause(delay)
 
-    def _delay(self, error: AiError, delays: Iterator[float], deadline: Deadline) -> float | None:
+    def _delay(self, error: AiError, delays: Iterator[float], deadline: CallDeadline) -> float | None:
         if not isinstance(error, _RETRYABLE) or not error.passing:
             return None
         drawn = next(delays, None)

@@ -8,6 +8,7 @@ import typer
 
 from gateleg.commands.failures import FAILED, fail
 from gateleg.commands.settings import explaining_bad_settings
+from gateleg.event_loops import new_event_loop
 
 if TYPE_CHECKING:
     import asyncio
@@ -53,21 +54,12 @@ def run_host(
     require_packages("web", "fastapi", "uvicorn", *(["nicegui"] if settings.console else []))
     set_up_logs(settings)
     try:
-        with asyncio.Runner(loop_factory=_quick_loop()) as runner:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_run(settings, applications, ready, prepared, beside, drain))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except Exception as error:
         explain(error, settings)
-
-
-def _quick_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's event loop, which serves more requests, if it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
 
 
 def explain(error: Exception, settings: Settings) -> NoReturn:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from gateleg.cli.principals import command_line_principal
 from gateleg.commands.options import ConfigOption, CursorOption, JsonOption, LimitOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
@@ -56,13 +57,6 @@ def _with_keys(
         explain(error, settings)
 
 
-def _operator() -> Any:
-    """Whoever types the command."""
-    from gateleg.web import Principal, Role
-
-    return Principal("command line", Role.ADMIN)
-
-
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="The person or program that will use the key.")],
@@ -86,7 +80,7 @@ def create(
 
         ends_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
         made = await keys.create(name, Role[role.upper()], groups=group or (), tenant=tenant, ends_at=ends_at, by="command line")
-        await audit.note(_operator(), "key.create", made.key.key_id, name=name, role=role)
+        await audit.note(command_line_principal(), "key.create", made.key.key_id, name=name, role=role)
         return made.token
 
     typer.echo(_with_keys(config, store, prefix, work, create=True))
@@ -145,7 +139,7 @@ def revoke(
 
     async def work(keys: "Keys", audit: "Audit") -> "ApiKey":
         key = await keys.revoke(key_id, by="command line")
-        await audit.note(_operator(), "key.revoke", key_id, name=key.name)
+        await audit.note(command_line_principal(), "key.revoke", key_id, name=key.name)
         return key
 
     key = _with_keys(config, store, prefix, work)

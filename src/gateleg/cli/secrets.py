@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from gateleg.cli.principals import command_line_principal
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
@@ -53,13 +54,6 @@ def _with_secrets(
         explain(error, settings)
 
 
-def _operator() -> Any:
-    """The user of the command."""
-    from gateleg.web import Principal, Role
-
-    return Principal("command line", Role.ADMIN)
-
-
 def _asked(prompt: str) -> str:
     """A line of standard input, or hidden input. Not an argument, which would stay in the shell's history."""
     import sys
@@ -81,7 +75,7 @@ def put(
 
     async def work(secrets: "Secrets", audit: "Audit") -> "SecretInfo":
         info = await secrets.put(name, value, tenant=tenant, by="command line")
-        await audit.note(_operator(), "secret.put", f"{application}/{name}", tenant=tenant, version=info.version)
+        await audit.note(command_line_principal(), "secret.put", f"{application}/{name}", tenant=tenant, version=info.version)
         return info
 
     info = _with_secrets(config, store, prefix, application, work)
@@ -129,7 +123,7 @@ def delete(
 
     async def work(secrets: "Secrets", audit: "Audit") -> None:
         await secrets.delete(name, tenant=tenant)
-        await audit.note(_operator(), "secret.delete", f"{application}/{name}", tenant=tenant)
+        await audit.note(command_line_principal(), "secret.delete", f"{application}/{name}", tenant=tenant)
 
     _with_secrets(config, store, prefix, application, work)
     typer.echo(f"{application}/{name} was deleted")
@@ -149,7 +143,7 @@ def rekey(
         from gateleg.web.host_secret import given_secret
 
         count = await secrets.rekey(given_secret(former))
-        await audit.note(_operator(), "secret.rekey", application, count=count)
+        await audit.note(command_line_principal(), "secret.rekey", application, count=count)
         return count
 
     count = _with_secrets(config, store, prefix, application, work)

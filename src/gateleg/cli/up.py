@@ -35,14 +35,14 @@ def up(
     """Start the store, the objects, a worker, the API and the console on this machine. Ctrl-C lets running jobs finish."""
     from gateleg.cli.host_runner import run_host
     from gateleg.cli.installed import installed_applications
-    from gateleg.cli.worker_process import Task, worker_process
+    from gateleg.cli.worker_process import WorkerTask, worker_process
 
     flags: dict[str, Any] = {"host": host, "port": port, "dynamodb": dynamodb, "log": log}
     if data is not None:
         flags |= {"data": data, "store": f"embedded:{data}", "objects": f"dir:{data / 'objects'}"}
     settings = settings_from(config, **flags)
     applications = installed_applications(settings, demo=demo)
-    task = Task.of(settings, demo=demo, concurrency=concurrency, drain_seconds=drain)
+    task = WorkerTask.of(settings, demo=demo, concurrency=concurrency, drain_seconds=drain)
 
     async def prepare(host: "Host") -> None:
         for application in host.applications if demo else ():

@@ -35,7 +35,7 @@ _SETTLED = 30.0
 
 
 @dataclass(frozen=True)
-class Task:
+class WorkerTask:
     """The task of the worker process."""
 
     settings: dict[str, Any]
@@ -44,13 +44,13 @@ class Task:
     drain_seconds: float
 
     @classmethod
-    def of(cls, settings: Settings, *, demo: bool, concurrency: int, drain_seconds: float) -> Task:
+    def of(cls, settings: Settings, *, demo: bool, concurrency: int, drain_seconds: float) -> WorkerTask:
         """The task of a worker with the settings of its host."""
         return cls(settings.pack(), demo, concurrency, drain_seconds)
 
 
 @contextlib.asynccontextmanager
-async def worker_process(task: Task, stop: asyncio.Event) -> AsyncIterator[None]:
+async def worker_process(task: WorkerTask, stop: asyncio.Event) -> AsyncIterator[None]:
     """A worker process until `stop` is set or the block ends. Then running jobs may finish, which the end of the block waits for."""
     keeping = asyncio.create_task(_keep(task, stop))
     try:
@@ -60,7 +60,7 @@ async def worker_process(task: Task, stop: asyncio.Event) -> AsyncIterator[None]
         await keeping
 
 
-async def _keep(task: Task, stop: asyncio.Event) -> None:
+async def _keep(task: WorkerTask, stop: asyncio.Event) -> None:
     delay, longest = _AGAIN
     loop = asyncio.get_running_loop()
     while not stop.is_set():
@@ -74,7 +74,7 @@ async def _keep(task: Task, stop: asyncio.Event) -> None:
             await asyncio.wait_for(stop.wait(), delay)
 
 
-async def _run_once(task: Task, stop: asyncio.Event) -> int:
+async def _run_once(task: WorkerTask, stop: asyncio.Event) -> int:
     """Run the worker once, and return its exit status."""
     process = _started(task)
     assert process.stdin is not None
@@ -93,7 +93,7 @@ async def _run_once(task: Task, stop: asyncio.Event) -> int:
         stopped.cancel()
 
 
-def _started(task: Task) -> subprocess.Popen[bytes]:
+def _started(task: WorkerTask) -> subprocess.Popen[bytes]:
     """Start the process and send it its task.
 
     Not through the event loop: uvloop forks, and a fork of a process in which numpy has threads can hang before it becomes the worker.
@@ -108,7 +108,7 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
     return process
 
 
-async def _work(task: Task) -> None:
+async def _work(task: WorkerTask) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
     from gateleg.jobs.worker import WorkerPool, exclude_loaded_modules
@@ -169,7 +169,7 @@ def main() -> None:
         if not piece:
             return
         line += piece
-    asyncio.run(_work(Task(**json.loads(line))))
+    asyncio.run(_work(WorkerTask(**json.loads(line))))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """The engine over HTTP: the DynamoDB JSON protocol, for boto3, the AWS CLI and every other SDK."""
 
 from gateleg.endpoint.backend import Backend, Group
-from gateleg.endpoint.hosts import is_loopback
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.options import EndpointOptions, OpenToAll
 from gateleg.endpoint.origins import BadOrigin
 from gateleg.endpoint.processes import serve_from_processes
-from gateleg.endpoint.server import Server, new_event_loop, serve_in_thread, serve_until_signal
+from gateleg.endpoint.server import Server, serve_in_thread, serve_until_signal
 
 __all__ = [
     "Backend",
@@ -16,8 +15,6 @@ __all__ = [
     "Limits",
     "OpenToAll",
     "Server",
-    "is_loopback",
-    "new_event_loop",
     "serve_from_processes",
     "serve_in_thread",
     "serve_until_signal",

@@ -4,9 +4,9 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gateleg.endpoint.hosts import is_loopback
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.origins import Origins
+from gateleg.net import is_loopback
 
 
 class OpenToAll(ValueError):

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from gateleg.endpoint.hosts import is_loopback
 from gateleg.endpoint.requests import Request
 from gateleg.endpoint.responses import AMZ_JSON, Response
 from gateleg.engine import EngineError
+from gateleg.net import is_loopback
 
 _EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
 
@@ -64,10 +64,10 @@ class Origins:
         scheme, separator, host = origin.lower().partition(b"://")
         if not separator:
             return False
-        return origin.lower() in self._allowed or (scheme in (b"http", b"https") and _is_local(_host_of(host)))
+        return origin.lower() in self._allowed or (scheme in (b"http", b"https") and is_loopback(_host_of(host)))
 
     def _allows_host(self, host: str) -> bool:
-        return _is_local(host) or host in self._hosts
+        return is_loopback(host) or host in self._hosts
 
 
 def _preflight(request: Request) -> bytes:
@@ -103,10 +103,6 @@ def _host_of(address: bytes) -> str:
         return text[1:].partition("]")[0]
     name, colon, port = text.rpartition(":")
     return name if colon and port.isdigit() else text
-
-
-def _is_local(host: str) -> bool:
-    return is_loopback(host) or host.endswith(".localhost")
 
 
 def _refused(message: str) -> Response:

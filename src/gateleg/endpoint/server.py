@@ -15,16 +15,7 @@ from gateleg.endpoint.connection import Connection, ServerState
 from gateleg.endpoint.dispatcher import Dispatcher
 from gateleg.endpoint.options import EndpointOptions
 from gateleg.endpoint.signature import Verifier
-
-
-def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's event loop if it is installed, otherwise asyncio's."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
-
+from gateleg.event_loops import new_event_loop
 
 #: The maximum seconds for a client to confirm the end of a TLS connection. Idle clients rarely do.
 _TLS_SHUTDOWN_SECONDS = 1.0

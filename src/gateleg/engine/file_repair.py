@@ -21,7 +21,7 @@ from gateleg.engine.database import Database
 from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
 from gateleg.engine.layout import Layout
-from gateleg.engine.salvage import Record, Salvage, Tree
+from gateleg.engine.salvage import Record, Salvage, SalvagedTree
 from gateleg.engine.schema import Table
 from gateleg.engine.sqlite_pages import HEADER, Pages
 from gateleg.engine.values import item_size
@@ -170,7 +170,7 @@ class _Repair:
             value = max(least, known if isinstance(known, int) else 0)
             self._connection.execute("UPDATE meta SET value = ? WHERE name = ?", (value + (name == "catalog"), name))
 
-    def _copy_engine_table(self, name: str, tree: Tree, numbered: bool) -> None:
+    def _copy_engine_table(self, name: str, tree: SalvagedTree, numbered: bool) -> None:
         """Copy one of the engine's own tables."""
         for rowid, values in tree.records:
             row = (rowid, *values[1:]) if numbered else values

@@ -25,7 +25,7 @@ from gateleg.engine.entries import (
 )
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import KeySchema, Table
-from gateleg.engine.values import Item, size, text_size
+from gateleg.engine.values import Item, size
 
 #: Attribute sets for which a table caches the affected indexes.
 _MAX_CACHED_ATTRIBUTE_SETS = 512
@@ -253,8 +253,3 @@ def _not_scalar(role: str, name: str) -> EngineError:
 def key_item(schema: KeySchema, item: Item) -> Item:
     """The key attributes of an item."""
     return {name: item[name] for name in schema.names}
-
-
-def key_size(schema: KeySchema, item: Item) -> int:
-    """Size of an item's key attributes in bytes."""
-    return sum(text_size(name) + size(item[name]) for name in schema.names)

@@ -10,7 +10,7 @@ Record = tuple[int | None, tuple[Any, ...]]
 
 
 @dataclass(slots=True)
-class Tree:
+class SalvagedTree:
     """A b-tree of SQLite (a table or an index), as far as it can be read."""
 
     #: rowid (None in an index) and columns of each record on intact pages
@@ -34,7 +34,7 @@ class Salvage:
         free = trunks | listed if pages.is_intact(1) else set()
         strict = {name: _walk(pages, root, taken=free, lenient=False) for name, root in roots.items()}
         owners: dict[int, str] = {number: name for name, tree in strict.items() for number in tree.pages}
-        self.trees: dict[str, Tree] = {}
+        self.trees: dict[str, SalvagedTree] = {}
         for name, root in roots.items():
             tree = strict[name]
             if tree.damaged:
@@ -45,9 +45,9 @@ class Salvage:
         #: pages in use that no tree refers to
         self._orphans = [number for number in range(2, pages.count + 1) if number not in used]
 
-    def tree(self, name: str) -> Tree:
+    def tree(self, name: str) -> SalvagedTree:
         """The tree of that name; a damaged, empty one if it is missing."""
-        return self.trees.get(name) or Tree(damaged=not self.schema_is_intact)
+        return self.trees.get(name) or SalvagedTree(damaged=not self.schema_is_intact)
 
     def orphans(self) -> Iterator[Record]:
         """Intact records of tables that no tree refers to."""
@@ -61,18 +61,18 @@ class Salvage:
                 continue
 
 
-def _roots(schema: Tree) -> Iterator[tuple[str, int]]:
+def _roots(schema: SalvagedTree) -> Iterator[tuple[str, int]]:
     for _, values in schema.suspects + schema.records:
         if len(values) == 5 and isinstance(values[1], str) and isinstance(values[3], int):
             yield values[1], values[3]
 
 
-def _walk(pages: Pages, root: int, *, taken: set[int], lenient: bool) -> Tree:
+def _walk(pages: Pages, root: int, *, taken: set[int], lenient: bool) -> SalvagedTree:
     """Read the tree below a root, except for pages in `taken`.
 
     With `lenient`, pointers on damaged pages are followed: the pages they lead to have checksums of their own.
     """
-    tree = Tree()
+    tree = SalvagedTree()
     waiting = [root]
     while waiting:
         number = waiting.pop()
@@ -92,7 +92,7 @@ def _walk(pages: Pages, root: int, *, taken: set[int], lenient: bool) -> Tree:
     return tree
 
 
-def _take_page(pages: Pages, number: int, tree: Tree, sound: bool) -> Iterator[int]:
+def _take_page(pages: Pages, number: int, tree: SalvagedTree, sound: bool) -> Iterator[int]:
     """Add the records of a page to its tree; yields the pages below it."""
     for cell in pages.cells(number):
         tree.pages.update(cell.overflow)

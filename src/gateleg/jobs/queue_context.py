@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gateleg.jobs.rules import RETENTION
 from gateleg.jobs.tables.queue_tables import QueueTables
 from gateleg.model import spec_of
-from gateleg.store.flow import Found, Pause, Request, Together
+from gateleg.store.flow import Found
 from gateleg.store.operations import count
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from gateleg.jobs.handlers import Jobs
     from gateleg.jobs.tables.job import Job, JobStatus
     from gateleg.model import Query
-    from gateleg.store.flow import Flow, Step
+    from gateleg.store.flow import Flow
     from gateleg.store.operations import Stream
     from gateleg.store.setup import Setup
 
@@ -118,33 +118,3 @@ def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = 
 def count_jobs(question: Query[Job], context: QueueContext, *, limit: int | None = None) -> Flow[int]:
     """Count the jobs of an index, inside a flow. Pending and running jobs do not expire, so their items are not read."""
     return (yield from count(question, limit=limit).flow(replace(context.setup, expired=True)))
-
-
-def run_concurrently(flows: Sequence[Flow[R]]) -> Flow[list[R | Exception]]:
-    """Run several flows concurrently, sending their requests together. Returns their results or exceptions, in order."""
-    results: dict[int, R | Exception] = {}
-    steps: dict[int, Step] = {}
-
-    def advance(number: int, reply: Any) -> None:
-        steps.pop(number, None)
-        try:
-            steps[number] = flows[number].throw(reply) if isinstance(reply, Exception) else flows[number].send(reply)
-        except StopIteration as end:
-            results[number] = end.value
-        except Exception as error:
-            results[number] = error
-
-    for number in range(len(flows)):
-        advance(number, None)
-    while steps:
-        requests = {number: step for number, step in steps.items() if isinstance(step, Request)}
-        if requests:
-            replies = yield Together(list(requests.values()))
-            for number, reply in zip(requests, replies, strict=True):
-                advance(number, reply)
-            continue
-        # Only pauses are left: wait for the longest.
-        yield Pause(max(step.seconds for step in steps.values() if isinstance(step, Pause)))
-        for number in list(steps):
-            advance(number, None)
-    return [results[number] for number in range(len(flows))]

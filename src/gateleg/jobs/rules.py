@@ -34,7 +34,6 @@ RUN_ALONE_AFTER_LOSSES = 2
 LEASE_EXPIRED = "lease-expired"
 TIMED_OUT = "timed-out"
 WAITED_TOO_LONG = "waited-too-long"
-DEPENDENCY = "dependency"
 
 
 def class_name(kind: type[BaseException]) -> str:

@@ -3,18 +3,17 @@
 The HTTP client is in `gateleg.net.http`, so that an embedded store does not load the HTTP parser.
 """
 
-from gateleg.net.addresses import Address, amazon
+from gateleg.net.addresses import Address, amazon, is_loopback
 from gateleg.net.aws_json import JsonRequestSigner
 from gateleg.net.backoff import Backoff, Retries, RetryBudget, span
 from gateleg.net.clocks import Deadline, ServiceClock
 from gateleg.net.credentials import LOCAL_CREDENTIALS, Chain, Credentials, Fixed, NoCredentials, Source, region_of_chain
 from gateleg.net.guard import Guard, is_public
-from gateleg.net.throttling import THROTTLED, is_throttled, may_pass, retry_after
+from gateleg.net.throttling import is_throttled, may_pass, retry_after
 from gateleg.net.tokens import BadToken, Secret, TokenExpired
 
 __all__ = [
     "LOCAL_CREDENTIALS",
-    "THROTTLED",
     "Address",
     "Backoff",
     "BadToken",
@@ -32,6 +31,7 @@ __all__ = [
     "Source",
     "TokenExpired",
     "amazon",
+    "is_loopback",
     "is_public",
     "is_throttled",
     "may_pass",

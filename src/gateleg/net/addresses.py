@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
@@ -55,3 +56,14 @@ def amazon(region: str, service: str = "dynamodb") -> Address:
     """The address of an Amazon service in a region."""
     domain = next((domain for prefix, domain in _DOMAINS.items() if region.startswith(prefix)), "amazonaws.com")
     return Address(f"{service}.{region}.{domain}", 443, secure=True)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or an address means this machine."""
+    name = host.strip("[]").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

@@ -16,14 +16,14 @@ import hmac
 import os
 import struct
 
-__all__ = ["Unreadable", "decrypt", "encrypt"]
+__all__ = ["DecryptionFailed", "decrypt", "encrypt"]
 
 _VERSION = b"\x01"
 _NONCE = 24
 _TAG = 32
 
 
-class Unreadable(Exception):
+class DecryptionFailed(Exception):
     """A ciphertext was made with another key or for another context, or was changed."""
 
 
@@ -35,10 +35,10 @@ def encrypt(key: bytes, plain: bytes, context: bytes) -> bytes:
 
 
 def decrypt(key: bytes, sealed: bytes, context: bytes) -> bytes:
-    """Decrypt a ciphertext. Raises `Unreadable` if the key or context is another, or the ciphertext was changed."""
+    """Decrypt a ciphertext. Raises `DecryptionFailed` if the key or context is another, or the ciphertext was changed."""
     body, tag = sealed[:-_TAG], sealed[-_TAG:]
     if len(body) < 1 + _NONCE or body[:1] != _VERSION or not hmac.compare_digest(tag, _tag(key, body, context)):
-        raise Unreadable("The ciphertext was made with another key or for another context, or was changed.")
+        raise DecryptionFailed("The ciphertext was made with another key or for another context, or was changed.")
     nonce, hidden = body[1 : 1 + _NONCE], body[1 + _NONCE :]
     return _xor(hidden, _stream(key, nonce, len(hidden)))
 

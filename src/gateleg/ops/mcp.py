@@ -21,7 +21,7 @@ REVISIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
 _NO_METHOD, _BAD_ARGUMENTS, _BAD_REQUEST = -32601, -32602, -32600
 
 
-class Host:
+class McpSession:
     """Responds to the messages of one client."""
 
     def __init__(self, store: Store, tools: Sequence[StoreTool]) -> None:

@@ -38,7 +38,7 @@ class BadLine(ValueError):
 
 
 @dataclass(frozen=True)
-class Fault:
+class FaultyLine:
     """A line that cannot be imported, and the reason."""
 
     line: int
@@ -101,13 +101,13 @@ class LineReader:
         except DecodeError as error:
             raise BadLine(str(error)) from None
 
-    def faults(self, lines: IO[bytes]) -> Iterator[Fault | None]:
+    def faults(self, lines: IO[bytes]) -> Iterator[FaultyLine | None]:
         """Yield for each non-blank line its error, or None."""
         for number, line in numbered(lines):
             try:
                 self.item(line)
             except BadLine as error:
-                yield Fault(number, str(error))
+                yield FaultyLine(number, str(error))
             else:
                 yield None
 

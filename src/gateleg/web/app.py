@@ -25,7 +25,7 @@ from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
 from gateleg.web.application import check_made
 from gateleg.web.authentication import AuthenticationMiddleware
-from gateleg.web.bodies import BodyLimit, Declared, declared_limits
+from gateleg.web.bodies import BodyLimit, DeclaredLimit, declared_limits
 from gateleg.web.contributions import EventRoute, Surface
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
@@ -33,7 +33,7 @@ from gateleg.web.envelope import answer, status_of
 from gateleg.web.errors import Refusal, Unknown
 from gateleg.web.event_routes import event_routes
 from gateleg.web.headers import console_policy
-from gateleg.web.limits import Limits
+from gateleg.web.limits import HostLimits
 from gateleg.web.member_jobs import member_job_routes
 from gateleg.web.metrics import Traffic
 from gateleg.web.principal import Role
@@ -68,9 +68,9 @@ class InvalidRequest(Refusal):
 def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     """The ASGI application that serves a host. `console` overrides the setting of that name."""
     traffic = Traffic()
-    limits = Limits(host.settings, host.store.setup.ticks)
+    limits = HostLimits(host.settings, host.store.setup.ticks)
     surfaces = Surfaces()
-    bodies: list[Declared] = []
+    bodies: list[DeclaredLimit] = []
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -15,12 +15,13 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse
 
+from gateleg.net import is_loopback
 from gateleg.store import StoreError
 from gateleg.web.dynamodb_hint import is_dynamodb_request, not_dynamodb_response
 from gateleg.web.envelope import answer
 from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
 from gateleg.web.headers import sent_path
-from gateleg.web.local_access import LOCAL_PREFIX, check_direct, host_name, is_loopback, token_needed
+from gateleg.web.local_access import LOCAL_PREFIX, check_direct, host_name, token_needed
 from gateleg.web.plain_pages import refusal_page
 from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gateleg.web.host import Host
-    from gateleg.web.limits import Limits
+    from gateleg.web.limits import HostLimits
     from gateleg.web.principal import Principal
     from gateleg.web.surfaces import Surfaces
 
@@ -83,7 +84,7 @@ def api_key_from(headers: Headers) -> str | None:
 class AuthenticationMiddleware:
     """Authenticates each request and passes it on with its principal, or answers with an error."""
 
-    def __init__(self, app: ASGIApp, host: Host, limits: Limits, surfaces: Surfaces) -> None:
+    def __init__(self, app: ASGIApp, host: Host, limits: HostLimits, surfaces: Surfaces) -> None:
         self.app = app
         self._surfaces = surfaces
         self._host = host

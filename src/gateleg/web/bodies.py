@@ -45,7 +45,7 @@ def body_limit(limit: Limit) -> Callable[[E], E]:
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredLimit:
     """The limit of one route or surface."""
 
     pattern: re.Pattern[str]
@@ -54,17 +54,17 @@ class Declared:
     limit: Limit
 
 
-def declared_limits(routes: Iterable[Any]) -> list[Declared]:
+def declared_limits(routes: Iterable[Any]) -> list[DeclaredLimit]:
     """The limits that routes declare."""
     found = []
     for route in routes:
         limit = getattr(getattr(route, "endpoint", None), _ATTRIBUTE, None)
         if limit is not None:
-            found.append(Declared(compile_path(route.path)[0], frozenset(route.methods or ()) or None, limit))
+            found.append(DeclaredLimit(compile_path(route.path)[0], frozenset(route.methods or ()) or None, limit))
     return found
 
 
-def limit_of(method: str, path: str, settings: Settings, declared: Iterable[Declared] = ()) -> int:
+def limit_of(method: str, path: str, settings: Settings, declared: Iterable[DeclaredLimit] = ()) -> int:
     """The maximum body size of a request."""
     if path.startswith(_CONSOLE_UPLOADS):
         return settings.upload_limit
@@ -77,7 +77,7 @@ def limit_of(method: str, path: str, settings: Settings, declared: Iterable[Decl
 class BodyLimit:
     """Middleware that refuses bodies over their limit."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, declared: Iterable[Declared]) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, declared: Iterable[DeclaredLimit]) -> None:
         self.app = app
         self._settings = settings
         self._declared = declared

@@ -28,7 +28,7 @@ _PIECE = 16_384
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ConnectionLimits:
     """Limits on a connection, and on the number of connections."""
 
     #: bytes of the request line and the headers
@@ -43,7 +43,7 @@ class Bounds:
     proxies: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, settings: Settings) -> Bounds:
+    def of(cls, settings: Settings) -> ConnectionLimits:
         """The limits of the settings."""
         return cls(
             head=settings.head_limit,
@@ -59,7 +59,7 @@ class Bounds:
 class Connections:
     """The open connections of a server, by address."""
 
-    bounds: Bounds
+    bounds: ConnectionLimits
     _open: Counter[str] = field(default_factory=Counter)
     _total: int = 0
 
@@ -283,4 +283,4 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
 def bounded_http(settings: Settings) -> Any:
     """The HTTP protocol of a server with the limits of the settings. Its connections are counted together."""
-    return functools.partial(BoundedHttp, connections=Connections(Bounds.of(settings)))
+    return functools.partial(BoundedHttp, connections=Connections(ConnectionLimits.of(settings)))

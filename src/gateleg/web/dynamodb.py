@@ -28,7 +28,7 @@ from gateleg.web.bodies import body_limit
 from gateleg.web.errors import ForeignHost, NotAllowed, NotSignedIn, Refusal, TooOften
 from gateleg.web.host import Host
 from gateleg.web.keys import check_usable, principal_of
-from gateleg.web.limits import Limits
+from gateleg.web.limits import HostLimits
 from gateleg.web.local_access import LOCAL_ID
 from gateleg.web.principal import Principal, Role
 from gateleg.web.settings import format_setting
@@ -74,7 +74,7 @@ def engine_of(host: Host) -> Engine:
     return transport.engine
 
 
-def dynamodb_routes(host: Host, limits: Limits) -> APIRouter:
+def dynamodb_routes(host: Host, limits: HostLimits) -> APIRouter:
     """The routes of the protocol and its credentials, if the settings enable them."""
     router = APIRouter(tags=["DynamoDB"])
     if not host.settings.dynamodb:
@@ -99,7 +99,7 @@ async def _credentials(call: Administering, request: Request) -> Credentials:
 class _Surface:
     """Authenticates the caller, checks the request as the endpoint does, and runs it on the host's engine."""
 
-    def __init__(self, host: Host, limits: Limits) -> None:
+    def __init__(self, host: Host, limits: HostLimits) -> None:
         self._host = host
         self._limits = limits
         self._engine = engine_of(host)

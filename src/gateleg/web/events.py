@@ -72,7 +72,7 @@ class Follower(Generic[T]):
 
 
 @dataclass(eq=False)
-class Topic(Generic[T]):
+class Broadcast(Generic[T]):
     """A running source of updates and its followers."""
 
     followers: set[Follower[T]] = field(default_factory=set)
@@ -83,7 +83,7 @@ class Hub:
     """The topics that have followers. The source of a topic runs once for all followers, while there are any."""
 
     def __init__(self) -> None:
-        self._topics: dict[str, Topic[object]] = {}
+        self._topics: dict[str, Broadcast[object]] = {}
         self._closed = False
 
     @property
@@ -108,7 +108,7 @@ class Hub:
             return
         topic = self._topics.get(name)
         if topic is None:
-            topic = self._topics[name] = Topic()
+            topic = self._topics[name] = Broadcast()
             topic.task = asyncio.create_task(self._run(name, topic, source))
         topic.followers.add(follower)  # type: ignore[arg-type]
         try:
@@ -120,7 +120,7 @@ class Hub:
                 assert topic.task is not None
                 topic.task.cancel()
 
-    async def _run(self, name: str, topic: Topic[object], source: Callable[[], AsyncIterator[object]]) -> None:
+    async def _run(self, name: str, topic: Broadcast[object], source: Callable[[], AsyncIterator[object]]) -> None:
         try:
             async for update in source():
                 for follower in tuple(topic.followers):

@@ -52,7 +52,7 @@ class Buckets:
         return min(self.size, level + (self.ticks() - at) * self.size / self.seconds)
 
 
-class Limits:
+class HostLimits:
     """The limits of a host: requests per key, failed sign-ins per address."""
 
     def __init__(self, settings: Settings, ticks: Callable[[], float]) -> None:

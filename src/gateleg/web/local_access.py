@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import base64
 import hmac
-import ipaddress
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from gateleg.net import is_loopback
 from gateleg.web.errors import ForeignHost, KeyRefused, NotSignedIn
 from gateleg.web.principal import LOCAL
 
@@ -42,17 +42,6 @@ _ADDED = frozenset(
     }
 )
 _ADDED_BEGIN = ("x-forwarded", "x-original-", "x-envoy-", "cf-", "fly-")
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an address, or the host name of a request, means this machine."""
-    name = address.strip("[]").lower()
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 def host_name(headers: Headers) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from gateleg.net.encryption import Unreadable, decrypt, encrypt
+from gateleg.net.encryption import DecryptionFailed, decrypt, encrypt
 from gateleg.store import Page
 from gateleg.web.errors import Refusal
 from gateleg.web.tables import StoredSecret
@@ -162,7 +162,7 @@ class Secrets:
     def _decrypt(self, found: StoredSecret, secret: Secret) -> str:
         try:
             return decrypt(secret.key(_PURPOSE), b64decode(found.sealed), _context(found)).decode()
-        except (Unreadable, ValueError):
+        except (DecryptionFailed, ValueError):
             raise SecretUnreadable(f"The secret {found.name!r} of {found.application} cannot be decrypted.") from None
 
 

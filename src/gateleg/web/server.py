@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from gateleg.net import is_loopback
 from gateleg.web.connections import BoundedWebSocket, bounded_http
 from gateleg.web.errors import Refusal
-from gateleg.web.local_access import is_loopback
 from gateleg.web.settings import DEFAULT, FILE, PREFIX, format_setting
 
 if TYPE_CHECKING:

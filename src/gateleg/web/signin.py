@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -18,7 +18,7 @@ from gateleg.web.sessions import COOKIE
 
 if TYPE_CHECKING:
     from gateleg.web.host import Host
-    from gateleg.web.limits import Limits
+    from gateleg.web.limits import HostLimits
     from gateleg.web.sessions import NewSession
 
 
@@ -51,7 +51,7 @@ def signin_page(
     return plain_page("Sign in", body, status, headers)
 
 
-def signin_routes(host: Host, limits: Limits) -> APIRouter:
+def signin_routes(host: Host, limits: HostLimits) -> APIRouter:
     """`/signin` and `/signout`."""
     router = APIRouter(include_in_schema=False)
 
@@ -106,6 +106,11 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
         except StoreError:
             return True
 
+    _add_signout(router, host)
+    return router
+
+
+def _add_signout(router: APIRouter, host: Host) -> None:
     @router.get("/signout")
     async def ask(request: Request) -> Response:
         cookie = request.state.session
@@ -133,13 +138,6 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
         answer = RedirectResponse("/signin", 303)
         answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax")
         return answer
-
-    return router
-
-
-def signin_place(next_place: str) -> str:
-    """The address of the sign-in page that leads on to a page."""
-    return "/signin" if next_place == "/" else f"/signin?next={quote(next_place, safe='')}"
 
 
 async def _begin(host: Host, request: Request, key: str) -> NewSession:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Match
 
 from gateleg.web.application import RESERVED, BadApplication
-from gateleg.web.bodies import Declared
+from gateleg.web.bodies import DeclaredLimit
 from gateleg.web.envelope import answer
 from gateleg.web.errors import NotAllowed, NotSignedIn, Refusal
 from gateleg.web.lifespans import asgi_lifespan, run_in_own_task
@@ -97,10 +97,10 @@ class Surfaces:
         return route is not None and route.surface.role <= Role.MEMBER
 
     @property
-    def limits(self) -> list[Declared]:
+    def limits(self) -> list[DeclaredLimit]:
         """The body limits that surfaces declare."""
         return [
-            Declared(re.compile(re.escape(route.path) + r"(/|\Z)"), None, route.surface.body_limit)
+            DeclaredLimit(re.compile(re.escape(route.path) + r"(/|\Z)"), None, route.surface.body_limit)
             for route in self.routes
             if route.surface.body_limit is not None
         ]

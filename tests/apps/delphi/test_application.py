@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.apps.delphi import application as declared
 from gateleg.apps.delphi import service
-from gateleg.apps.delphi.application import application, check_installed, load_demo
+from gateleg.apps.delphi.application import application, load_demo
 from gateleg.apps.delphi.demonstration import CONVERSATION
 from gateleg.apps.delphi.runs.run_tables import Upload
 from gateleg.jobs import JobStatus
@@ -47,13 +46,6 @@ def test_what_the_package_exports_is_there_when_it_is_asked_for() -> None:
     assert all(getattr(delphi, name) is not None for name in delphi.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'analyze'"):
         delphi.analyze  # noqa: B018
-
-
-def test_a_package_that_jobs_would_miss_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declared, "PACKAGES", ("numpy", "no_such_package"))
-    with pytest.raises(ModuleNotFoundError) as told:
-        check_installed()
-    assert told.value.name == "no_such_package"
 
 
 def test_the_application_declares_every_table_that_its_use_cases_need() -> None:

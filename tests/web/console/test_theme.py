@@ -1,6 +1,6 @@
 import pytest
 
-from gateleg.web.console.theme import DARK, LIGHT, contrast, theme_of, tokens_css
+from gateleg.web.console.theme import DARK, LIGHT, contrast, tokens_css
 
 TEXTS = ("text", "muted", "faint", "link", *(f"{kind}-text" for kind in ("waiting", "running", "done", "failed", "cancelled", "warning")))
 
@@ -47,8 +47,3 @@ def test_contrast_of_black_and_white_is_21() -> None:
 def test_the_variables_hold_every_colour() -> None:
     css = tokens_css()
     assert all(f"--{name}:{value};" in css for palette in (LIGHT, DARK) for name, value in palette.items())
-
-
-@pytest.mark.parametrize(("text", "theme"), [("dark", "dark"), ("light", "light"), ("auto", "auto"), (None, "auto"), ("<script>", "auto")])
-def test_a_cookie_names_a_theme_or_leaves_it_to_the_system(text: str | None, theme: str) -> None:
-    assert theme_of(text) == theme

@@ -12,6 +12,7 @@ from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, U
 from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, text_of
 from gateleg.ai.providers.error_responses import error_for, redact_key
 from gateleg.ai.providers.sdk import import_sdk
+from gateleg.ai.providers.turns import turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net import retry_after
 
@@ -153,7 +154,11 @@ class AnthropicReader:
 def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
     """The arguments of an SDK call."""
     check_upload_provider(request, "anthropic")
-    body: dict[str, Any] = {"model": model, "max_tokens": request.max_tokens or _DEFAULT_LIMIT, "messages": _turns(request.turns)}
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": request.max_tokens or _DEFAULT_LIMIT,
+        "messages": turns_of(request.turns, _blocks),
+    }
     if any(isinstance(file, UploadedFile) for file in request.files):
         body["extra_headers"] = _FILES
     if request.system:
@@ -171,19 +176,6 @@ def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
         kinds = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
         body["tool_choice"] = kinds.get(request.tool_choice) or {"type": "tool", "name": request.tool_choice}
     return body
-
-
-def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """The messages as turns of content blocks. Consecutive messages of a role are one turn, because all tool results of a turn must be
-    together.
-    """
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "assistant" if isinstance(message, Assistant) else "user"
-        if not turns or turns[-1]["role"] != role:
-            turns.append({"role": role, "content": []})
-        turns[-1]["content"] += _blocks(message)
-    return [turn for turn in turns if turn["content"]]
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.providers.sdk import call_sdk, import_sdk
 from gateleg.ai.providers.token_estimates import estimate
+from gateleg.ai.providers.turns import turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Work, completed
 from gateleg.net import is_throttled, retry_after
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Message
     from gateleg.ai.replies import Finish, TokenCount
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 _FINISHES: dict[str, Finish] = {
@@ -210,7 +211,7 @@ class BedrockEmbeddings:
         self._titan = "titan-embed" in model
         self.batch = 1 if self._titan else 96
 
-    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: CallDeadline) -> Flow[Embedded]:
         """The vectors of some texts."""
         body = self._body([text or " " for text in texts], purpose)
 
@@ -222,7 +223,7 @@ class BedrockEmbeddings:
         found = yield Work(lambda: call_sdk(self.client.failure, call))
         return call_sdk(self.client.failure, lambda: self._read(found, len(texts)))
 
-    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+    def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
         """Estimate the tokens of texts."""
         return completed([estimate(text) for text in texts])
 
@@ -242,7 +243,7 @@ class BedrockEmbeddings:
 def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
     """The arguments of a call."""
     options = {"maxTokens": request.max_tokens, "temperature": request.temperature, "stopSequences": list(request.stop) or None}
-    body: dict[str, Any] = {"modelId": model, "messages": _turns(request.turns)}
+    body: dict[str, Any] = {"modelId": model, "messages": turns_of(request.turns, _blocks)}
     body["inferenceConfig"] = {name: value for name, value in options.items() if value is not None}
     if request.system:
         body["system"] = [{"text": request.system}]
@@ -258,17 +259,6 @@ def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
         choice = kinds.get(request.tool_choice) or {"tool": {"name": request.tool_choice}}
         body["toolConfig"] = {"tools": [{"toolSpec": spec} for spec in specs], "toolChoice": choice}
     return body
-
-
-def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """The messages as turns of content blocks. The API requires roles to alternate."""
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "assistant" if isinstance(message, Assistant) else "user"
-        if not turns or turns[-1]["role"] != role:
-            turns.append({"role": role, "content": []})
-        turns[-1]["content"] += _blocks(message)
-    return [turn for turn in turns if turn["content"]]
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:

@@ -16,13 +16,13 @@ from gateleg.net.http import HttpRequest
 if TYPE_CHECKING:
     from gateleg.ai.media import MediaOutput
     from gateleg.ai.providers.remote import Endpoint
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow, Opened
 
 _REDIRECTS = 5
 
 
-def download(output: MediaOutput, endpoint: Endpoint, headers: dict[str, str], deadline: Deadline) -> Flow[Attachment]:
+def download(output: MediaOutput, endpoint: Endpoint, headers: dict[str, str], deadline: CallDeadline) -> Flow[Attachment]:
     """The content of an output. `headers` authenticate, and are sent to the endpoint only."""
     if output.data is not None:
         return Attachment(output.media_type, output.data)

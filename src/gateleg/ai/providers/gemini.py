@@ -18,6 +18,7 @@ from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.providers.sdk import call_sdk, import_sdk
 from gateleg.ai.providers.token_estimates import estimate
+from gateleg.ai.providers.turns import turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Work, completed
 from gateleg.net import retry_after
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, TokenCount
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "https://generativelanguage.googleapis.com"
@@ -181,7 +182,7 @@ class GeminiEmbeddings:
         self.dimensions = dimensions
         self.variant = str(dimensions or "")
 
-    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: CallDeadline) -> Flow[Embedded]:
         """The vectors of texts."""
 
         def call() -> list[list[float]]:
@@ -195,7 +196,7 @@ class GeminiEmbeddings:
         rows = yield Work(lambda: call_sdk(self.client.failure, call))
         return Embedded(matrix(rows, len(texts)), Usage())
 
-    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+    def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
         """Estimate the tokens of texts."""
         return completed([estimate(text) for text in texts])
 
@@ -226,17 +227,7 @@ def config(request: ChatRequest) -> dict[str, Any]:
 
 def _contents(request: ChatRequest) -> list[dict[str, Any]]:
     check_upload_provider(request, "gemini")
-    return _turns(request.turns)
-
-
-def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "model" if isinstance(message, Assistant) else "user"
-        if not turns or turns[-1]["role"] != role:
-            turns.append({"role": role, "parts": []})
-        turns[-1]["parts"] += _parts(message)
-    return [turn for turn in turns if turn["parts"]]
+    return turns_of(request.turns, _parts, member="parts", model="model")
 
 
 def _parts(message: Message) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.ai.media import MediaRequest
     from gateleg.ai.messages import Attachment
     from gateleg.ai.providers.remote import Endpoint
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 
@@ -30,7 +30,7 @@ class GeminiMedia:
         self.endpoint = endpoint
         self._headers = {"x-goog-api-key": key}
 
-    def submit(self, request: MediaRequest, deadline: Deadline) -> Flow[MediaState]:
+    def submit(self, request: MediaRequest, deadline: CallDeadline) -> Flow[MediaState]:
         """Start a film, or generate images."""
         if request.video is not None or request.audio is not None or request.kind in ("speech", "lip-sync"):
             raise NotOffered(f"{self.model} makes {'films' if self._films else 'pictures'} of texts and pictures.")
@@ -44,12 +44,12 @@ class GeminiMedia:
         )
         return read(lambda: MediaState(str(found["name"]), "running")) if self._films else read(lambda: _made(found))
 
-    def poll(self, id: str, deadline: Deadline) -> Flow[MediaState]:
+    def poll(self, id: str, deadline: CallDeadline) -> Flow[MediaState]:
         """The current state of a film."""
         found = yield from send(self.endpoint, self.endpoint.request(f"/v1beta/{id}", method="GET", headers=self._headers), deadline)
         return read(lambda: _operation(id, found))
 
-    def fetch(self, output: MediaOutput, deadline: Deadline) -> Flow[Attachment]:
+    def fetch(self, output: MediaOutput, deadline: CallDeadline) -> Flow[Attachment]:
         """The content of an output."""
         return (yield from download(output, self.endpoint, self._headers, deadline))
 

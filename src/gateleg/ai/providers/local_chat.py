@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.replies import Delta, Reply
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 #: Tokens of a prompt and its reply together.
@@ -113,12 +113,12 @@ class LocalChat:
     def __init__(self) -> None:
         self._dialect = OpenAIDialect(default_limit=_DEFAULT_LIMIT)
 
-    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
         """The whole reply."""
         chat = yield from self._chat()
         return parse_tool_reply(request, (yield from chat.reply(prompt_tools(request), _without_silence_limit(deadline))))
 
-    def stream(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: CallDeadline, builder: ReplyBuilder) -> Flow[Reply]:
         """Stream the reply piece by piece; with tools, as soon as it is clear whether it is a call or a text."""
         chat = yield from self._chat()
         if not has_prompted_tools(request):
@@ -136,7 +136,7 @@ class LocalChat:
             yield EmitPiece(delta)
         return builder.whole(reply.finish, reply.usage, reply.model)
 
-    def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
+    def count(self, text: str, deadline: CallDeadline) -> Flow[TokenCount]:
         """Count the tokens of a text."""
         endpoint: Endpoint = yield Work(serve)
         root = Endpoint(endpoint.url.removesuffix("/v1"), endpoint.key)
@@ -148,7 +148,7 @@ class LocalChat:
         return RemoteChat("smollm2", endpoint, self._dialect)
 
 
-def _without_silence_limit(deadline: Deadline) -> Deadline:
+def _without_silence_limit(deadline: CallDeadline) -> CallDeadline:
     """Without a limit on silence: replies queue for the one slot, so only the timeout of the whole call counts."""
     return replace(deadline, timeouts=replace(deadline.timeouts, read=math.inf))
 

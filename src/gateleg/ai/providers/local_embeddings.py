@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.ai.chat_requests import Purpose
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 
@@ -28,7 +28,7 @@ class LocalEmbeddings:
     batch = 4096
     variant = ""
 
-    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: CallDeadline) -> Flow[Embedded]:
         """The vectors of texts. They are computed a few batches at a time, so that a long call can be cancelled."""
         import numpy as np
 
@@ -45,7 +45,7 @@ class LocalEmbeddings:
                 used += sum(map(len, tokens))
         return Embedded(vectors, Usage(input=used))
 
-    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+    def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
         """Count the tokens of texts, including the start and end tokens."""
         model: MiniLM = yield Work(minilm)
         tokens: list[list[int]] = yield Work(lambda: model.tokens(texts))

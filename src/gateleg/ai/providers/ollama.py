@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.ai.messages import Message
     from gateleg.ai.providers.remote import Endpoint
     from gateleg.ai.replies import Finish
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "http://127.0.0.1:11434"
@@ -91,7 +91,7 @@ class OllamaChat(RemoteChat):
         super().__init__(model, endpoint, OllamaDialect())
         self._abilities: frozenset[str] | None = None
 
-    def prepare(self, request: ChatRequest, deadline: Deadline) -> Flow[None]:
+    def prepare(self, request: ChatRequest, deadline: CallDeadline) -> Flow[None]:
         """Refuse images for a model without vision. Servers before 0.6.4 do not report it, and get the images anyway."""
         if not any(kind_of(file) == "image" for file in request.files):
             return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import Attachment, Message, Tool
     from gateleg.ai.replies import Finish
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "https://api.openai.com/v1"
@@ -94,13 +94,13 @@ class OpenAIDialect:
 class OpenAIChat(RemoteChat):
     """A model behind an OpenAI-compatible endpoint, which also stores files."""
 
-    def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
+    def upload(self, file: Attachment, deadline: CallDeadline) -> Flow[UploadedFile]:
         """Upload a file to the provider."""
         form = self.endpoint.form("/files", {"purpose": "vision" if kind_of(file) == "image" else "user_data"}, file)
         body = yield from send(self.endpoint, form, deadline)
         return UploadedFile("openai", read(lambda: str(body["id"])), file.media_type, file.name)
 
-    def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
+    def forget(self, upload: UploadedFile, deadline: CallDeadline) -> Flow[None]:
         """Delete an uploaded file at the provider."""
         yield from send(self.endpoint, self.endpoint.request(f"/files/{quote(upload.id, safe='')}", method="DELETE"), deadline)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.ai.media import MediaOutput, MediaRequest, MediaState
     from gateleg.ai.messages import Attachment, UploadedFile
     from gateleg.ai.replies import Reply, ReplyBuilder, TokenCount, Usage
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 
@@ -41,7 +41,7 @@ class RerankProvider(Protocol):
     #: the maximum number of texts in a call
     batch: int
 
-    def rerank(self, query: str, texts: Sequence[str], deadline: Deadline) -> Flow[Reranked]:
+    def rerank(self, query: str, texts: Sequence[str], deadline: CallDeadline) -> Flow[Reranked]:
         """The scores of at most `batch` texts."""
         ...
 
@@ -49,15 +49,15 @@ class RerankProvider(Protocol):
 class ChatProvider(Protocol):
     """Runs a chat model. A flow is one attempt; failures are `AiError`s."""
 
-    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
         """The whole reply."""
         ...
 
-    def stream(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: CallDeadline, builder: ReplyBuilder) -> Flow[Reply]:
         """Stream the reply: each piece is added to `builder` and yielded with `EmitPiece`. Returns the whole reply."""
         ...
 
-    def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
+    def count(self, text: str, deadline: CallDeadline) -> Flow[TokenCount]:
         """Count the tokens of a text."""
         ...
 
@@ -65,15 +65,15 @@ class ChatProvider(Protocol):
 class MediaProvider(Protocol):
     """Runs a model that generates images, video or sound. A flow is one attempt; failures are `AiError`s."""
 
-    def submit(self, request: MediaRequest, deadline: Deadline) -> Flow[MediaState]:
+    def submit(self, request: MediaRequest, deadline: CallDeadline) -> Flow[MediaState]:
         """Submit a request."""
         ...
 
-    def poll(self, id: str, deadline: Deadline) -> Flow[MediaState]:
+    def poll(self, id: str, deadline: CallDeadline) -> Flow[MediaState]:
         """The current state of a job."""
         ...
 
-    def fetch(self, output: MediaOutput, deadline: Deadline) -> Flow[Attachment]:
+    def fetch(self, output: MediaOutput, deadline: CallDeadline) -> Flow[Attachment]:
         """The content of an output."""
         ...
 
@@ -82,11 +82,11 @@ class MediaProvider(Protocol):
 class FileProvider(Protocol):
     """A provider of chat models that also stores files."""
 
-    def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
+    def upload(self, file: Attachment, deadline: CallDeadline) -> Flow[UploadedFile]:
         """Upload a file."""
         ...
 
-    def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
+    def forget(self, upload: UploadedFile, deadline: CallDeadline) -> Flow[None]:
         """Delete a file."""
         ...
 
@@ -103,10 +103,10 @@ class EmbeddingsProvider(Protocol):
     #: what vectors depend on besides the model, for the cache key
     variant: str
 
-    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: CallDeadline) -> Flow[Embedded]:
         """The vectors of at most `batch` texts."""
         ...
 
-    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+    def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
         """Count the tokens of texts."""
         ...

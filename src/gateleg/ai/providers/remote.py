@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.ai.messages import Attachment
     from gateleg.ai.providers.protocol import Embedded
     from gateleg.ai.replies import Delta, Finish, Reply, ReplyBuilder, TokenCount, Usage
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow, Opened
     from gateleg.net.http import Framing
 
@@ -119,13 +119,13 @@ class RemoteChat:
         self.endpoint = endpoint
         self.dialect = dialect
 
-    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
         """The whole reply."""
         yield from self.prepare(request, deadline)
         body = yield from post_json(self.endpoint, *self.dialect.build_request(self.model, request, stream=False), deadline)
         return read(lambda: self.dialect.reply(body))
 
-    def stream(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: CallDeadline, builder: ReplyBuilder) -> Flow[Reply]:
         """Stream the reply piece by piece."""
         reader, framing = self.dialect.reader(), self.dialect.framing()
         yield from self.prepare(request, deadline)
@@ -148,11 +148,11 @@ class RemoteChat:
             raise ModelUnreachable("The stream ended before the reply was complete.")
         return builder.whole(reader.finish, reader.usage, reader.model or self.model)
 
-    def prepare(self, request: ChatRequest, deadline: Deadline) -> Flow[None]:
+    def prepare(self, request: ChatRequest, deadline: CallDeadline) -> Flow[None]:
         """Check whether the model supports a request, if the endpoint can tell."""
         return completed(None)
 
-    def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
+    def count(self, text: str, deadline: CallDeadline) -> Flow[TokenCount]:
         """Estimate the tokens of a text."""
         return completed(estimate(text))
 
@@ -179,7 +179,7 @@ class RemoteEmbeddings:
         self.prefixes = prefixes or {}
         self.variant = f"{dimensions or ''}{self.prefixes or ''}"
 
-    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: CallDeadline) -> Flow[Embedded]:
         """The vectors of texts."""
         before = self.prefixes.get(purpose, "")
         # Services refuse empty texts.
@@ -187,17 +187,17 @@ class RemoteEmbeddings:
         answer = yield from post_json(self.endpoint, path, body, deadline)
         return read(lambda: self.dialect.embedded(answer, len(texts)))
 
-    def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
+    def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
         """Estimate the tokens of texts."""
         return completed([estimate(text) for text in texts])
 
 
-def post_json(endpoint: Endpoint, path: str, body: dict[str, Any], deadline: Deadline) -> Flow[dict[str, Any]]:
+def post_json(endpoint: Endpoint, path: str, body: dict[str, Any], deadline: CallDeadline) -> Flow[dict[str, Any]]:
     """The JSON object of the response to a JSON request."""
     return (yield from send(endpoint, endpoint.request(path, body), deadline))
 
 
-def send(endpoint: Endpoint, request: HttpRequest, deadline: Deadline) -> Flow[dict[str, Any]]:
+def send(endpoint: Endpoint, request: HttpRequest, deadline: CallDeadline) -> Flow[dict[str, Any]]:
     """The JSON object of the response to any request."""
     opened: Opened = yield deadline.opening(request)
     try:
@@ -215,7 +215,7 @@ def send(endpoint: Endpoint, request: HttpRequest, deadline: Deadline) -> Flow[d
     return found
 
 
-def read_body(opened: Opened, deadline: Deadline) -> Flow[bytes]:
+def read_body(opened: Opened, deadline: CallDeadline) -> Flow[bytes]:
     """The whole body of a response."""
     pieces: list[bytes] = []
     while piece := (yield Receive(opened, deadline.wait())):

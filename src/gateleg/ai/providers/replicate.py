@@ -18,7 +18,7 @@ from gateleg.ai.replies import Usage
 if TYPE_CHECKING:
     from gateleg.ai.media import MediaRequest, MediaStatus
     from gateleg.ai.providers.remote import Endpoint
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "https://api.replicate.com/v1"
@@ -43,7 +43,7 @@ class ReplicateMedia:
         self._named = named
         self.endpoint = endpoint
 
-    def submit(self, request: MediaRequest, deadline: Deadline) -> Flow[MediaState]:
+    def submit(self, request: MediaRequest, deadline: CallDeadline) -> Flow[MediaState]:
         """Create a prediction."""
         given: dict[str, Any] = {
             "prompt": request.prompt,
@@ -67,17 +67,17 @@ class ReplicateMedia:
         found = yield from send(self.endpoint, self.endpoint.request(path, body), deadline)
         return read(lambda: _state(found))
 
-    def poll(self, id: str, deadline: Deadline) -> Flow[MediaState]:
+    def poll(self, id: str, deadline: CallDeadline) -> Flow[MediaState]:
         """The current state of a prediction."""
         request = self.endpoint.request(f"/predictions/{quote(id, safe='')}", method="GET")
         found = yield from send(self.endpoint, request, deadline)
         return read(lambda: _state(found))
 
-    def fetch(self, output: MediaOutput, deadline: Deadline) -> Flow[Attachment]:
+    def fetch(self, output: MediaOutput, deadline: CallDeadline) -> Flow[Attachment]:
         """The content of an output."""
         return (yield from download(output, self.endpoint, self.endpoint.bearer, deadline))
 
-    def _value(self, value: Any, deadline: Deadline) -> Flow[Any]:
+    def _value(self, value: Any, deadline: CallDeadline) -> Flow[Any]:
         """An input value: files become URLs, large ones after an upload."""
         if isinstance(value, list | tuple):
             found = [None] * len(value)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.ai.providers.remote import Endpoint
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 
@@ -28,7 +28,7 @@ class RemoteReranker:
         self.model = model
         self.endpoint = endpoint
 
-    def rerank(self, query: str, texts: Sequence[str], deadline: Deadline) -> Flow[Reranked]:
+    def rerank(self, query: str, texts: Sequence[str], deadline: CallDeadline) -> Flow[Reranked]:
         """The scores of texts, in order."""
         # Services refuse empty texts, but every text needs a score.
         body = {"model": self.model, "query": query, "documents": [text or " " for text in texts], "top_n": len(texts)}

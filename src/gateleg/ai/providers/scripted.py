@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.replies import ReplyBuilder, TokenCount
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 #: A text, a whole reply, an error to raise, or a function that decides.
@@ -35,12 +35,12 @@ class Script:
         self._lines = list(lines)
         self._lock = threading.Lock()
 
-    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
         """The next line."""
         yield from ()
         return self._next(request)
 
-    def stream(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: CallDeadline, builder: ReplyBuilder) -> Flow[Reply]:
         """The next line, word by word."""
         reply = self._next(request)
         pieces = [Delta(text=word) for word in re.findall(r"\s*\S+|\s+$", reply.text)]
@@ -50,7 +50,7 @@ class Script:
             yield EmitPiece(piece)
         return reply
 
-    def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
+    def count(self, text: str, deadline: CallDeadline) -> Flow[TokenCount]:
         """Estimate the tokens of a text."""
         return completed(estimate(text))
 

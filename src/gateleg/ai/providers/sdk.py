@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.ai.messages import Attachment, UploadedFile
     from gateleg.ai.providers.remote import StreamReader
     from gateleg.ai.replies import Reply, ReplyBuilder, TokenCount
-    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.retry_policy import CallDeadline
     from gateleg.ai.steps import Flow
 
 T = TypeVar("T")
@@ -75,12 +75,12 @@ class SdkChat:
         self.model = model
         self.sdk = sdk
 
-    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
         """The whole reply."""
         body = yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.call, request, deadline.wait())))
         return call_sdk(self.sdk.failure, partial(self.sdk.reply, body, request))
 
-    def stream(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: CallDeadline, builder: ReplyBuilder) -> Flow[Reply]:
         """Stream the reply piece by piece."""
         reader = self.sdk.reader(request)
         events = self.sdk.events(request, deadline.wait())
@@ -96,20 +96,20 @@ class SdkChat:
             raise ModelUnreachable("The stream ended before the reply was complete.")
         return builder.whole(reader.finish, reader.usage, reader.model or self.model)
 
-    def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
+    def upload(self, file: Attachment, deadline: CallDeadline) -> Flow[UploadedFile]:
         """Upload a file to the provider."""
         if not isinstance(self.sdk, FileSdk):
             raise NotOffered("This provider does not store files.", fix="Send the file with the message, as an Attachment.")
         upload: UploadedFile = yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.upload, file, deadline.wait())))
         return upload
 
-    def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
+    def forget(self, upload: UploadedFile, deadline: CallDeadline) -> Flow[None]:
         """Delete an uploaded file at the provider."""
         if not isinstance(self.sdk, FileSdk):
             raise NotOffered("This provider does not store files.")
         yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.forget, upload, deadline.wait())))
 
-    def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
+    def count(self, text: str, deadline: CallDeadline) -> Flow[TokenCount]:
         """Estimate the tokens of a text."""
         return completed(estimate(text))
 

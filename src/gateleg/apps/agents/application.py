@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.catalogue_tables import TABLES
@@ -11,6 +10,7 @@ from gateleg.apps.agents.evaluation_tables import EVALUATION_TABLES
 from gateleg.apps.agents.extra_packages import PACKAGES
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.usage_tables import USAGE_TABLES
+from gateleg.extras import check_installed
 from gateleg.web import Application
 
 if TYPE_CHECKING:
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import Jobs
     from gateleg.web import Check, EventRoute, Found, Principal, Resources, Surface, Tile
-
-
-def check_installed() -> None:
-    """Raise `ModuleNotFoundError` for the first missing package of the extra `agents`, without importing any."""
-    for name in PACKAGES:
-        if find_spec(name) is None:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def make_checks(resources: Resources[AgentsSettings]) -> Sequence[Check]:
@@ -110,7 +103,7 @@ async def search(resources: Resources[AgentsSettings], principal: Principal, tex
     return await find_by_name(resources.store, assemble(principal, resources.settings), text)
 
 
-check_installed()
+check_installed(PACKAGES)
 #: Members see the jobs that they submitted: a run belongs to the caller who asked.
 application = Application(
     name="agents",

@@ -21,6 +21,7 @@ from gateleg.apps.agents.errors import AlreadyThere, BusyVersions, StillUsed, To
 from gateleg.apps.agents.references import reference_changes, target_of
 from gateleg.model import spec_of
 from gateleg.model.planning import changed_attributes
+from gateleg.net import span
 from gateleg.store import ConstraintFailed, IllegalTransition, NotFound, TransactionCanceled, check, create, delete, patch
 
 if TYPE_CHECKING:
@@ -212,5 +213,5 @@ async def retry_on_conflict(attempt: Callable[[], Awaitable[T]]) -> T:
         try:
             return await attempt()
         except WriteConflict:
-            await asyncio.sleep(random.uniform(0, min(0.001 * 2 ** min(number, 10), _MAX_PAUSE_SECONDS)))
+            await asyncio.sleep(random.uniform(0, span(number + 1, 0.001, _MAX_PAUSE_SECONDS)))
     raise BusyVersions(f"Other writers changed the same item during each of {_ATTEMPTS} attempts.")

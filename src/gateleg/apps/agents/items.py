@@ -126,3 +126,9 @@ async def delete_item(
         return True
 
     return await retry_on_conflict(attempt)
+
+
+def check_object(given: object, field: str) -> None:
+    """Raise `BadField` for JSON that is not an object."""
+    if not isinstance(given, dict):
+        raise BadField(f"{field} must be an object.", details={"field": field})

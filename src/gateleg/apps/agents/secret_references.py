@@ -13,6 +13,7 @@ from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.errors import BadField
+from gateleg.apps.agents.items import check_object
 from gateleg.apps.agents.tables import new_id
 from gateleg.web.secret_store import SecretNotFound
 
@@ -78,13 +79,13 @@ class SecretWriter:
                 return await self._check_reference(value, place)
             return await self._store(value) if secret and isinstance(value, str) and value else value
 
-        _check_object(configuration, "configuration")
+        check_object(configuration, "configuration")
         found: dict[str, Any] = await concealed(dict(configuration), "configuration", secret=False)
         return found
 
     async def conceal_headers(self, headers: Mapping[str, Any]) -> dict[str, str]:
         """Replace all header values by references. Header names stay as given."""
-        _check_object(headers, "headers")
+        check_object(headers, "headers")
         for name, value in headers.items():
             if not _HEADER_NAME.fullmatch(name):
                 raise BadField(f"{name[:200]!r} is not a valid header name.", details={"field": "headers"})
@@ -153,12 +154,6 @@ def redact(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
     found: dict[str, Any] = hidden(dict(configuration), secret=False)
     return found
-
-
-def _check_object(given: object, field: str) -> None:
-    """Raise `BadField` for JSON that is not an object."""
-    if not isinstance(given, dict):
-        raise BadField(f"{field} must be an object.", details={"field": field})
 
 
 def restore_hidden(given: Any, before: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.extra_packages import PACKAGES
 from gateleg.apps.delphi.runs import run_tables, vote_tables
+from gateleg.extras import check_installed
 from gateleg.web import Application
 
 if TYPE_CHECKING:
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.web import AgentTool, Found, Principal, Resources, Tile
-
-
-def check_installed() -> None:
-    """Raise `ModuleNotFoundError` for the first package of the extra that is missing, without importing any."""
-    for name in PACKAGES:
-        if find_spec(name) is None:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def make_jobs(resources: Resources) -> Jobs:
@@ -103,7 +96,7 @@ def make_tools(resources: Resources) -> Sequence[AgentTool]:
     return delphi_tools(resources)
 
 
-check_installed()
+check_installed(PACKAGES)
 application = Application(
     name="delphi",
     title="Opinion maps",

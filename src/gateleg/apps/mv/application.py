@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from gateleg.apps.mv import tables
 from gateleg.apps.mv.extra_packages import PACKAGES
 from gateleg.apps.mv.settings import MVSettings
+from gateleg.extras import check_installed
 from gateleg.web import Application
 
 if TYPE_CHECKING:
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.web import Found, Principal, Resources, Tile
-
-
-def check_installed() -> None:
-    """Raise `ModuleNotFoundError` for the first missing package of the extra `mv`, without importing any."""
-    for name in PACKAGES:
-        if find_spec(name) is None:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def make_jobs(resources: Resources[MVSettings]) -> Jobs:
@@ -117,7 +110,7 @@ async def _project_of(resources: Resources[MVSettings], job: Job | ArchivedJob) 
     return await resources.store.find(tables.Project, project_id=project_id, consistent=True)
 
 
-check_installed()
+check_installed(PACKAGES)
 application = Application(
     name="mv",
     title="Music videos",

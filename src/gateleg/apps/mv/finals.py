@@ -196,6 +196,6 @@ def _variant(job: JobContext, project: Project, shape: str, film: Path, soundtra
 
 def _cuts(production: Production) -> list[Cut]:
     return [
-        Cut(f"Scene {scene.sequence}", f"scene_{scene.sequence:03d}.mp4", slot.first, slot.frames, scene.prompt)
+        Cut(f"scene_{scene.sequence:03d}.mp4", slot.first, slot.frames, scene.prompt)
         for scene, slot in zip(production.scenes, production.plan.slots, strict=True)
     ]

@@ -11,6 +11,7 @@ from gateleg.apps.rag.answering.tables import CONVERSATION_TABLES
 from gateleg.apps.rag.evaluating.tables import EVALUATION_TABLES
 from gateleg.apps.rag.extra_packages import PACKAGES
 from gateleg.apps.rag.settings import RagSettings
+from gateleg.extras import check_installed
 from gateleg.web import Application
 
 if TYPE_CHECKING:
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.web import AgentTool, Found, Principal, Resources, Surface, Tile
-
-
-def check_installed() -> None:
-    """Raise `ModuleNotFoundError` if a package that jobs need is missing. Imports none of them."""
-    for name in PACKAGES:
-        if find_spec(name) is None:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def make_jobs(resources: Resources[RagSettings]) -> Jobs:
@@ -162,7 +156,7 @@ async def load_demo(resources: Resources[RagSettings]) -> None:
     await load(resources)
 
 
-check_installed()
+check_installed(PACKAGES)
 application = Application(
     name="rag",
     title="Documents",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from gateleg.durations import duration
 from gateleg.jobs import JobStatus
 
 if TYPE_CHECKING:
@@ -31,20 +32,12 @@ def plain(model: BaseModel) -> dict[str, Any]:
 
 def age(moment: datetime | None) -> str:
     """The time since a moment."""
-    return "" if moment is None else span((datetime.now(UTC) - moment).total_seconds())
+    return "" if moment is None else duration((datetime.now(UTC) - moment).total_seconds())
 
 
-def span(seconds: float | None) -> str:
-    """A duration in its two largest units."""
-    if seconds is None:
-        return ""
-    if seconds < 10:
-        return f"{seconds:.2g} s"
-    whole = int(seconds)
-    for size, unit, small, part in ((86400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s")):
-        if whole >= size:
-            return f"{whole // size} {unit} {whole % size // small} {part}"
-    return f"{whole} s"
+def optional_duration(seconds: float | None) -> str:
+    """A duration in words; empty if it is not known."""
+    return "" if seconds is None else duration(seconds)
 
 
 def row(job: Job) -> dict[str, str]:
@@ -71,7 +64,7 @@ def archived_row(job: ArchivedJob) -> dict[str, str]:
         "type": job.job_type,
         "status": str(job.status),
         "completed": job.completed_at.strftime("%Y-%m-%d %H:%M"),
-        "ran": span(job.run_seconds),
+        "ran": optional_duration(job.run_seconds),
         "subject": job.subject or "",
         "retries": str(job.retry_count) if job.retry_count else "",
     }

@@ -107,8 +107,9 @@ def show(
 def _print_job(job: "Job") -> None:
     from rich.table import Table
 
-    from gateleg.cli.jobs.formats import coloured, plain, span
+    from gateleg.cli.jobs.formats import coloured, plain
     from gateleg.commands.printing import console
+    from gateleg.durations import duration
 
     out = console()
     facts = Table.grid(padding=(0, 2))
@@ -122,7 +123,7 @@ def _print_job(job: "Job") -> None:
     out.print(facts)
     for attempt in job.attempts:
         error = "" if attempt.error is None else f": {attempt.error.kind}: {attempt.error.message}"
-        ran = span((attempt.ended_at - attempt.started_at).total_seconds())
+        ran = duration((attempt.ended_at - attempt.started_at).total_seconds())
         times = "" if attempt.times is None else f" {attempt.times} times"
         out.print(f"attempt {attempt.number} by {attempt.worker_id or '-'}, {ran}: {attempt.outcome}{times}{error}")
     for entry in job.logs.entries:

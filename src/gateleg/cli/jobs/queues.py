@@ -93,7 +93,7 @@ def _queue_names(opened: "Queue") -> list[str]:
 
 
 def _queue_row(found: "QueueStats") -> dict[str, str]:
-    from gateleg.cli.jobs.formats import span
+    from gateleg.cli.jobs.formats import optional_duration
 
     return {
         "queue": found.queue,
@@ -101,22 +101,22 @@ def _queue_row(found: "QueueStats") -> dict[str, str]:
         "waiting": f"{found.waiting:,}",
         "delayed": f"{found.delayed:,}",
         "running": f"{found.running:,}",
-        "oldest": span(found.oldest_waiting),
+        "oldest": optional_duration(found.oldest_waiting),
         **_work(found.work),
     }
 
 
 def _work(work: "Work") -> dict[str, str]:
-    from gateleg.cli.jobs.formats import span
+    from gateleg.cli.jobs.formats import optional_duration
 
     return {
         "completed": f"{work.completed:,}",
         "failed": f"{work.failed:,}",
         "retried": f"{work.retried:,}",
         "per minute": f"{work.throughput:.1f}",
-        "p50 run": span(work.run_half),
-        "p95 run": span(work.run_most),
-        "p95 wait": span(work.wait_most),
+        "p50 run": optional_duration(work.run_half),
+        "p95 run": optional_duration(work.run_most),
+        "p95 wait": optional_duration(work.wait_most),
         "lost claims": f"{work.lost_claims:,}",
     }
 
@@ -159,6 +159,6 @@ def workers(
 
 def _clock(ahead: float | None) -> str:
     """The clock skew of a worker, if any."""
-    from gateleg.cli.jobs.formats import span
+    from gateleg.durations import duration
 
-    return f"{span(abs(ahead))} {'ahead' if ahead > 0 else 'behind'}" if ahead else ""
+    return f"{duration(abs(ahead))} {'ahead' if ahead > 0 else 'behind'}" if ahead else ""

@@ -21,12 +21,12 @@ def mcp(
     It only reads, and only by declared patterns and keys. Hidden attributes are never returned.
     """
     from gateleg.ops import read_tools
-    from gateleg.ops.mcp import Host
+    from gateleg.ops.mcp import McpSession
 
     settings = settings_from(config, store=store, prefix=prefix, tables=tables)
     declared = load_tables(settings, only)
     with opened(settings) as source:
-        host = Host(source, read_tools(declared))
+        host = McpSession(source, read_tools(declared))
         for line in sys.stdin:
             if not line.strip():
                 continue

@@ -47,7 +47,7 @@ class ConditionSource:
 
 def parse_condition(text: str) -> ConditionSource:
     """Parse a condition; raises `ExpressionError` for a syntax error."""
-    return _Parser(text).parse()
+    return _ConditionParser(text).parse()
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class _Pending:
 
 
 @dataclass(slots=True)
-class _Parser:
+class _ConditionParser:
     text: str
     terms: list[_Term] = field(default_factory=list)
     pending: list[_Pending] = field(default_factory=list)

@@ -1,11 +1,11 @@
 """The legacy parameters: Expected, QueryFilter, ScanFilter, KeyConditions, AttributeUpdates and AttributesToGet."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateleg.engine.errors import invalid_parameter, validation
 from gateleg.engine.expressions import compare, updates
-from gateleg.engine.expressions.attribute_names import name_fault
+from gateleg.engine.expressions.attribute_names import check_attribute_names
 from gateleg.engine.expressions.conditions import Condition, condition
 from gateleg.engine.expressions.functions import SCALARS, TEXTS
 from gateleg.engine.expressions.key_conditions import KeyCondition
@@ -50,13 +50,13 @@ _COMPARATORS: Final = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=",
 
 def read_expected(expected: Mapping[str, Any], operator: str | None) -> Condition | None:
     """The condition of Expected; None if it is empty."""
-    _check_names(expected)
+    check_attribute_names(expected)
     return _joined([_expectation(name, entry) for name, entry in expected.items()], operator)
 
 
 def read_filter(member: str, conditions: Mapping[str, Any], operator: str | None) -> Condition | None:
     """The condition of QueryFilter or ScanFilter; `member` is the parameter's name."""
-    _check_names(conditions)
+    check_attribute_names(conditions)
     nodes = []
     for name, entry in conditions.items():
         comparison, operands = _condition(member, name, entry)
@@ -66,26 +66,19 @@ def read_filter(member: str, conditions: Mapping[str, Any], operator: str | None
 
 def read_key_conditions(conditions: Mapping[str, Any]) -> KeyCondition:
     """The key condition of KeyConditions."""
-    _check_names(conditions)
+    check_attribute_names(conditions)
     return KeyCondition({name: _condition("KeyConditions", name, entry) for name, entry in conditions.items()})
 
 
 def read_attributes_to_get(names: list[str]) -> Projection:
     """The projection of AttributesToGet."""
-    _check_names(names)
+    check_attribute_names(names)
     seen: set[str] = set()
     for name in names:
         if name in seen:
             raise invalid_parameter(f"Duplicate value in attribute name: {name}")
         seen.add(name)
     return projection((name,) for name in names)
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        fault = name_fault(name)
-        if fault is not None:
-            raise validation(fault)
 
 
 def _joined(nodes: list[Node], operator: str | None) -> Condition | None:
@@ -183,7 +176,7 @@ def _compared(name: str, entry: Mapping[str, Any]) -> Node:
 
 def read_attribute_updates(given: Mapping[str, Any]) -> updates.Update:
     """The update of AttributeUpdates; even an empty one creates the item."""
-    _check_names(given)
+    check_attribute_names(given)
     steps = tuple(_attribute_step(name, entry) for name, entry in given.items())
     creates_item = not given or any((entry.get("Action") or "PUT") != "DELETE" for entry in given.values())
     return updates.build_update(steps, creates_item=creates_item)

@@ -25,7 +25,7 @@ class UpdateSource:
 
 def parse_update(text: str) -> UpdateSource:
     """Parse an update; raises `ExpressionError` for a syntax error."""
-    return _Parser(text).parse()
+    return _UpdateParser(text).parse()
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class _Pending:
 
 
 @dataclass(slots=True)
-class _Parser:
+class _UpdateParser:
     text: str
     actions: list[Action] = field(default_factory=list)
     sections: list[str] = field(default_factory=list)
@@ -94,7 +94,7 @@ class _Parser:
 class _ValueParser:
     """Parses the right-hand side of one SET action."""
 
-    parser: _Parser
+    parser: _UpdateParser
     terms: list[_Term] = field(default_factory=list)
     pending: list[_Pending] = field(default_factory=list)
 

@@ -11,7 +11,7 @@ from gateleg.engine import capacity, changelog, keys
 from gateleg.engine.context import Context
 from gateleg.engine.errors import condition_failed, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Update, Values
-from gateleg.engine.expressions.attribute_names import MAX_NAME, name_fault
+from gateleg.engine.expressions.attribute_names import MAX_NAME, check_attribute_names
 from gateleg.engine.expressions.compare import equal
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations.index_keys import check_request_values, check_updated_item
@@ -132,16 +132,8 @@ class ItemChange:
 def check_item(item: Item, bytes_: int) -> None:
     """Refuse an item that is too large or has an attribute name that is empty or too long."""
     if "" in item or bytes_ > MAX_NAME:
-        check_names(item)
+        check_attribute_names(item)
     check_item_size(bytes_)
-
-
-def check_names(item: Item) -> None:
-    """Refuse attribute names that are empty or too long."""
-    for name in item:
-        fault = name_fault(name)
-        if fault is not None:
-            raise validation(fault)
 
 
 def check_item_size(bytes_: int) -> None:

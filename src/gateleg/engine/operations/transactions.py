@@ -12,7 +12,8 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context, parse_item
 from gateleg.engine.errors import EmptyKeyError, EngineError, validation
 from gateleg.engine.expressions import Prepared, prepare
-from gateleg.engine.operations.item_change import ItemChange, check_item, check_names, check_paths, collection_metrics
+from gateleg.engine.expressions.attribute_names import check_attribute_names
+from gateleg.engine.operations.item_change import ItemChange, check_item, check_paths, collection_metrics
 from gateleg.engine.values import Item, canonicalize_item
 from gateleg.engine.values import size as value_size
 
@@ -115,7 +116,7 @@ def _action(entry: dict[str, Any]) -> Action:
     except EngineError:
         # DynamoDB checks the attribute names of a put item before the values.
         if kind == "Put":
-            check_names(body["Item"])
+            check_attribute_names(body["Item"])
         raise
     if kind == "Put":
         check_item(item, size)

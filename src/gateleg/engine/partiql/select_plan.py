@@ -32,8 +32,6 @@ class SelectPlan:
     ranges: tuple[KeyRange, ...]
     #: whether rows must be tested against the whole condition
     filtered: bool
-    #: whether the ranges come from the hash key, rather than from a scan
-    keyed: bool
     points: bool
 
 
@@ -59,7 +57,7 @@ def plan_select(source: Source, where: Node | None, values: Values, order: tuple
         if len(branches) > 1 and any(branch.inexpressible for branch in branches):
             branches = None
     if branches is None:
-        return SelectPlan((KeyRange(b"", None),), where is not None, False, False)
+        return SelectPlan((KeyRange(b"", None),), where is not None, False)
     return _ordered(branches, source, order)
 
 
@@ -278,4 +276,4 @@ def _ordered(branches: list[_ReadBranch], source: Source, order: tuple[SortKey, 
     ranges = [KeyRange(branch.start, branch.end, forward) for branch in branches if branch.start < branch.end]
     points = source.index is None and all(branch.point for branch in branches)
     filtered = any(branch.filters for branch in branches)
-    return SelectPlan(tuple(ranges), filtered, True, points)
+    return SelectPlan(tuple(ranges), filtered, points)

@@ -10,12 +10,12 @@ from uuid import UUID
 
 from gateleg.jobs.claim.selection import Candidate
 from gateleg.jobs.finish.complete import expire, slots_ref
-from gateleg.jobs.queue_context import run_concurrently
 from gateleg.jobs.tables.job import Job, JobStatus, job_key
 from gateleg.jobs.tables.records import QueueState, RateWindow, Slots
 from gateleg.model.codec.wire import iso
 from gateleg.plain import is_plain
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, patch, upsert
+from gateleg.store.concurrent_flows import run_concurrently
 from gateleg.store.flow import Request
 from gateleg.store.operations import find, get, transact
 from gateleg.store.operations.prepared_patch import PreparedPatch, prepare_patch
@@ -123,7 +123,7 @@ def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worke
             chosen = yield from _without_expired(context, chosen, term)
             tokens += context.setup.marks(max(0, len(chosen) - len(tokens)))
             attempts = [_try_claim(context, selector, candidate, term, tokens.pop()) for candidate in chosen]
-            outcomes = yield from run_concurrently(attempts)
+            outcomes = yield from run_concurrently(attempts, context.setup.ticks)
             claimed += [job for job in outcomes if isinstance(job, Job)]
             failures = [error for error in outcomes if isinstance(error, Exception)]
             if failures and not claimed:

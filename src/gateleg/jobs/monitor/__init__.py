@@ -10,7 +10,6 @@ Methods of a queue, and functions for their results:
 
 from gateleg.jobs.monitor.counts import quantile
 from gateleg.jobs.monitor.history import Count, moments, series
-from gateleg.jobs.monitor.listing import latest_versions, shown_by_default
 from gateleg.jobs.monitor.metrics import Metric, metrics
 from gateleg.jobs.monitor.stats import QueueStats, Work
 from gateleg.jobs.monitor.trees import Branch
@@ -21,10 +20,8 @@ __all__ = [
     "Metric",
     "QueueStats",
     "Work",
-    "latest_versions",
     "metrics",
     "moments",
     "quantile",
     "series",
-    "shown_by_default",
 ]

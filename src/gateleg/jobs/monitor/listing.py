@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobMissing
 from gateleg.jobs.tables.job import Job, JobStatus, owner_of
-from gateleg.store import CursorRejected, Page
+from gateleg.store import Page
 from gateleg.store.operations import find, page
+from gateleg.store.operations.merged_pages import merged_page
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.archive import ArchivedJob
     from gateleg.model import Condition, Query
     from gateleg.store.flow import Flow
-
-__all__ = ["latest_versions", "shown_by_default"]
 
 #: The prefix of the job types of the queue's internal jobs, such as those that update dependents.
 INTERNAL = "gateleg."
@@ -44,34 +44,39 @@ def jobs_page(
 ) -> Flow[Page[Job]]:
     """A page of jobs that match all filters, newest first (with `worker`, by status). Pass its `next` as `cursor` for the next page.
 
-    Without a status, subject or worker, the newest jobs of every status are merged into a single page without a cursor. The queue's own
-    jobs and jobs of internal handlers are hidden, unless `internal` is true or `job_type` names them. Failed jobs of internal handlers
-    are always listed.
+    Without a status, subject or worker, the jobs of all statuses are merged, because no index orders them by time. The queue's own jobs
+    and jobs of internal handlers are hidden, unless `internal` is true or `job_type` names them. Failed jobs of internal handlers are
+    always listed.
     """
     kind = context.tables.job
+    filters: dict[str, Any] = {"job_type": job_type, "queue": queue}
+
+    def narrowed(question: Query[Job], status: JobStatus | None) -> Query[Job]:
+        for name, value in filters.items():
+            if value is not None:
+                question = question.filter(getattr(Job, name) == value)
+        if tag is not None:
+            question = question.filter(Job.tags.contains(tag))
+        if job_type is None and not internal:
+            question = question.filter(_shown_by_default(context.jobs, status, status_in_key=subject is None))
+        return question
+
     if subject is not None:
-        question: Query[Job] = kind.of_subject(subject=subject)
-        rest: dict[str, Any] = {"status": status, "job_type": job_type, "worker_id": worker}
+        filters |= {"status": status, "worker_id": worker}
+        question = kind.of_subject(subject=subject)
     elif worker is not None:
         question = kind.of_worker(worker_id=worker) if status is None else kind.of_worker(worker_id=worker, status=status)
-        rest = {"job_type": job_type}
     elif status is not None:
-        question, rest = kind.in_status(status=status).reversed(), {"job_type": job_type}
-    elif cursor is not None:
-        raise CursorRejected("The newest jobs of every status are one page.", fix="Give a status, a subject or a worker to get all pages.")
+        question = kind.in_status(status=status).reversed()
     else:
-        return (yield from _newest(context, limit, {"job_type": job_type, "queue": queue, "tag": tag, "internal": internal}))
-    for name, value in (rest | {"queue": queue}).items():
-        if value is not None:
-            question = question.filter(getattr(Job, name) == value)
-    if tag is not None:
-        question = question.filter(Job.tags.contains(tag))
-    if job_type is None and not internal:
-        question = question.filter(shown_by_default(context.jobs, status, status_in_key=subject is None))
-    return (yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup))
+        questions = [narrowed(kind.in_status(status=one).reversed(), one) for one in JobStatus]
+        examine = _MAX_READ_ITEMS * len(questions)
+        found = yield from merged_page(questions, limit=limit, cursor=cursor, examine=examine).flow(context.setup)
+        return replace(found, items=_latest_versions(found))
+    return (yield from page(narrowed(question, status), limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup))
 
 
-def shown_by_default(jobs: Jobs, status: JobStatus | None = None, *, status_in_key: bool = False) -> Condition:
+def _shown_by_default(jobs: Jobs, status: JobStatus | None = None, *, status_in_key: bool = False) -> Condition:
     """The filter condition that hides internal jobs: a job is not internal, or it has failed.
 
     `status` is the status of all jobs in the list. DynamoDB cannot filter by key attributes of the index that it reads.
@@ -103,15 +108,7 @@ def own_jobs_page(
     return (yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS, hydrate=True).flow(context.setup))
 
 
-def _newest(context: QueueContext, limit: int, filters: dict[str, Any]) -> Flow[Page[Job]]:
-    found: list[Job] = []
-    for status in JobStatus:
-        part = yield from jobs_page(context, status=status, limit=limit, **filters)
-        found += part.items
-    return Page(sorted(latest_versions(found), key=lambda job: job.created_at, reverse=True)[:limit])
-
-
-def latest_versions(jobs: Iterable[Job]) -> list[Job]:
+def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
     """Remove duplicates, keeping the latest version: two reads both find a job that changes its status between them."""
     newest: dict[UUID, Job] = {}
     for job in jobs:

@@ -10,9 +10,9 @@ import socket
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from gateleg.jobs.table_streams.delivery import Delivery
+from gateleg.jobs.table_streams.delivery import RecordDelivery
 from gateleg.jobs.table_streams.leases import HeldShard, LeaseTaken, ShardLeases, ready_to_read
-from gateleg.jobs.table_streams.shards import Batch, Trimmed, iterator_after, read_records, shards_of
+from gateleg.jobs.table_streams.shards import RecordBatch, Trimmed, iterator_after, read_records, shards_of
 from gateleg.jobs.table_streams.tables import FailedChange, stream_table
 from gateleg.store import StoreError
 from gateleg.store.transports import ServiceError, Unreachable
@@ -58,7 +58,7 @@ class StreamConsumer:
         self._streams = streams
         self.name = name
         self._leases = ShardLeases(store, name, process or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}", lease_seconds)
-        self._delivery = Delivery(store, streams, name, sleep)
+        self._delivery = RecordDelivery(store, streams, name, sleep)
         self._batch = batch
         self._poll_seconds = _EMBEDDED_POLL_SECONDS if isinstance(store.transport, AsyncEmbeddedTransport) else _REMOTE_POLL_SECONDS
         self._held: dict[str, HeldShard] = {}
@@ -172,7 +172,7 @@ class StreamConsumer:
             return None
         return handled
 
-    async def _records(self, held: HeldShard) -> Batch | None:
+    async def _records(self, held: HeldShard) -> RecordBatch | None:
         """The next records of a shard; None if the shard no longer exists."""
         while True:
             held.iterator = held.iterator or await self._iterator_of(held)

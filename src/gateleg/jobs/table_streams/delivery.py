@@ -24,7 +24,7 @@ UNREADABLE = "-"
 _LONGEST_ERROR = 4000
 
 
-class Delivery:
+class RecordDelivery:
     """Calls the handlers of one consumer."""
 
     def __init__(

@@ -26,7 +26,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Batch:
+class RecordBatch:
     """Some records of a shard, and the next iterator; None at the end of the shard."""
 
     records: list[dict[str, Any]]
@@ -89,7 +89,7 @@ async def iterator_after(store: AsyncStore, stream: str, shard: str, checkpoint:
     return found
 
 
-async def read_records(store: AsyncStore, iterator: str, limit: int) -> Batch | None:
+async def read_records(store: AsyncStore, iterator: str, limit: int) -> RecordBatch | None:
     """The records at an iterator; None if the iterator has expired."""
     try:
         reply = await store.transport.call("GetRecords", {"ShardIterator": iterator, "Limit": limit})
@@ -99,6 +99,6 @@ async def read_records(store: AsyncStore, iterator: str, limit: int) -> Batch | 
         if error.code == "ExpiredIteratorException":
             return None
         if error.code in _GONE:
-            return Batch([], None)
+            return RecordBatch([], None)
         raise
-    return Batch(reply["Records"], reply.get("NextShardIterator"))
+    return RecordBatch(reply["Records"], reply.get("NextShardIterator"))

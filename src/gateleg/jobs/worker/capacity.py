@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
 
 
-class Capacity:
+class WorkerSlots:
     """The slots of a worker. `limits` maps queues to their maximum number of concurrent jobs."""
 
     def __init__(self, slots: int, limits: Mapping[str, int]) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.tables.job import Job
     from gateleg.jobs.tables.records import QueueState
-    from gateleg.jobs.worker.capacity import Capacity
+    from gateleg.jobs.worker.capacity import WorkerSlots
     from gateleg.jobs.worker.prefetch import PrefetchedJobs
 
 _log = logging.getLogger("gateleg.jobs")
@@ -45,7 +45,7 @@ class Poller:
         weights: Mapping[str, int],
         *,
         selector: CandidateSelector,
-        capacity: Capacity,
+        capacity: WorkerSlots,
         prefetched: PrefetchedJobs,
         counters: WorkerCounters,
         poll_seconds: tuple[float, float],

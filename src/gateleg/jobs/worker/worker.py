@@ -25,7 +25,7 @@ from gateleg.jobs.tables.job import Failure, Job
 from gateleg.jobs.tables.records import WorkerRecord
 from gateleg.jobs.worker.attempt import EMBEDDED_FLUSH_SECONDS, REMOTE_FLUSH_SECONDS, Execution
 from gateleg.jobs.worker.attempt_logs import log_attempt_end, log_attempt_start
-from gateleg.jobs.worker.capacity import Capacity
+from gateleg.jobs.worker.capacity import WorkerSlots
 from gateleg.jobs.worker.capture import capturing
 from gateleg.jobs.worker.child_process import ChildPool
 from gateleg.jobs.worker.draining import drain
@@ -125,7 +125,7 @@ class Worker:
         self._selector = CandidateSelector(
             queue.context.setup.ticks, self.worker_id, fresh_for=-1.0 if self._embedded else 0.2, exclusive=self._embedded
         )
-        self._capacity = Capacity(concurrency, self.limits)
+        self._capacity = WorkerSlots(concurrency, self.limits)
         self._prefetched = PrefetchedJobs(concurrency if self._embedded else MAX_CLAIMED)
         if isinstance(self.queue.store, GroupCommitStore):
             self.queue.store.expects_more = lambda: self._prefetched.delays_commits

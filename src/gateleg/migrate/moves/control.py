@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.migrate.errors import Paused, PhaseRefused
 from gateleg.migrate.moves.phase_views import StageView, raise_fence, read_processes
-from gateleg.migrate.moves.phases import PHASES, Phase, neighbours
+from gateleg.migrate.moves.phases import Phase, neighbours
 from gateleg.migrate.moves.tables import FENCES, MoveState
 from gateleg.store.flow import Pause
 from gateleg.store.operations.reads import Find
@@ -110,9 +110,3 @@ def _wait_for_processes(state: MoveState, setup: Setup, waiting: Callable[[str],
         if waiting is not None:
             waiting(f"{len(behind)} processes have not noticed the phase {state.phase} yet, such as {behind[0].process}")
         yield Pause(_POLL_SECONDS)
-
-
-def next_phase(state: MoveState) -> Phase | None:
-    """The phase after the current one."""
-    number = state.phase.order + 1
-    return PHASES[number] if number < len(PHASES) else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.migrate.errors import Inconvertible, MoveContended
-from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check, key_of, place_of, read_item, write_together
+from gateleg.migrate.moves.items import TransactionRefused, as_read, copy_over, fence_check, key_of, place_of, read_item, write_together
 from gateleg.migrate.moves.kept_values import read_kept
 from gateleg.store import StoreError, TransactionCanceled, UniqueTaken
 from gateleg.store.operations.batches import batch_get_flow
@@ -159,7 +159,7 @@ def _groups(direction: Direction, due: Sequence[_PendingCopy], setup: Setup) -> 
 
 def _written(
     direction: Direction, group: Sequence[_PendingCopy], view: StageView, setup: Setup
-) -> Flow[Refusal | TransactionCanceled | None]:
+) -> Flow[TransactionRefused | TransactionCanceled | None]:
     """Write copies in one transaction; returns why it was refused, if so. Errors that do not concern changed items are raised."""
     now = setup.now()
     operations: list[WriteOperation[Any]] = []
@@ -175,7 +175,7 @@ def _written(
     try:
         yield from write_together(operations, writes, seen, now, setup)
         return None
-    except Refusal as refusal:
+    except TransactionRefused as refusal:
         if refusal.error.reasons[-1] is not None:
             raise EpochEnded from refusal
         return refusal if refusal.stale else refusal.error

@@ -13,12 +13,23 @@ from pydantic import BaseModel
 
 from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveContended, MoveIncomplete
 from gateleg.migrate.moves.directions import Direction, text_of
-from gateleg.migrate.moves.items import Refusal, as_read, copy_over, decoded, fence_check, place_of, read_item, remove, write_together
+from gateleg.migrate.moves.items import (
+    TransactionRefused,
+    as_read,
+    copy_over,
+    decoded,
+    fence_check,
+    place_of,
+    read_item,
+    remove,
+    write_together,
+)
 from gateleg.migrate.moves.kept_values import read_kept
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.update_results import updated
 from gateleg.model import spec_of
 from gateleg.model.expressions import all_of
+from gateleg.net import span
 from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
 from gateleg.store.error_translation import explain_refusal
 from gateleg.store.flow import Pause
@@ -105,14 +116,14 @@ def _tried(
             given = token if number == 0 else None
             yield from write_together(attempt.operations, attempt.writes, attempt.seen, attempt.now, setup, given)
             break
-        except Refusal as refusal:
+        except TransactionRefused as refusal:
             if not refusal.stale and not _fenced(refusal, len(checks)):
                 raise _error(refusal.error, planned, attempt.owners, alone) from refusal.error.__cause__
             if _fenced(refusal, len(checks)):
                 yield from moving.catch_up(list(attempt.stages.values()), setup)
         except TransactionCanceled as canceled:
             raise _error(canceled, planned, attempt.owners, alone) from canceled
-        yield Pause(setup.random.random() * min(_MAX_PAUSE_SECONDS, 0.002 * 2 ** min(number, 10)))
+        yield Pause(setup.random.random() * span(number + 1, 0.002, _MAX_PAUSE_SECONDS))
     else:
         raise MoveContended(f"{operations[0].pattern} was tried {_MAX_ATTEMPTS} times, and others changed its items each time.")
     results: list[Any] = []
@@ -122,7 +133,7 @@ def _tried(
     return results
 
 
-def _fenced(refusal: Refusal, checks: int) -> bool:
+def _fenced(refusal: TransactionRefused, checks: int) -> bool:
     """Whether a fence refused the transaction; its checks are at the end."""
     return checks > 0 and any(reason is not None for reason in refusal.error.reasons[-checks:])
 

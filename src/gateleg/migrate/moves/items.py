@@ -81,7 +81,7 @@ def fence_check(view: StageView, setup: Setup) -> Check:
     return Check(Fence.key(move=view.move, stage=view.stage, number=number), Fence.epoch == view.epoch)
 
 
-class Refusal(Exception):
+class TransactionRefused(Exception):
     """A refused transaction: the items that have changed since they were read, by position, and the error."""
 
     def __init__(self, stale: frozenset[Identity], error: TransactionCanceled) -> None:
@@ -98,7 +98,7 @@ def write_together(
     setup: Setup,
     token: str | None = None,
 ) -> Flow[None]:
-    """Send one transaction; `Refusal` tells which of the `seen` items have changed, or that none has."""
+    """Send one transaction; `TransactionRefused` tells which of the `seen` items have changed, or that none has."""
     try:
         yield from transaction_flow(operations, setup, writes=writes, token=token)
         return
@@ -123,7 +123,7 @@ def write_together(
             current = (yield Request("GetItem", payload, "move")).get("Item")
         if current != seen[entry.place]:
             stale.add(entry.place)
-    raise Refusal(frozenset(stale), canceled)
+    raise TransactionRefused(frozenset(stale), canceled)
 
 
 def key_of_write(write: Write[Any]) -> Item:

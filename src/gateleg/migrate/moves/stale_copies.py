@@ -17,7 +17,7 @@ from gateleg.migrate.moves.copies import EpochEnded, check_collision
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.item_errors import read_errors
 from gateleg.migrate.moves.items import (
-    Refusal,
+    TransactionRefused,
     as_read,
     copy_over,
     decoded,
@@ -79,7 +79,7 @@ def remove_stale_copy(direction: Direction, key: Item, view: StageView, setup: S
         try:
             yield from _replace(direction, copy, proof, view, setup)
             return True
-        except Refusal as refusal:
+        except TransactionRefused as refusal:
             if refusal.error.reasons[-1] is not None:
                 raise EpochEnded from refusal
             if not refusal.stale:

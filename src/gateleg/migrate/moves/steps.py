@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from gateleg.migrate.errors import Inconvertible, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves import tasks
 from gateleg.migrate.moves.client_metrics import POLL_SECONDS, read_client_metrics, since
-from gateleg.migrate.moves.concurrency import run_concurrently
 from gateleg.migrate.moves.control import check_not_paused, enter_phase, read_state, set_verified, view_of
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
@@ -23,6 +22,7 @@ from gateleg.migrate.moves.phases import Phase, way
 from gateleg.migrate.moves.stale_copies import remove_stale_copies
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.model import spec_of
+from gateleg.store.concurrent_flows import run_concurrently
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.tables import describe, ensure_tables
 
@@ -212,7 +212,9 @@ def run_pass(one: TablePass, setup: Setup, options: MoveOptions, *, anew: bool =
 
     throttle = Throttle(options.limits, one.direction.move, setup)
     yield from run_concurrently(
-        [one.run_segment(number, setup, throttle, watch) for number, checkpoint in known.items() if not checkpoint.done], setup
+        [one.run_segment(number, setup, throttle, watch) for number, checkpoint in known.items() if not checkpoint.done],
+        setup.ticks,
+        fail_fast=True,
     )
     return progress_of((yield from one.checkpoints(setup)))
 

@@ -10,7 +10,7 @@ from gateleg.migrate.moves.copies import EpochEnded, copy_items
 from gateleg.migrate.moves.digests import digest
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.item_errors import note_error, reason_of
-from gateleg.migrate.moves.items import Refusal, fence_check, key_of, place_of, read_item, remove, write_together
+from gateleg.migrate.moves.items import TransactionRefused, fence_check, key_of, place_of, read_item, remove, write_together
 from gateleg.migrate.moves.kept_values import values_to_keep
 from gateleg.migrate.moves.passes import PageResult, TablePass, write_units
 from gateleg.migrate.moves.phases import Phase
@@ -101,7 +101,7 @@ def _removed(one: TablePass, items: list[Item], view: StageView, setup: Setup) -
     seen = {place_of(spec, item, setup): item for item in items}
     try:
         yield from write_together(operations, [operation.write(now) for operation in operations], seen, now, setup)
-    except Refusal as refusal:
+    except TransactionRefused as refusal:
         if refusal.error.reasons[-1] is not None:
             raise EpochEnded from refusal
         if len(items) == 1 and not refusal.stale:

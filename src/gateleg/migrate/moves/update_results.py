@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gateleg.model import Item
 
 _TOKEN = re.compile(r"\s*(SET|REMOVE|ADD|DELETE)\b|\s*([#:][^\s.,\[\]()=+]+(?<!-))|\s*([A-Za-z_]+)|\s*(\d+)|\s*([.,\[\]()=+-])")
-_CLAUSES = ("SET", "REMOVE", "ADD", "DELETE")
 _EXACT = Context(prec=38)
 Path = tuple[str | int, ...]
 

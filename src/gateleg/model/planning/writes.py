@@ -211,12 +211,9 @@ def plan_put(
         if counts_on and kind == "Update" and spec.version is not None:
             # Only the database knows the new version.
             owned = {name: value for name, value in owned.items() if name != spec.version.name}
-        guard = _none_there(spec, now) if absent else version_condition(spec, version) if version is not None else None
-        if before is not None and companions and (spec.version is None or exact or not check_version):
-            guard = all_of(guard, as_marked(spec, before))
-        if condition is not None and not absent:
-            guard = all_of(guard, present_schema(spec, may_be_missing=True))
-        guard, out = all_of(guard, condition), Placeholders()
+        # Without a version to check, the markers and counters are guarded by the values that they were computed from.
+        marked = before if companions and (spec.version is None or exact or not check_version) else None
+        guard, out = _put_guard(spec, now, absent, version, marked, condition), Placeholders()
         if kind == "Put":
             guard = guard if joined is None else all_of(guard, joined.condition)
             parameters = with_condition({"Item": item}, guard, out)
@@ -229,6 +226,18 @@ def plan_put(
     after = spec.values(written)
     markers, counts = moved_markers(spec, before, after), tuple(counter_changes(spec, before, after))
     return Write(spec.entity, spec.table, kind, parameters, markers, counts, owned, "", written)
+
+
+def _put_guard(
+    spec: Spec[Any], now: datetime, absent: bool, version: int | None, marked: Mapping[str, Any] | None, condition: Condition | None
+) -> Condition | None:
+    """What a put demands of the item that is there: that it is absent, or has a version, or the values of `marked`; and the condition."""
+    guard = _none_there(spec, now) if absent else version_condition(spec, version) if version is not None else None
+    if marked is not None:
+        guard = all_of(guard, as_marked(spec, marked))
+    if condition is not None and not absent:
+        guard = all_of(guard, present_schema(spec, may_be_missing=True))
+    return all_of(guard, condition)
 
 
 def _counted_from_zero(spec: Spec[Any], instance: E, joined: Joined | None) -> E:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from gateleg.store.cursors import Position, request_digest
 from gateleg.store.operations.operation import Operation, check_limit
-from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
+from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query
 from gateleg.store.operations.reads import projected
 from gateleg.store.operations.unreadable import ListReader
 
@@ -90,7 +90,7 @@ class ReadPage(Operation[Page[Any]]):
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
-        return query_partitions(self.reading.query)
+        return self.reading.partitions()
 
 
 def _page(

@@ -104,6 +104,10 @@ class Reading(Generic[E]):
             return LegacyMerge(query, requests, partitions, position, reader, self.consistent)
         return Merge(query, requests, position)
 
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The queried partition."""
+        return query_partitions(self.query)
+
 
 def _with_names(request: Payload, names: Sequence[str], keep: bool = False) -> Payload:
     """A request whose projection consists of these top-level attributes; with `keep`, they are added to its projection."""
@@ -146,7 +150,7 @@ class QueryStream(Stream[Any]):
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
-        return query_partitions(self.reading.query)
+        return self.reading.partitions()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,14 +84,23 @@ class Merge(Generic[E]):
         if len(self._shards) == 1:
             return self._take_one(self._shards[0], most)
         taken: list[Item] = []
-        while (most is None or len(taken) < most) and all(shard.items or shard.ended for shard in self._shards):
+        choose = max if self._query.descending else min
+        while most is None or len(taken) < most:
             full = [shard for shard in self._shards if shard.items]
             if not full:
                 break
-            choose = max if self._query.descending else min
             shard = choose(full, key=lambda shard: self._query.sort_value(shard.items[0]))
+            if not all(self._is_past(other, shard.items[0]) for other in self._shards if not other.items and not other.ended):
+                break
             taken += self._take_one(shard, 1)
         return taken
+
+    def _is_past(self, shard: _Shard, item: Item) -> bool:
+        """Whether a shard has been read beyond the place of an item."""
+        if shard.start is None:
+            return False
+        here, there = self._query.sort_value(item), self._query.sort_value(shard.start)
+        return here >= there if self._query.descending else here <= there
 
     def _take_one(self, shard: _Shard, most: int | None) -> list[Item]:
         if most is None or most >= len(shard.items):

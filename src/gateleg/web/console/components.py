@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.durations import duration
 from gateleg.web.console.actions import button, carry_out, carry_out_and_open
 from gateleg.web.console.badges import Badge, chip
 from gateleg.web.console.cells import Column, Part, Row, ago_cell, bar_cell, button_cell, chip_cell, id_cell, link_cell, meta_cell
@@ -40,7 +41,7 @@ from gateleg.web.console.paging import address, pager
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.statuses import ICONS, Statuses
 from gateleg.web.console.tabs import Tabs
-from gateleg.web.console.times import ago, duration, since
+from gateleg.web.console.times import ago, since
 from gateleg.web.console.uploads import UPLOAD_MODULE, FileForm, UploadField
 
 if TYPE_CHECKING:

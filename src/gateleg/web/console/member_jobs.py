@@ -20,7 +20,7 @@ from gateleg.web.console.frame import current_view, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.actions import may_cancel, may_retry
 from gateleg.web.console.jobs.topics import job_topic, tree_topic
-from gateleg.web.console.jobs.trees import Drawing, tree_html
+from gateleg.web.console.jobs.trees import TreeDrawing, tree_html
 from gateleg.web.console.live import follow
 from gateleg.web.console.logs import LogView
 from gateleg.web.console.markup import tag
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.web.application import Application
     from gateleg.web.console.frame import View
-    from gateleg.web.console.jobs.topics import JobWithLog, Tree
+    from gateleg.web.console.jobs.topics import JobWithLog, LabelledTree
     from gateleg.web.resources import Resources
 
 __all__ = ["job_part", "jobs_address"]
@@ -117,11 +117,11 @@ async def job_part(view: View, mine: MemberJobs, job: Job | ArchivedJob, *, base
         _show_head(view, mine, found, head, changes=changes)
         log.show(found.lines, found.first)
 
-    def show_tree(found: Tree | None) -> None:
+    def show_tree(found: LabelledTree | None) -> None:
         drawn.clear()
         if found is not None:
             with drawn:
-                ui.html(tree_html(found.branch, Drawing(job_id, found.labels, base=base)), sanitize=False)
+                ui.html(tree_html(found.branch, TreeDrawing(job_id, found.labels, base=base)), sanitize=False)
 
     show(story)
     show_tree(branch)

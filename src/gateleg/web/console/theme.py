@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind"]
 
-Theme = Literal["light", "dark", "auto"]
 #: The meanings of colours.
 Kind = Literal["waiting", "running", "done", "failed", "cancelled", "warning", "neutral"]
 
@@ -79,8 +78,6 @@ DARK: Mapping[str, str] = {
     "cancelled-text": "#C8AFE2",
     "warning-text": "#F5C55C",
 }
-#: The Okabe-Ito palette, in the order in which series use it.
-SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7F7F7F")
 
 
 def tokens_css() -> str:
@@ -95,11 +92,6 @@ def tokens_css() -> str:
 
 def _variables(palette: Mapping[str, str]) -> str:
     return "".join(f"--{name}:{value};" for name, value in palette.items())
-
-
-def theme_of(text: str | None) -> Theme:
-    """The theme of a cookie; anything else means the system's."""
-    return "light" if text == "light" else "dark" if text == "dark" else "auto"
 
 
 def contrast(one: str, other: str) -> float:

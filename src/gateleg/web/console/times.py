@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from gateleg.durations import duration, whole_units
 from gateleg.web.console.markup import Tag, tag
 
 if TYPE_CHECKING:
     from nicegui.element import Element
 
 __all__ = ["ago"]
-
-_UNITS = (("day", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 def relative(moment: datetime, now: datetime) -> str:
@@ -23,34 +21,7 @@ def relative(moment: datetime, now: datetime) -> str:
         return "now"
     if abs(seconds) > 30 * 86400:
         return moment.astimezone(UTC).strftime("%Y-%m-%d")
-    return f"{_largest(seconds)} ago" if seconds > 0 else f"in {_largest(-seconds)}"
-
-
-def _largest(seconds: float) -> str:
-    for unit, size in _UNITS:
-        if seconds >= size:
-            return _count(int(seconds // size), unit)
-    return "0 s"
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number} {unit}s" if unit == "day" and number != 1 else f"{number} {unit}"
-
-
-def duration(seconds: float) -> str:
-    """A duration in at most two units: `340 ms`, `4.2 s`, `3 min 5 s`, `2 h 10 min`, `3 days 4 h`."""
-    if seconds < 0:
-        return "0 ms"
-    if seconds < 0.9995:
-        return f"{round(seconds * 1000)} ms"
-    if seconds < 9.95:
-        return f"{seconds:.1f} s".replace(".0 s", " s")
-    whole = round(seconds)
-    for (unit, size), (below, smaller) in pairwise(_UNITS):
-        if whole >= size:
-            rest = whole % size // smaller
-            return _count(whole // size, unit) + (f" {_count(rest, below)}" if rest else "")
-    return f"{whole} s"
+    return f"{whole_units(seconds)} ago" if seconds > 0 else f"in {whole_units(-seconds)}"
 
 
 def exact(moment: datetime) -> str:

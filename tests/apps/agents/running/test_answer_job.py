@@ -9,7 +9,6 @@ import pytest
 from gateleg.ai import AiError, KeyMissing, Reply, ToolResult, User
 from gateleg.ai.errors import ModelRefused
 from gateleg.apps.agents.errors import CallsUndecided, NotFoundInPartition, NotWaiting, RunEnded
-from gateleg.apps.agents.running import model_replies
 from gateleg.apps.agents.running.approvals import Decision, decide_calls
 from gateleg.apps.agents.running.expiry import expire_overdue
 from gateleg.apps.agents.running.files import store_question_file
@@ -313,7 +312,7 @@ async def test_an_answer_quotes_what_tools_have_said(hosted: Hosted) -> None:
 
 
 async def test_a_run_that_somebody_else_changes_meanwhile_is_answered_once(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, reads = model_replies._present, 0
+    read, reads = RunWork.read_run, 0
 
     async def overtaken(work: RunWork) -> Run:
         """Another writer changes the run after every other look at it."""
@@ -324,7 +323,7 @@ async def test_a_run_that_somebody_else_changes_meanwhile_is_answered_once(hoste
             await work.resources.store.patch(run, Run.updated_by.set("another"))
         return run
 
-    monkeypatch.setattr(model_replies, "_present", overtaken)
+    monkeypatch.setattr(RunWork, "read_run", overtaken)
     agent = await hosted.agent(calling(SUM), "Five.", configuration=TOOLS)
     asked = await hosted.ask(agent)
     assert (await hosted.ended(asked)).status is RunStatus.COMPLETED

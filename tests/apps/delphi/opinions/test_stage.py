@@ -62,7 +62,7 @@ def test_planted_agreement_is_found_and_never_turned_round(config: VotesConfig) 
     lists = [opinions.representatives, *opinions.subgroup_representatives.values()]
     for group in (group for groups in lists for group in groups.values()):
         assert all(found.side == "agree" for found in group if found.comment_id in synthetic.agreed and found.n_trials >= 5)
-    places = opinions.matrix.places_of(np.array(sorted(synthetic.agreed)))
+    places = np.isin(opinions.matrix.comments, sorted(synthetic.agreed))
     assert (opinions.pca.center[places] > 0.7).all()
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from gateleg.jobs import Job, JobStatus
-from gateleg.web.console.jobs.actions import JobSelection, may_cancel, may_force, may_prioritise, may_retry, summary
+from gateleg.web.console.jobs.actions import SelectedJobs, may_cancel, may_force, may_prioritise, may_retry, summary
 from tests.web.console.jobs.samples import NOW, job, number
 
 
@@ -23,7 +23,7 @@ def test_a_job_offers_what_its_state_allows(one: Job, offered: set[str]) -> None
 
 def test_only_selected_jobs_that_a_deed_fits_are_meant() -> None:
     failed, waiting = job(JobStatus.FAILED), job(job_id=number(2))
-    choice = JobSelection(known={str(one.job_id): one for one in (failed, waiting)})
+    choice = SelectedJobs(known={str(one.job_id): one for one in (failed, waiting)})
     choice.take([str(failed.job_id), str(waiting.job_id), "gone"])
     assert choice.jobs(may_retry) == [failed]
 

@@ -1,5 +1,5 @@
 from gateleg.jobs import Job, JobStatus
-from gateleg.web.console.jobs.dead_letters import COLUMNS, Group, dead_rows, grouped
+from gateleg.web.console.jobs.dead_letters import COLUMNS, FailureGroup, dead_rows, grouped
 from tests.web.console.jobs.samples import NOW, attempt, before, job, number
 
 
@@ -10,7 +10,7 @@ def failed(at: int, job_type: str, error: str | None, ended: float) -> Job:
 
 def test_failures_are_gathered_by_type_and_error() -> None:
     jobs = [failed(1, "REEL", "a", 30), failed(2, "ALBUM", None, 5), failed(3, "REEL", "b", 0)]
-    expected = [Group("REEL", "ValueError", 2, NOW, ("a", "b")), Group("ALBUM", "unknown", 1, before(5), ("",))]
+    expected = [FailureGroup("REEL", "ValueError", 2, NOW, ("a", "b")), FailureGroup("ALBUM", "unknown", 1, before(5), ("",))]
     assert grouped(jobs) == expected
     assert [group.error for group in expected] == ["ValueError", "unknown"]
 

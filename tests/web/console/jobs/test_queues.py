@@ -4,12 +4,12 @@ from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.monitor import QueueStats
 from gateleg.jobs.tables import QueueState
 from gateleg.store import AsyncStore
-from gateleg.web.console.jobs.queues import COLUMNS, QueueView, look_at_queues, queue_row
+from gateleg.web.console.jobs.queues import COLUMNS, QueueOverview, look_at_queues, queue_row
 from gateleg.web.queue_stats import QueueStatsCache
 
 
-def view(mode: str = "running", state: QueueState | None = None) -> QueueView:
-    return QueueView(QueueStats("media", mode, 3, 1, 2, 65.0, 15), state, 2)
+def view(mode: str = "running", state: QueueState | None = None) -> QueueOverview:
+    return QueueOverview(QueueStats("media", mode, 3, 1, 2, 65.0, 15), state, 2)
 
 
 def verbs(mode: str) -> list[str]:

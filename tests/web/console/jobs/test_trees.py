@@ -6,7 +6,16 @@ from gateleg.jobs import JobStatus
 from gateleg.jobs.monitor import Branch
 from gateleg.jobs.tables import Progress
 from gateleg.web.console.badges import DONE, RUNNING, WAITING, Badge
-from gateleg.web.console.jobs.trees import PARTLY_CANCELLED, PARTLY_FAILED, SHOWN_CHILDREN, Drawing, chosen, found_in, tree_badge, tree_html
+from gateleg.web.console.jobs.trees import (
+    PARTLY_CANCELLED,
+    PARTLY_FAILED,
+    SHOWN_CHILDREN,
+    TreeDrawing,
+    chosen,
+    found_in,
+    tree_badge,
+    tree_html,
+)
 from tests.web.console.jobs.samples import NOW, before, number
 
 
@@ -15,14 +24,14 @@ def branch(at: int, status: JobStatus = JobStatus.COMPLETED, *children: Branch, 
 
 
 def test_a_tree_names_every_job_and_marks_the_current_one() -> None:
-    drawn = tree_html(branch(1, JobStatus.COMPLETED, branch(2, stage="Mix")), Drawing(number(2)))
+    drawn = tree_html(branch(1, JobStatus.COMPLETED, branch(2, stage="Mix")), TreeDrawing(number(2)))
     assert f'href="/jobs/{number(1)}"' in drawn
     assert f'href="/jobs/{number(2)}" class="k-done" aria-current="true"' in drawn
     assert "Mix" in drawn
 
 
 def test_markup_in_a_stage_stays_text() -> None:
-    assert "<img" not in tree_html(branch(1, stage="<img src=x onerror=alert(1)>"), Drawing(number(1)))
+    assert "<img" not in tree_html(branch(1, stage="<img src=x onerror=alert(1)>"), TreeDrawing(number(1)))
 
 
 def test_of_many_children_those_that_need_eyes_are_drawn() -> None:
@@ -36,8 +45,8 @@ def test_of_many_children_those_that_need_eyes_are_drawn() -> None:
 
 def test_what_is_left_out_is_counted_and_a_link_opens_it() -> None:
     tree = branch(1, JobStatus.COMPLETED, *(branch(at) for at in range(2, 22)))
-    assert f'href="/jobs/{number(1)}?tree=whole">and 8 more</a>' in tree_html(tree, Drawing(number(1)))
-    whole = tree_html(tree, Drawing(number(1), whole=True))
+    assert f'href="/jobs/{number(1)}?tree=whole">and 8 more</a>' in tree_html(tree, TreeDrawing(number(1)))
+    whole = tree_html(tree, TreeDrawing(number(1), whole=True))
     assert "more" not in whole
     assert str(number(21)) in whole
 
@@ -49,7 +58,7 @@ def test_completed_jobs_are_drawn_before_cancelled_ones() -> None:
 
 def test_a_label_tells_children_apart() -> None:
     tree = branch(1, JobStatus.COMPLETED, branch(2), branch(3))
-    drawn = tree_html(tree, Drawing(number(1), {number(2): "start <0>", number(3): "start 500"}))
+    drawn = tree_html(tree, TreeDrawing(number(1), {number(2): "start <0>", number(3): "start 500"}))
     assert "start &lt;0&gt;" in drawn
     assert "start 500" in drawn
 
@@ -76,19 +85,19 @@ def test_a_job_is_found_in_its_tree() -> None:
 def test_times_and_progress_are_shown() -> None:
     done = replace(branch(2), started_at=before(65), completed_at=NOW)
     running = replace(branch(3, JobStatus.PROCESSING), own=Progress(done=1, total=4))
-    drawn = tree_html(branch(1, JobStatus.PROCESSING, done, running), Drawing(number(1)))
+    drawn = tree_html(branch(1, JobStatus.PROCESSING, done, running), TreeDrawing(number(1)))
     assert "1 min 5 s" in drawn
     assert "25%" in drawn
 
 
 def test_children_submitted_together_stand_in_the_order_of_their_start() -> None:
     late, early = replace(branch(2, stage="late"), started_at=NOW), replace(branch(3, stage="early"), started_at=before(5))
-    drawn = tree_html(branch(1, JobStatus.PROCESSING, late, branch(4, JobStatus.PENDING, stage="never"), early), Drawing(number(1)))
+    drawn = tree_html(branch(1, JobStatus.PROCESSING, late, branch(4, JobStatus.PENDING, stage="never"), early), TreeDrawing(number(1)))
     assert drawn.index("early") < drawn.index("late") < drawn.index("never")
 
 
 def test_the_moment_that_it_takes_to_submit_children_does_not_order_them() -> None:
     first = replace(branch(2, stage="second"), started_at=NOW, created_at=NOW.replace(microsecond=1))
     second = replace(branch(3, stage="first"), started_at=before(5), created_at=NOW.replace(microsecond=2))
-    drawn = tree_html(branch(1, JobStatus.PROCESSING, first, second), Drawing(number(1)))
+    drawn = tree_html(branch(1, JobStatus.PROCESSING, first, second), TreeDrawing(number(1)))
     assert drawn.index(">first<") < drawn.index(">second<")

@@ -125,13 +125,8 @@ async def _answer(job: JobContext, run: Run, resources: Resources[AgentsSettings
                 raise GiveUp(await _too_many(work, cap))
             case Finish():
                 # The answer and the run's end are one transaction, so another worker must have stored this answer.
-                current = await _current(work)
+                current = await work.read_run()
                 return AnswerResult(run_uuid=run.run_uuid, status=current.status)
-
-
-async def _current(work: RunWork) -> Run:
-    run = work.run
-    return await work.resources.store.get(Run, partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid, consistent=True)
 
 
 def _emit_end(work: RunWork, run: Run) -> AnswerResult:
@@ -158,7 +153,7 @@ def end_frame(run: Run) -> Frame:
 async def _wait_for_approval(work: RunWork, calls: Sequence[ToolCall]) -> AnswerResult:
     """Suspend the run until its tool calls are approved or denied. The worker is free meanwhile."""
     store, settings = work.resources.store, work.resources.settings
-    run = await _current(work)
+    run = await work.read_run()
     if not is_open(run):
         return AnswerResult(run_uuid=run.run_uuid, status=run.status)
     waiting = [{"tool_call_uuid": call.tool_call_uuid, "name": call.name, "arguments": call.arguments or "{}"} for call in calls]
@@ -170,14 +165,14 @@ async def _wait_for_approval(work: RunWork, calls: Sequence[ToolCall]) -> Answer
     try:
         await store.patch(run, *changes)
     except ConditionFailed:
-        run = await _current(work)
+        run = await work.read_run()
         return AnswerResult(run_uuid=run.run_uuid, status=run.status)
-    return _emit_end(work, await _current(work))
+    return _emit_end(work, await work.read_run())
 
 
 async def _too_many(work: RunWork, cap: int) -> str:
     error = f"The model called tools {cap + 1} times without answering; the limit is {cap}."
-    ended = await end_run(work.resources, await _current(work), RunStatus.FAILED, error=error)
+    ended = await end_run(work.resources, await work.read_run(), RunStatus.FAILED, error=error)
     if ended is not None:
         work.emit(end_frame(ended))
     return error

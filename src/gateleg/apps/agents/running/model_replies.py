@@ -183,7 +183,7 @@ async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> N
     ]
     writes = [create(_message(work, number, reply)), *(create(call) for call in calls)]
     for _ in range(_ATTEMPTS):
-        run = await _present(work)
+        run = await work.read_run()
         if not is_open(run):
             return
         try:
@@ -243,11 +243,6 @@ def _usage_writes(work: RunWork, run: Run, reply: Reply) -> list[WriteOperation[
     return [] if reply.model == NEAREST else [record_usage(run, work.resources.store.setup.now().date(), reply.model, reply.usage)]
 
 
-async def _present(work: RunWork) -> Run:
-    run = work.run
-    return await work.resources.store.get(Run, partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid, consistent=True)
-
-
 async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, Any] | None) -> Run | None:
     """Store the answer and end the run in one transaction, so that a run has at most one answer."""
     message = _message(work, number, reply)
@@ -256,7 +251,7 @@ async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, An
         extra.append(Run.finish.set(reply.finish))
 
     for _ in range(_ATTEMPTS):
-        run = await _present(work)
+        run = await work.read_run()
         if not is_open(run):
             return run
         along = [create(message), *_usage_writes(work, run, reply)]

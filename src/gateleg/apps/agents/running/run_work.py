@@ -11,6 +11,7 @@ from gateleg.apps.agents.running.tool_planner import NEAREST
 from gateleg.apps.agents.running.tools.registered import servers_of
 from gateleg.apps.agents.running.tools.tool_lists import ToolListCache
 from gateleg.apps.agents.running.tools.toolbox import application_tools, build_toolbox, mcp_tools
+from gateleg.apps.agents.thread_tables import Run
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.running.frames import Frame
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.tenancy import Partition
-    from gateleg.apps.agents.thread_tables import Run
     from gateleg.jobs import JobContext
     from gateleg.web import Principal, Resources
 
@@ -75,6 +75,13 @@ class RunWork:
     def quotes(self) -> bool:
         """Whether answers quote the tool results. Defaults to True for small models."""
         return bool(self.agent.configuration.get("quote_tools", self.handler.small))
+
+    async def read_run(self) -> Run:
+        """The run as it is stored now."""
+        run = self.run
+        return await self.resources.store.get(
+            Run, partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid, consistent=True
+        )
 
     def emit(self, frame: Frame) -> None:
         """Send a frame to the run's stream."""

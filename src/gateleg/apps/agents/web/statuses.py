@@ -62,11 +62,6 @@ def version_badge(status: VersionStatus) -> Element:
     return VERSION.badge(status)
 
 
-def version_cell(status: VersionStatus) -> Part:
-    """The state of a version in a table."""
-    return VERSION.cell(status)
-
-
 def run_badge(status: RunStatus) -> Element:
     """The state of a run."""
     return RUN.badge(status)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.agents.access import check_editor
 from gateleg.apps.agents.changes import Changes, commit, retry_on_conflict
 from gateleg.apps.agents.errors import BadField, NotFoundInPartition
-from gateleg.apps.agents.items import author, build, contents, create_item, delete_item, find_item, get_item, update_item
+from gateleg.apps.agents.items import author, build, check_object, contents, create_item, delete_item, find_item, get_item, update_item
 from gateleg.apps.agents.listing import Listing, Paging, filtered, list_items, matching, timed
 from gateleg.apps.agents.references import target_of
 from gateleg.apps.agents.tables import Wizard, WizardElement, WizardGroup, new_id
@@ -127,20 +127,15 @@ class _Composite:
 def _checked(given: Sequence[Any]) -> list[dict[str, Any]]:
     """The wizards that a client sent. Raises `BadField` for a value that is not an object."""
     for place, one in enumerate(given):
-        _check_object(one, f"wizards.{place}")
+        check_object(one, f"wizards.{place}")
         entries = one.get("wizard_elements") or []
         if not isinstance(entries, list):
             raise BadField("wizard_elements must be a list.", details={"field": f"wizards.{place}.wizard_elements"})
         for entry in entries:
-            _check_object(entry, f"wizards.{place}.wizard_elements")
+            check_object(entry, f"wizards.{place}.wizard_elements")
             if entry.get("element") is not None:
-                _check_object(entry["element"], f"wizards.{place}.wizard_elements.element")
+                check_object(entry["element"], f"wizards.{place}.wizard_elements.element")
     return [dict(one) for one in given]
-
-
-def _check_object(given: object, field: str) -> None:
-    if not isinstance(given, dict):
-        raise BadField(f"{field} must be an object.", details={"field": field})
 
 
 async def save_wizard_group_with_wizards(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardGroup:

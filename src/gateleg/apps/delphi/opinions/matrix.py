@@ -102,7 +102,3 @@ class VoteMatrix:
             column_of[self.columns[kept]],
             self.choices[kept],
         )
-
-    def places_of(self, comments: Ints) -> Indices:
-        """The columns of these comments. Comments without votes have no column and are left out."""
-        return np.flatnonzero(np.isin(self.comments, comments))

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
 Counts = npt.NDArray[Any] | float | int
 
-#: One-sided 90 % and 95 % quantiles of the normal distribution.
+#: One-sided 90 % quantile of the normal distribution.
 Z90 = 1.2816
-Z95 = 1.6449
 
 
 def estimate(successes: Counts, trials: Counts) -> Floats:

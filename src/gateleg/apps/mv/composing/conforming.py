@@ -28,7 +28,6 @@ class ClipFacts:
     fps: float
     seconds: float
     codec: str
-    has_sound: bool
     #: the codec's extradata; clips with equal extradata can be joined without re-encoding
     header: bytes = b""
 
@@ -48,8 +47,7 @@ def probe_clip(path: Path) -> ClipFacts:
             )
             rate = float(stream.average_rate or 24)
             codec = stream.codec_context
-            sound = bool(container.streams.audio)
-            return ClipFacts(first.width, first.height, rate, float(length), codec.name, sound, bytes(codec.extradata or b""))
+            return ClipFacts(first.width, first.height, rate, float(length), codec.name, bytes(codec.extradata or b""))
     except (av.FFmpegError, OSError) as error:
         raise UnreadableClip(f"{path.name} cannot be decoded: {reason_of(error)}.") from error
 

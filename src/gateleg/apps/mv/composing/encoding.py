@@ -41,9 +41,6 @@ class Canvas:
 
 HD = Canvas(1280, 720)
 DRAFT = Canvas(854, 480, crf=23, effort="superfast")
-FULL_HD = Canvas(1920, 1080)
-VERTICAL = Canvas(720, 1280)
-SQUARE = Canvas(1080, 1080)
 
 
 def add_video(container: Any, canvas: Canvas) -> Any:

@@ -11,7 +11,6 @@ from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.views import JobDetail, JobView, TypeView, WorkerView
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 from gateleg.web.errors import BadRequest
-from gateleg.web.recent_jobs import jobs_page
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 #: The maximum number of jobs that one request may submit or act on.
@@ -96,8 +95,17 @@ async def list_jobs(
     cursor: Cursor = None,
 ) -> Listing[JobView]:
     """Jobs that match all filters, newest first. Internal jobs are included if `internal` is true or `job_type` names their type."""
-    filters = {"status": status, "job_type": job_type, "queue": queue, "subject": subject, "worker": worker, "tag": tag}
-    page = await jobs_page(call.host, limit=limit, cursor=cursor, internal=internal, **filters)
+    page = await call.host.queue.jobs_page(
+        status=status,
+        job_type=job_type,
+        queue=queue,
+        subject=subject,
+        worker=worker,
+        tag=tag,
+        internal=internal,
+        limit=limit,
+        cursor=cursor,
+    )
     return Listing(items=[JobView.of(job) for job in page], next=page.next)
 
 

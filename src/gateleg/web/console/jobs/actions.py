@@ -51,7 +51,7 @@ def may_prioritise(job: Job) -> bool:
 
 
 @dataclass
-class JobSelection:
+class SelectedJobs:
     """The selected rows of a list, and their jobs."""
 
     ids: list[str] = field(default_factory=list)
@@ -88,7 +88,7 @@ async def on_each(view: View, jobs: list[Job], action: str, act: Callable[[UUID]
     return counts
 
 
-def bulk_bar(view: View, choice: JobSelection, topic: Hashable, *, archives: bool = False) -> Element:
+def bulk_bar(view: View, choice: SelectedJobs, topic: Hashable, *, archives: bool = False) -> Element:
     """The bar above a list while rows are selected. With `archives`, failed jobs can be moved to the archive."""
     queue = view.host.queue
     archivist = Archiver(queue, view.host.objects)

@@ -17,7 +17,7 @@ from gateleg.web.console.confirm import confirm
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.actions import JobSelection, bulk_bar
+from gateleg.web.console.jobs.actions import SelectedJobs, bulk_bar
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.job_details import short_kind
 from gateleg.web.console.jobs.section import CRUMBS, section_head
@@ -26,7 +26,6 @@ from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
 from gateleg.web.principal import Role
-from gateleg.web.recent_jobs import jobs_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +56,7 @@ GROUPS = (
 
 
 @dataclass(frozen=True)
-class Group:
+class FailureGroup:
     """Failed jobs with the same type and error."""
 
     job_type: str
@@ -90,13 +89,15 @@ def message_of(job: Job) -> str:
     return "" if failure is None or not failure.message else failure.message.splitlines()[0][:300]
 
 
-def grouped(jobs: Sequence[Job]) -> list[Group]:
+def grouped(jobs: Sequence[Job]) -> list[FailureGroup]:
     """Failed jobs by type and error, the largest group first."""
     found: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
         found.setdefault((job.job_type, kind_of(job)), []).append(job)
     groups = [
-        Group(*place, len(same), max(job.completed_at or job.updated_at for job in same), tuple(dict.fromkeys(map(message_of, same))))
+        FailureGroup(
+            *place, len(same), max(job.completed_at or job.updated_at for job in same), tuple(dict.fromkeys(map(message_of, same)))
+        )
         for place, same in found.items()
     ]
     return sorted(groups, key=lambda group: -group.count)
@@ -108,7 +109,7 @@ def dead_rows(jobs: Sequence[Job]) -> list[Row]:
     return [_row(job, groups[job.job_type, kind_of(job)]) for job in jobs]
 
 
-def _row(job: Job, group: Group) -> Row:
+def _row(job: Job, group: FailureGroup) -> Row:
     cells = {
         "type": job.job_type,
         "error": meta_cell(short_kind(group.kind) if len(group.messages) == 1 else message_of(job)),
@@ -129,14 +130,16 @@ def register() -> None:
             pulse = section_head(view, "/jobs/dead")
             filters = Filters(status=JobStatus.FAILED, cursor=cursor)
             topic = Topic(
-                ("dead", cursor), partial(jobs_page, view.host, limit=_PAGE_SIZE, cursor=filters.cursor, **filters.arguments()), every=3.0
+                ("dead", cursor),
+                partial(view.host.queue.jobs_page, limit=_PAGE_SIZE, cursor=filters.cursor, **filters.arguments()),
+                every=3.0,
             )
             await show_when_loaded(view.live.now(topic), lambda first: _list(view, topic, first, pulse, cursor), pulse=pulse)
 
 
 def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: LiveIndicator, cursor: str | None) -> None:
     operator = view.may(Role.OPERATOR)
-    choice = JobSelection()
+    choice = SelectedJobs()
     with tag("section", classes="card tight", aria_label="By error") as kinds:
         columns = GROUPS if operator else GROUPS[:-1]
         groups = Grid("By error", columns, on_action=lambda row, verb: _act_on_group(view, row, verb, topic))
@@ -168,7 +171,7 @@ def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: LiveIndi
     follow(view.live, topic, show, pulse, known=first)
 
 
-def _group_row(group: Group, *, deeds: bool, alone: bool) -> Row:
+def _group_row(group: FailureGroup, *, deeds: bool, alone: bool) -> Row:
     """A group of failures. If its type has also failed in other ways, there is a button for all of them."""
     several = [] if len(group.messages) == 1 else [meta_cell(f"{len(group.messages)} different messages")]
     cells = {"type": group.job_type, "kind": [group.error, *several], "count": str(group.count), "last": ago_cell(group.last)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.web.console.badges import Badge, badge_of
 from gateleg.web.console.jobs.labels import labels
+from gateleg.web.console.texts import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -104,10 +105,6 @@ def _box(node: Node, current: UUID) -> str:
     return (
         f'<a href="/jobs/{node.job_id}"><title>{escape(node.title)}, {escape(node.about)}: {node.badge.word}</title>'
         f'<g class="k-{node.badge.kind}{here}" transform="translate({node.x} {node.y})"><rect width="{_WIDTH}" height="{_HEIGHT}" rx="8"/>'
-        f'<circle cx="16" cy="{_HEIGHT // 2}" r="5"/><text x="30" y="19">{escape(_cut(node.title))}</text>'
-        f'<text class="about" x="30" y="34">{node.badge.word} · {escape(_cut(node.about, 18))}</text></g></a>'
+        f'<circle cx="16" cy="{_HEIGHT // 2}" r="5"/><text x="30" y="19">{escape(truncate(node.title, 22))}</text>'
+        f'<text class="about" x="30" y="34">{node.badge.word} · {escape(truncate(node.about, 18))}</text></g></a>'
     )
-
-
-def _cut(text: str, length: int = 22) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from nicegui import ui
 
+from gateleg.durations import duration
 from gateleg.web.console.actions import button, carry_out
 from gateleg.web.console.badges import chip
 from gateleg.web.console.confirm import confirm
@@ -19,7 +20,7 @@ from gateleg.web.console.jobs.trees import tree_badge
 from gateleg.web.console.live import LiveIndicator
 from gateleg.web.console.markup import tag
 from gateleg.web.console.redraw_cache import RedrawCache
-from gateleg.web.console.times import ago, duration, since
+from gateleg.web.console.times import ago, since
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from gateleg.web.console.jobs import panels
 from gateleg.web.console.jobs.heading import Heading
 from gateleg.web.console.jobs.job_details import JobDetails, job_details
 from gateleg.web.console.jobs.section import CRUMBS
-from gateleg.web.console.jobs.topics import JobWithLog, Tree, job_topic, tree_topic
-from gateleg.web.console.jobs.trees import Drawing, found_in, tree_badge, tree_html
+from gateleg.web.console.jobs.topics import JobWithLog, LabelledTree, job_topic, tree_topic
+from gateleg.web.console.jobs.trees import TreeDrawing, found_in, tree_badge, tree_html
 from gateleg.web.console.live import follow
 from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.markup import tag
@@ -179,7 +179,7 @@ class _Page:
                     with tag("dd"):
                         tag("a", f"{count} job{'' if count == 1 else 's'}", "link", href="?tab=graph")
 
-    def _show_tree(self, topic: Topic[Tree | None], *, whole: bool) -> None:
+    def _show_tree(self, topic: Topic[LabelledTree | None], *, whole: bool) -> None:
         with tag("section", classes="card", aria_label="Tree") as box:
             with tag("div", classes="card-head"):
                 with tag("div", classes="line gap-1"):
@@ -193,7 +193,7 @@ class _Page:
             drawing = ui.html("", sanitize=False).classes("fill")
         drawn: object = None
 
-        def show(tree: Tree | None) -> None:
+        def show(tree: LabelledTree | None) -> None:
             nonlocal drawn
             self.tree = tree
             self.heading.show(self.details, self._branch())
@@ -212,7 +212,7 @@ class _Page:
             words.set_visibility(below)
             cancel.set_visibility(below and bool(tree.branch.unfinished))
             words.set_text(tree.branch.summary)
-            drawing.set_content(tree_html(tree.branch, Drawing(self.details.job_id, tree.labels, whole=whole)))
+            drawing.set_content(tree_html(tree.branch, TreeDrawing(self.details.job_id, tree.labels, whole=whole)))
 
         show(self.tree)
         follow(self.view.live, topic, show, known=self.tree)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gateleg.web.console.jobs.stages import telling_stage
+from gateleg.web.console.texts import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,11 +32,13 @@ def labels(jobs: Iterable[Job]) -> dict[UUID, str]:
 def _told_apart(group: Sequence[Job]) -> dict[UUID, str]:
     subjects = [job.subject or "" for job in group]
     if len(set(subjects)) == len(group):
-        return {job.job_id: _cut(job.subject or str(job.job_id)[:8]) for job in group}
+        return {job.job_id: truncate(job.subject or str(job.job_id)[:8], _MAX_LABEL_CHARACTERS) for job in group}
     differing = _differing([_flat(job.job_config) for job in group])
     several = len(set(subjects)) > 1
     return {
-        job.job_id: _cut(", ".join([*([job.subject] if several and job.subject else []), *told]) or str(job.job_id)[:8])
+        job.job_id: truncate(
+            ", ".join([*([job.subject] if several and job.subject else []), *told]) or str(job.job_id)[:8], _MAX_LABEL_CHARACTERS
+        )
         for job, told in zip(group, differing, strict=True)
     }
 
@@ -57,7 +60,3 @@ def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
         else:
             found[f"{above}{name}"] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return found
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_LABEL_CHARACTERS else f"{text[: _MAX_LABEL_CHARACTERS - 1]}…"

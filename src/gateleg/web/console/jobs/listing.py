@@ -13,7 +13,7 @@ from gateleg.web.console.badges import BY_STATUS
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.actions import JobSelection, bulk_bar
+from gateleg.web.console.jobs.actions import SelectedJobs, bulk_bar
 from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
 from gateleg.web.console.jobs.rows import COLUMNS, job_rows
 from gateleg.web.console.jobs.section import section_head
@@ -22,7 +22,6 @@ from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
 from gateleg.web.principal import Role
-from gateleg.web.recent_jobs import jobs_page
 
 if TYPE_CHECKING:
     from gateleg.jobs import Job
@@ -56,7 +55,7 @@ def register() -> None:
             _filter_bar(view, filters)
 
             async def read() -> JobRows:
-                return JobRows(await jobs_page(view.host, limit=_PAGE_SIZE, cursor=filters.cursor, **filters.arguments()))
+                return JobRows(await view.host.queue.jobs_page(limit=_PAGE_SIZE, cursor=filters.cursor, **filters.arguments()))
 
             topic = Topic(("jobs", filters), read, every=2.0)
             await show_when_loaded(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12, pulse=pulse)
@@ -100,7 +99,7 @@ def _select(name: str, anything: str, value: str | None, known: list[str]) -> No
 
 
 def _list(view: View, filters: Filters, topic: Topic[JobRows], first: JobRows, pulse: LiveIndicator) -> None:
-    choice = JobSelection()
+    choice = SelectedJobs()
     with tag("section", classes="card tight", aria_label="Jobs"):
         bar = bulk_bar(view, choice, topic.name) if view.may(Role.OPERATOR) else None
         grid = Grid("Jobs", COLUMNS, on_choose=None if bar is None else choice.take)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.durations import duration
 from gateleg.web.console.actions import button, carry_out
 from gateleg.web.console.badges import Badge
 from gateleg.web.console.cells import Column, Row, button_cell, chip_cell, meta_cell
@@ -19,7 +20,6 @@ from gateleg.web.console.jobs.section import CRUMBS, section_head
 from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
-from gateleg.web.console.times import duration
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class QueueView:
+class QueueOverview:
     """A queue: its statistics, its state, and its workers."""
 
     stats: QueueStats
@@ -60,20 +60,20 @@ class QueueView:
     workers: int
 
 
-async def look_at_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tuple[QueueStats, ...]]]) -> tuple[QueueView, ...]:
+async def look_at_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tuple[QueueStats, ...]]]) -> tuple[QueueOverview, ...]:
     """The current state of all queues."""
     states, workers = await queue.states(), await queue.workers()
     return tuple(
-        QueueView(stats, states.get(stats.queue), sum(stats.queue in worker.queues for worker in workers)) for stats in await figures()
+        QueueOverview(stats, states.get(stats.queue), sum(stats.queue in worker.queues for worker in workers)) for stats in await figures()
     )
 
 
-def queues_topic(host: Host) -> Topic[tuple[QueueView, ...]]:
+def queues_topic(host: Host) -> Topic[tuple[QueueOverview, ...]]:
     """All queues. Changes must be visible at once, so the statistics are read each time."""
     return Topic("queues", lambda: look_at_queues(host.queue, lambda: host.queue_stats.read(max_age=0.0)), every=3.0)
 
 
-def queue_row(one: QueueView, *, deeds: bool) -> Row:
+def queue_row(one: QueueOverview, *, deeds: bool) -> Row:
     """A queue in the list."""
     stats, state = one.stats, one.state
     limited = state is not None and state.rate > 0
@@ -119,12 +119,12 @@ def register() -> None:
                 )
 
 
-def _list(view: View, topic: Topic[tuple[QueueView, ...]], first: tuple[QueueView, ...], pulse: LiveIndicator) -> None:
+def _list(view: View, topic: Topic[tuple[QueueOverview, ...]], first: tuple[QueueOverview, ...], pulse: LiveIndicator) -> None:
     operator = view.may(Role.OPERATOR)
     with tag("section", classes="card tight", aria_label="Queues"):
         grid = Grid("Queues", COLUMNS if operator else COLUMNS[:-1], complete=True, on_action=lambda name, verb: _act(view, name, verb))
 
-    def show(found: tuple[QueueView, ...]) -> None:
+    def show(found: tuple[QueueOverview, ...]) -> None:
         grid.show([queue_row(one, deeds=operator) for one in found])
 
     show(first)

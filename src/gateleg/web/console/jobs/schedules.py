@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from gateleg.durations import duration
 from gateleg.jobs import Job, JobMissing, Submission
 from gateleg.jobs.schedules import next_run
 from gateleg.jobs.tables import ArchivedJob
@@ -28,7 +29,6 @@ from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.paging import address
-from gateleg.web.console.times import duration
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:

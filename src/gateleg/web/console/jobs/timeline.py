@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gateleg.durations import duration
 from gateleg.jobs import JobStatus
 from gateleg.web.console.jobs.job_details import failure_text
-from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
     from datetime import datetime

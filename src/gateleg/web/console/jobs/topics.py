@@ -55,18 +55,18 @@ def _reader(queue: AsyncQueue, job_id: UUID) -> Callable[[], Awaitable[JobWithLo
 
 
 @dataclass(frozen=True)
-class Tree:
+class LabelledTree:
     """A job tree, and labels for those of its jobs that look alike otherwise."""
 
     branch: Branch
     labels: Mapping[UUID, str] = field(default_factory=dict)
 
 
-def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[Tree | None]:
+def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[LabelledTree | None]:
     """The tree below a root; None when the root has left the queue."""
     known: dict[UUID, Job] = {}
 
-    async def read() -> Tree | None:
+    async def read() -> LabelledTree | None:
         try:
             branch = await queue.tree(root)
         except JobMissing:
@@ -74,7 +74,7 @@ def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[Tree | None]:
         # Labels are made from attributes that never change, so each job is read once.
         fresh = [queue.tables.job.key(job_id=one) for one in alike(branch)[:_MAX_LABELLED_JOBS] if one not in known]
         known.update({job.job_id: job for job in await queue.store.batch_get(fresh) if job is not None} if fresh else {})
-        return Tree(branch, labels(known.values()))
+        return LabelledTree(branch, labels(known.values()))
 
     return Topic(("tree", root), read, every=2.0)
 

@@ -14,7 +14,7 @@ _LIBRARY = re.compile(r"[/\\](?:site-packages|dist-packages)[/\\]|[/\\]lib[/\\]p
 
 
 @dataclass(frozen=True)
-class Part:
+class TracePart:
     """Some lines of a traceback. `frames` counts the frames of a collapsed part; an expanded part has 0."""
 
     text: str
@@ -33,7 +33,7 @@ def is_foreign(path: str) -> bool:
     return bool(_OWN.search(path) or _LIBRARY.search(path))
 
 
-def parts_of(trace: str, *, error: str = "") -> list[Part]:
+def parts_of(trace: str, *, error: str = "") -> list[TracePart]:
     """A traceback in parts. The exception itself, `error`, is removed from the end, because it is shown already."""
     frames: list[tuple[bool, list[str]]] = []
     for text in _without(trace.rstrip(), error).splitlines():
@@ -48,7 +48,7 @@ def parts_of(trace: str, *, error: str = "") -> list[Part]:
     parts = []
     for foreign, group in groupby(frames, key=lambda frame: frame[0]):
         lines = [lines for _, lines in group]
-        parts.append(Part("\n".join(text for one in lines for text in one), len(lines) if foreign else 0))
+        parts.append(TracePart("\n".join(text for one in lines for text in one), len(lines) if foreign else 0))
     return parts
 
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING
 
+from gateleg.durations import duration
 from gateleg.jobs import JobStatus
 from gateleg.web.console.badges import BY_STATUS, RUNNING, Badge
 from gateleg.web.console.jobs.stages import telling_stage
-from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ def tree_badge(branch: Branch, own: Badge) -> Badge:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class TreeDrawing:
     """Options of a tree drawing."""
 
     #: the job of the page
@@ -74,12 +74,12 @@ class Drawing:
     base: str = "/jobs"
 
 
-def tree_html(branch: Branch, drawing: Drawing) -> str:
+def tree_html(branch: Branch, drawing: TreeDrawing) -> str:
     """The tree as HTML: each job is a link with its state, name, label and time; the current one is marked."""
     return f'<ul class="tree">{_item(branch, drawing)}</ul>'
 
 
-def _item(branch: Branch, drawing: Drawing) -> str:
+def _item(branch: Branch, drawing: TreeDrawing) -> str:
     badge = BY_STATUS[branch.status]
     here = ' aria-current="true"' if branch.job_id == drawing.current else ""
     stage = telling_stage(branch.job_type, branch.stage)
@@ -94,7 +94,7 @@ def _item(branch: Branch, drawing: Drawing) -> str:
     )
 
 
-def _children(branch: Branch, drawing: Drawing) -> str:
+def _children(branch: Branch, drawing: TreeDrawing) -> str:
     drawn = chosen(sorted(branch.children, key=_turn), drawing.current, MAX_CHILDREN if drawing.whole else SHOWN_CHILDREN)
     left = len(branch.children) - len(drawn)
     more = ""

@@ -19,7 +19,7 @@ from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.changes import delete_objects, keys_below, take_file
-from gateleg.web.console.objects.drops import Drop
+from gateleg.web.console.objects.drops import DroppedFile
 from gateleg.web.console.objects.folders import folder_address, folder_entries, icon_of, name_of, object_address, path_to
 from gateleg.web.console.objects.previews import kind_of_key
 from gateleg.web.console.paging import pager
@@ -114,7 +114,7 @@ def _upload(view: View, prefix: str) -> None:
 
     most = view.host.settings.upload_limit
     with tag("section", classes="drop", aria_label="Upload"):
-        Drop(label="or drop them here", multiple=True, max_file_size=most, on_upload=take, on_rejected=refused)
+        DroppedFile(label="or drop them here", multiple=True, max_file_size=most, on_upload=take, on_rejected=refused)
         replace = Field("Replace objects of the same name", False, kind="tick")
         said = tag("div", classes="stack gap-1", role="status")
 

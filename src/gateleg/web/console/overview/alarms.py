@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateleg.durations import duration
 from gateleg.web.console.jobs.filters import Filters
-from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

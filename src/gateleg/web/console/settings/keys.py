@@ -18,6 +18,7 @@ from gateleg.web.console.failures import refusal, trouble
 from gateleg.web.console.fields import Field
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import tag
+from gateleg.web.console.settings.shown_once import show_once
 from gateleg.web.errors import Refusal
 from gateleg.web.principal import Role
 
@@ -154,10 +155,10 @@ async def _create(view: View, show: Show) -> None:
         return
     # The first key ends the caller's own access, so it is shown before it becomes valid.
     if first:
-        await _show_once(made[0], "It becomes valid when you close this dialog.")
+        await _show_token(made[0], "It becomes valid when you close this dialog.")
     if await carry_out(view, Role.ADMIN, lambda: _keep(view, made[0])):
         if not first:
-            await _show_once(made[0])
+            await _show_token(made[0])
         await show()
 
 
@@ -166,15 +167,9 @@ async def _keep(view: View, made: NewKey) -> None:
     await view.host.audit.note(view.principal, "key.create", key.key_id, name=key.name, role=key.role)
 
 
-async def _show_once(made: NewKey, note: str = "") -> None:
-    with sheet(f"The key of {made.key.name}", lasting=True) as dialog:
-        tag("p", f"Copy it now: it is not stored, and cannot be shown again. {note}".strip())
-        tag("pre", made.token, "code wrap", tabindex=0)
-        with tag("div", classes="deeds"):
-            tag("button", "Copy", "deed", type="button", data_copy=made.token)
-            button("I have copied it", lambda: dialog.submit(True), look="first")
-    await dialog
-    dialog.delete()
+async def _show_token(made: NewKey, note: str = "") -> None:
+    sentence = f"Copy it now: it is not stored, and cannot be shown again. {note}".strip()
+    await show_once(f"The key of {made.key.name}", sentence, made.token)
     with suppress(TimeoutError):
         # The result says that the page has closed the dialog.
         await ui.run_javascript("0", timeout=3.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gateleg.web.console.markup import tag
 from gateleg.web.principal import Role
 from gateleg.web.secret_store import HOST
-from gateleg.web.tenant_admin import PAGE, is_tenant_admin, managed_tenant
+from gateleg.web.tenant_admin import PAGE, managed_tenant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,11 +43,6 @@ class ManagedTenant:
         """The owner, in words."""
         title = dict(self.choices).get(self.application, self.application)
         return title if self.tenant is None else f"{title}, tenant {self.tenant}"
-
-
-def manages_tenants(principal: Principal, group: str) -> bool:
-    """Whether a caller manages secrets and webhooks: an admin of the host, or of a tenant."""
-    return principal.may(Role.ADMIN) or is_tenant_admin(principal, group)
 
 
 def read_managed_tenant(

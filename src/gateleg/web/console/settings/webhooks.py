@@ -18,6 +18,7 @@ from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import section, tag
 from gateleg.web.console.paging import pager
 from gateleg.web.console.settings.managed import cursor_of, filters, managed_tenant_of, require_managed
+from gateleg.web.console.settings.shown_once import show_once
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 from gateleg.web.webhooks.hooks import BadWebhook, check_events
@@ -214,16 +215,6 @@ async def _add(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show) 
     dialog.delete()
     for new in made:
         await _note(view, managed, "webhook.create", new.webhook.hook_id, url=new.webhook.url)
-        await _show_once(new)
+        sentence = "The receiver checks signatures with it. Copy it now: it is not shown again."
+        await show_once("The signing secret", sentence, new.signing_secret or "")
         await show()
-
-
-async def _show_once(made: NewWebhook) -> None:
-    with sheet("The signing secret", lasting=True) as dialog:
-        tag("p", "The receiver checks signatures with it. Copy it now: it is not shown again.")
-        tag("pre", made.signing_secret or "", "code wrap", tabindex=0)
-        with tag("div", classes="deeds"):
-            tag("button", "Copy", "deed", type="button", data_copy=made.signing_secret or "")
-            button("I have copied it", lambda: dialog.submit(True), look="first")
-    await dialog
-    dialog.delete()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.durations import duration
 from gateleg.web.console.cells import Column, Row, meta_cell, mono_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.costs import billing, parts_of, pattern_costs
-from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
     from gateleg.model import Table
     from gateleg.web.console.frame import View
-    from gateleg.web.console.tables.costs import Part, PatternCost
+    from gateleg.web.console.tables.costs import CostPart, PatternCost
     from gateleg.web.console.tables.table_snapshots import TableSnapshot
 
 _PARTS = (
@@ -54,7 +54,7 @@ def capacity_tab(view: View, snapshot: TableSnapshot, table: Table) -> None:
                 Grid("Cost by pattern", _SPENT, [_cost_row(entry) for entry in spent], complete=True)
 
 
-def _part_row(part: Part) -> Row:
+def _part_row(part: CostPart) -> Row:
     units = meta_cell("on demand") if part.read is None else f"{part.read:,} read, {part.write or 0:,} write"
     cells = {"name": part.name, "kind": part.kind, "items": f"{part.items:,}", "size": size_text(part.bytes), "units": units}
     return Row(part.name, cells)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
+class CostPart:
     """The table or one of its indexes, as measured by the service."""
 
     name: str
@@ -53,7 +53,7 @@ def billing(description: Mapping[str, Any]) -> str:
     return f"Provisioned: {read:,} read and {write:,} write units per second are billed, used or not."
 
 
-def parts_of(description: Mapping[str, Any]) -> list[Part]:
+def parts_of(description: Mapping[str, Any]) -> list[CostPart]:
     """The table and its indexes."""
     found = [_part("the table", "table", description, description.get("TableSizeBytes", 0))]
     for member, kind in (("GlobalSecondaryIndexes", "global index"), ("LocalSecondaryIndexes", "local index")):
@@ -62,10 +62,10 @@ def parts_of(description: Mapping[str, Any]) -> list[Part]:
     return found
 
 
-def _part(name: str, kind: str, source: Mapping[str, Any], size: int) -> Part:
+def _part(name: str, kind: str, source: Mapping[str, Any], size: int) -> CostPart:
     units = source.get("ProvisionedThroughput", {})
     read, write = units.get("ReadCapacityUnits") or None, units.get("WriteCapacityUnits") or None
-    return Part(name, kind, int(source.get("ItemCount", 0)), int(size), read, write)
+    return CostPart(name, kind, int(source.get("ItemCount", 0)), int(size), read, write)
 
 
 def pattern_costs(table: Table, tallies: Mapping[tuple[str, str], Tally]) -> list[PatternCost]:

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ops.explanations import key_forms
+from gateleg.web.console.texts import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class TableDiagram:
     """The placement of boxes. Entities are on the left; indexes on the right, or on both sides."""
 
     middle: Box
@@ -50,7 +51,7 @@ class Drawing:
     right: tuple[Box, ...] = ()
 
 
-def drawing_of(table: Table) -> Drawing:
+def drawing_of(table: Table) -> TableDiagram:
     """The placement for a table. A single entity needs no box: the table's own shows its key templates."""
     types = table.key_types()
     forms = key_forms(table.specs[0].key) if len(table.specs) == 1 else {}
@@ -59,11 +60,11 @@ def drawing_of(table: Table) -> Drawing:
     middle = Box(table.name, rows, chip, "table")
     indexes = tuple(_index_box(table, index) for index in table.indexes)
     if len(table.specs) > 1:
-        return Drawing(middle, tuple(Box(spec.name, tuple(key_forms(spec.key).items())) for spec in table.specs), indexes)
+        return TableDiagram(middle, tuple(Box(spec.name, tuple(key_forms(spec.key).items())) for spec in table.specs), indexes)
     if len(indexes) <= _ONE_SIDE:
-        return Drawing(middle, (), indexes)
+        return TableDiagram(middle, (), indexes)
     half = (len(indexes) + 1) // 2
-    return Drawing(middle, indexes[:half], indexes[half:])
+    return TableDiagram(middle, indexes[:half], indexes[half:])
 
 
 def _roles(table: Table) -> list[tuple[str, str]]:
@@ -150,7 +151,7 @@ def _edge(start: tuple[float, float], end: tuple[float, float], box: Box) -> str
 def _drawn(box: Box, column: tuple[int, int], top: float) -> str:
     x, width = column
     end = x + width - 12
-    title = _cut(box.title, (width - 36) / _TITLE - len(box.chip))
+    title = _fit(box.title, (width - 36) / _TITLE - len(box.chip))
     lines = [
         f'<rect x="{x}" y="{top:.1f}" width="{width}" height="{box.height}" rx="8"/>',
         f'<text class="title" x="{x + 12}" y="{top + 22:.1f}">{escape(title)}</text>',
@@ -160,10 +161,10 @@ def _drawn(box: Box, column: tuple[int, int], top: float) -> str:
     for name, form in box.rows:
         lines.append(f'<text class="name" x="{x + 12}" y="{y:.1f}">{escape(name)}</text>')
         room = (width - 40) / _CHARACTER - len(name)
-        lines.append(f'<text class="form" x="{end}" y="{y:.1f}" text-anchor="end">{escape(_cut(form, room))}</text>')
+        lines.append(f'<text class="form" x="{end}" y="{y:.1f}" text-anchor="end">{escape(_fit(form, room))}</text>')
         y += _ROW
     for note in box.notes:
-        lines.append(f'<text class="note" x="{x + 12}" y="{y:.1f}">{escape(_cut(note, (width - 24) / 6.2))}</text>')
+        lines.append(f'<text class="note" x="{x + 12}" y="{y:.1f}">{escape(_fit(note, (width - 24) / 6.2))}</text>')
         y += _ROW
     return f'<g class="box {box.look}"><title>{escape(_told(box))}</title>{"".join(lines)}</g>'
 
@@ -172,6 +173,5 @@ def _told(box: Box) -> str:
     return "\n".join([box.title, *(f"{name}: {form}" for name, form in box.rows), *box.notes])
 
 
-def _cut(text: str, room: float) -> str:
-    most = max(3, int(room))
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _fit(text: str, room: float) -> str:
+    return truncate(text, max(3, int(room)))

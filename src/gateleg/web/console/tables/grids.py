@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from gateleg.ops.plain_json import value_text
 from gateleg.web.console.ids import shortened
+from gateleg.web.console.texts import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ _SUMMARY = 160
 
 
 @dataclass(frozen=True)
-class Cell:
+class ItemCell:
     """The content of a cell."""
 
     text: str
@@ -36,11 +37,11 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class ItemRow:
     """An item in a grid."""
 
     entity: str
-    cells: tuple[Cell, ...]
+    cells: tuple[ItemCell, ...]
     #: its key, as in the address
     key: str
     #: the accessible name
@@ -48,14 +49,14 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Grid:
+class ItemGrid:
     """Rows under their columns."""
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ItemRow, ...]
 
 
-def grid_of(table: Table, items: Sequence[Item], spec: Spec[Any] | None = None) -> Grid:
+def grid_of(table: Table, items: Sequence[Item], spec: Spec[Any] | None = None) -> ItemGrid:
     """Items of one entity with a column for each attribute; mixed items with their key and the rest in one column."""
     owners = [spec or table.spec_for(item) for item in items]
     single = owners[0] if owners and all(owner is owners[0] for owner in owners) else None
@@ -63,10 +64,10 @@ def grid_of(table: Table, items: Sequence[Item], spec: Spec[Any] | None = None) 
     if mixed:
         columns: tuple[str, ...] = ("Entity", *table.attributes, "Other attributes")
         rows = [_mixed_row(table, owner, item) for owner, item in zip(owners, items, strict=True)]
-        return Grid(columns, tuple(rows))
+        return ItemGrid(columns, tuple(rows))
     names = column_names(table, single, items)
     shown = tuple(_title(single, name) for name in names)
-    return Grid(shown, tuple(_row(table, single, item, names) for item in items))
+    return ItemGrid(shown, tuple(_row(table, single, item, names) for item in items))
 
 
 def column_names(table: Table, spec: Spec[Any] | None, items: Sequence[Item]) -> list[str]:
@@ -95,10 +96,10 @@ def item_name(table: Table, spec: Spec[Any] | None, item: Item) -> str:
     """The name of an item, or else its entity and key with shortened ids."""
     wire = name_attribute(spec) if spec is not None else None
     if wire is not None and item.get(wire, {}).get("S", "").strip():
-        return _cut(value_text(item[wire]), _LONGEST)
+        return truncate(value_text(item[wire]), _LONGEST)
     if spec is None:
-        return _cut(item_label(table, spec, item), _LONGEST)
-    return _cut(f"{spec.name} {', '.join(shortened(text, 40) for text in key_values(spec, item).values())}", _LONGEST)
+        return truncate(item_label(table, spec, item), _LONGEST)
+    return truncate(f"{spec.name} {', '.join(shortened(text, 40) for text in key_values(spec, item).values())}", _LONGEST)
 
 
 def hidden_names(spec: Spec[Any]) -> frozenset[str]:
@@ -113,37 +114,41 @@ def _title(spec: Spec[Any] | None, wire: str) -> str:
     return next((attribute.name for attribute in spec.attributes.values() if attribute.wire == wire), wire)
 
 
-def _row(table: Table, spec: Spec[Any] | None, item: Item, names: Sequence[str]) -> Row:
+def _row(table: Table, spec: Spec[Any] | None, item: Item, names: Sequence[str]) -> ItemRow:
     cells = tuple(cell_of(item.get(name), code=name in table.attributes) for name in names)
-    return Row(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
+    return ItemRow(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
 
 
-def _mixed_row(table: Table, spec: Spec[Any] | None, item: Item) -> Row:
+def _mixed_row(table: Table, spec: Spec[Any] | None, item: Item) -> ItemRow:
     hidden = hidden_names(spec) if spec else frozenset[str]()
     derived = spec.derived_names if spec else frozenset[str]()
     parts = [spec.sources[name].wire for name in spec.key.names] if spec else []
     rest = {name: value for name, value in item.items() if name not in (*table.attributes, *derived, *hidden, *parts)}
     keys = [cell_of(item.get(name), code=True) for name in table.attributes]
     texts = [f"{name}: {value_text(value)}" for name, value in rest.items()]
-    cells = (Cell(spec.name if spec else "Unknown", "text" if spec else "dim"), *keys, Cell(_cut(" · ".join(texts), _SUMMARY), "dim"))
-    return Row(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
+    cells = (
+        ItemCell(spec.name if spec else "Unknown", "text" if spec else "dim"),
+        *keys,
+        ItemCell(truncate(" · ".join(texts), _SUMMARY), "dim"),
+    )
+    return ItemRow(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
 
 
-def cell_of(value: Value | None, *, code: bool = False) -> Cell:
+def cell_of(value: Value | None, *, code: bool = False) -> ItemCell:
     """A value as a cell."""
     if value is None:
-        return Cell("", "dim")
+        return ItemCell("", "dim")
     ((tag, content),) = value.items()
     text = value_text(value)
     if tag == "NULL":
-        return Cell("null", "dim")
+        return ItemCell("null", "dim")
     if tag == "B":
-        return Cell(f"{_binary_size(content)} of binary", "dim")
+        return ItemCell(f"{_binary_size(content)} of binary", "dim")
     if not code and moment_of(text) is not None:
-        return Cell(text, "time")
+        return ItemCell(text, "time")
     look = "code" if code or tag in ("M", "L", "SS", "NS", "BS") or _is_id(text) else "number" if tag == "N" else "text"
-    cut = _cut(text, _LONGEST)
-    return Cell(cut, look, text[:1000] if cut != text else "")
+    cut = truncate(text, _LONGEST)
+    return ItemCell(cut, look, text[:1000] if cut != text else "")
 
 
 def moment_of(text: str) -> datetime | None:
@@ -163,10 +168,6 @@ def _binary_size(base64: str) -> str:
 
 def _is_id(text: str) -> bool:
     return len(text) == 36 and text.count("-") == 4
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def item_label(table: Table, spec: Spec[Any] | None, item: Item) -> str:

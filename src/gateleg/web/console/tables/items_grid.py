@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from gateleg.model import Item, Spec, Table
-    from gateleg.web.console.cells import Cell as Drawn
-    from gateleg.web.console.tables.grids import Cell
-    from gateleg.web.console.tables.grids import Row as ItemRow
+    from gateleg.web.console.cells import Cell
+    from gateleg.web.console.tables.grids import ItemCell, ItemRow
 
 #: Further columns are only on the item's own page.
 _COLUMNS = 12
@@ -58,7 +57,7 @@ def items_grid(
     return grid
 
 
-def _cells(columns: Sequence[str], row: ItemRow, known: Mapping[str, Spec[Any]], links: Mapping[str, str]) -> dict[str, Drawn]:
+def _cells(columns: Sequence[str], row: ItemRow, known: Mapping[str, Spec[Any]], links: Mapping[str, str]) -> dict[str, Cell]:
     drawn = {str(number): _drawn(cell, number, row.label) for number, cell in enumerate(row.cells[:_COLUMNS])}
     for number, name in enumerate(columns[:_COLUMNS]):
         if name not in links:
@@ -75,7 +74,7 @@ def _numbers(rows: Sequence[Any], number: int) -> bool:
     return bool(cells) and all(cell.look == "number" for cell in cells)
 
 
-def _drawn(cell: Cell, number: int, label: str) -> Drawn:
+def _drawn(cell: ItemCell, number: int, label: str) -> Cell:
     if number == 0:
         # The first cell is the link to the item.
         return shortened(cell.text, 60) or label

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.web.console.badges import Badge
-from gateleg.web.console.cells import Column, chip_cell, meta_cell
-from gateleg.web.console.cells import Row as GridRow
+from gateleg.web.console.cells import Column, Row, chip_cell, meta_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import frame
@@ -19,7 +18,7 @@ from gateleg.web.console.markup import card, tag
 from gateleg.web.console.paging import address
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.grids import table_address
-from gateleg.web.console.tables.listing import Row, badge_of, row_of, search, totals
+from gateleg.web.console.tables.listing import ListedTable, badge_of, row_of, search, totals
 from gateleg.web.console.tables.table_snapshots import take_snapshots
 
 if TYPE_CHECKING:
@@ -92,10 +91,10 @@ def entities_text(names: Sequence[str]) -> str:
     return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
 
 
-def grid_rows(rows: Sequence[Row], owners: Mapping[str, str]) -> list[GridRow]:
+def grid_rows(rows: Sequence[ListedTable], owners: Mapping[str, str]) -> list[Row]:
     """The rows as the grid shows them."""
     return [
-        GridRow(
+        Row(
             row.name,
             {
                 "name": row.name,

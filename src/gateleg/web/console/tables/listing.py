@@ -32,7 +32,7 @@ _MEANS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ListedTable:
     """A table in the list."""
 
     name: str
@@ -47,7 +47,7 @@ class Row:
     declared: bool
 
 
-def row_of(snapshot: TableSnapshot) -> Row:
+def row_of(snapshot: TableSnapshot) -> ListedTable:
     """The row of a table."""
     table = snapshot.table
     description = snapshot.description or {}
@@ -57,7 +57,7 @@ def row_of(snapshot: TableSnapshot) -> Row:
     patterns = sum(len(spec.patterns) for spec in specs)
     means = snapshot.trouble or _MEANS[snapshot.state]
     names = tuple(spec.name for spec in specs)
-    return Row(snapshot.name, snapshot.state, means, names, snapshot.items, snapshot.bytes, indexes, patterns, table is not None)
+    return ListedTable(snapshot.name, snapshot.state, means, names, snapshot.items, snapshot.bytes, indexes, patterns, table is not None)
 
 
 def badge_of(state: str) -> tuple[Kind, str, str]:
@@ -65,17 +65,17 @@ def badge_of(state: str) -> tuple[Kind, str, str]:
     return _LOOKS[state]
 
 
-def search(rows: Iterable[Row], text: str) -> list[Row]:
+def search(rows: Iterable[ListedTable], text: str) -> list[ListedTable]:
     """The rows whose name, entities, indexes or state contain all words of a text."""
     words = text.lower().split()
     return [row for row in rows if all(word in _haystack(row) for word in words)]
 
 
-def _haystack(row: Row) -> str:
+def _haystack(row: ListedTable) -> str:
     return " ".join((row.name, row.state, *row.entities, *row.indexes)).lower()
 
 
-def totals(rows: Iterable[Row]) -> str:
+def totals(rows: Iterable[ListedTable]) -> str:
     """The totals of all rows, in a sentence."""
     rows = list(rows)
     items, size = sum(row.items for row in rows), sum(row.bytes for row in rows)
