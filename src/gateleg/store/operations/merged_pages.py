@@ -37,8 +37,8 @@ class _MergedReading(Reading[E]):
         """The requests of all queries."""
         return tuple(chain.from_iterable(one.requests(setup) for one in self._readings()))
 
-    def question(self, setup: Setup) -> tuple[Payload, ...]:
-        """The requests of all queries without the present time."""
+    def cursor_requests(self, setup: Setup) -> tuple[Payload, ...]:
+        """The requests of all queries that a cursor is bound to."""
         return tuple(chain.from_iterable(one.cursor_requests(setup) for one in self._readings()))
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
