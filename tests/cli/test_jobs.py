@@ -97,7 +97,7 @@ def test_a_config_comes_from_standard_input(desk: Desk) -> None:
         (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no attribute 'nothing'"),
         (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is not a gateleg.jobs.Jobs"),
         (("submit", "echo", "--app", "tests/jobs/chores.py"), 2, "it is a file; write the module, as in tests.jobs.chores"),
-        (("list", "--cursor", "x"), 1, "Give a status"),
+        (("list", "--cursor", "x"), 1, "Start again without a cursor"),
         (("show", "x"), 2, "not a job id"),
         (("show", str(uuid4())), 1, "job-missing"),
         (("list", "--status", "LOST"), 2, "not a status"),

@@ -79,7 +79,7 @@ async def test_a_metric_that_cannot_be_stored_is_a_failure_that_says_so() -> Non
 
 
 async def test_an_output_that_is_no_text_is_a_failure_that_says_so() -> None:
-    assert "output_location" in failure(await ran(lambda job: job.output("tables", 5)))[1]  # type: ignore[arg-type]
+    assert "takes a kind and keys as text, and was given 5" in failure(await ran(lambda job: job.output("tables", 5)))[1]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e300])

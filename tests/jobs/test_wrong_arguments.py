@@ -121,8 +121,8 @@ def test_one_submission_in_place_of_many(queue: Queue) -> None:
         queue.submit_many(one)
 
 
-def test_a_cursor_that_would_be_ignored(queue: Queue) -> None:
-    with pytest.raises(CursorRejected, match="Give a status"):
+def test_a_cursor_of_something_else(queue: Queue) -> None:
+    with pytest.raises(CursorRejected, match="Start again without a cursor"):
         queue.jobs_page(cursor="x")
 
 

@@ -123,7 +123,7 @@ def test_projected_page_has_only_the_projected_attributes(filled: Store) -> None
 
 
 def test_page_without_a_limit_is_refused() -> None:
-    with pytest.raises(BadLimit, match="limit is 0"):
+    with pytest.raises(BadLimit, match="at least 1, and is 0"):
         page(Note.in_book(book="b"), limit=0)
 
 

@@ -66,7 +66,7 @@ def _checked_names(tables: Any) -> TableNames:
     if not isinstance(tables, TableNames):
         raise WrongArgument(
             f"tables= takes the names of a queue's tables, and was given {tables!r}.",
-            fix='Give TableNames(...), or LAYOUTS["plain"] or LAYOUTS["delphi"] of gateleg.jobs.tables.',
+            fix="Give TableNames(...), or leave tables= out for the names JobQueue, JobLedger and JobArchive.",
         )
     return tables
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gateleg.model.expressions.nodes import Condition
     from gateleg.model.keys.plans import KeyPlan, Ref
 
+__all__ = ["BoundKey"]
+
 E = TypeVar("E", bound=BaseModel)
 Form = str | Sequence[str]
 

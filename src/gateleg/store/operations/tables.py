@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.model import Table
 from gateleg.model.errors import BadName
-from gateleg.model.tables import TableLayout
 from gateleg.store.errors import InvalidOption, OutOfScope, TimedOut
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.operation import Operation
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import Table
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
@@ -176,7 +175,7 @@ def _tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
     for one in given:
         if hasattr(one, "__table__"):
             raise InvalidOption(f"{one.__name__} is an entity, not a table.", fix=f"Give its table: {one.__name__}.__table__.")
-        if not isinstance(one, TableLayout):
+        if not isinstance(one, Table):
             raise InvalidOption(f"{one!r} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
     return given
 
