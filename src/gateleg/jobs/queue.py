@@ -66,7 +66,7 @@ def _checked_names(tables: Any) -> TableNames:
     if not isinstance(tables, TableNames):
         raise WrongArgument(
             f"tables= takes the names of a queue's tables, and was given {tables!r}.",
-            fix="Give TableNames(...), or leave tables= out for the names JobQueue, JobLedger and JobArchive.",
+            fix="Give TableNames(...), or one of LAYOUTS of gateleg.jobs.tables, such as LAYOUTS['plain'].",
         )
     return tables
 
