@@ -2,9 +2,10 @@
 
 from datetime import UTC, datetime
 from types import new_class
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator, ValidationError, ValidationInfo, field_validator
 
 from gateleg.model import GSI, Attr, Counter, Entity, Key, KeyPart, Pattern, States, Table, Unique, field, spec_of, stamp, state
 from gateleg.model.errors import BadMark, BadOption, BadStates, BadWhen, DuplicateMark, ExpressionError, OverlappingKeys, UnsupportedType
@@ -288,6 +289,38 @@ def test_defaults_that_pydantic_converts_to_an_equal_value_stay() -> None:
         key = Key("MILD#{name}")
 
     assert Mild(name="a").ratio == 1
+
+
+def test_the_default_of_an_attribute_with_a_validator_is_left_to_it() -> None:
+    def shout(text: str, info: ValidationInfo) -> str:
+        return text + info.data["name"]
+
+    class Range(Entity, table=Table("ranges", hash="pk")):
+        name: Attr[str]
+        low: Attr[int] = 0
+        high: Attr[int] = 10
+        owner: Attr[str] = ""  # to be given later
+        shouted: Attr[Annotated[str, AfterValidator(shout)]] = "!"
+        key = Key("RANGE#{name}")
+
+        @field_validator("high")
+        @classmethod
+        def check_high(cls, value: int, info: ValidationInfo) -> int:
+            if value < info.data["low"]:
+                raise ValueError("high is below low")
+            return value
+
+        @field_validator("owner")
+        @classmethod
+        def check_owner(cls, value: str) -> str:
+            if not value:
+                raise ValueError("name an owner")
+            return value
+
+    made = Range(name="a")
+    assert (made.high, made.owner, made.shouted) == (10, "", "!")
+    with pytest.raises(ValidationError, match="high is below low"):
+        Range(name="a", low=5, high=4)
 
 
 TABLES: dict[str, tuple[dict[str, Any], str]] = {

@@ -40,6 +40,8 @@ _BOUNDS = frozenset(
     {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "multiple_of"}
     | {"string_too_short", "string_too_long", "string_pattern_mismatch", "bytes_too_short", "bytes_too_long", "too_short", "too_long"}
 )
+#: The kinds of pydantic's errors that functions in annotations raise.
+_BY_FUNCTIONS = frozenset({"value_error", "assertion_error"})
 
 
 def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
@@ -63,12 +65,18 @@ def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
 
 
 def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> None:
-    """Refuse defaults that their own attributes refuse: pydantic does not look at them."""
+    """Refuse defaults of another type than their attributes: pydantic does not check defaults.
+
+    Attributes with validators of their own are left to these: they may need the values of other fields.
+    """
     if entity.__pydantic_decorators__.model_validators or not entity.__pydantic_complete__:
         return
+    validated = _validated_fields(entity)
     for attribute in attributes.values():
         default = attribute.info.default
         if attribute.info.frozen or default is PydanticUndefined or default is None:
+            continue
+        if attribute.name in validated or "*" in validated:
             continue
         probe = construct_unchecked(entity, {})
         try:
@@ -76,11 +84,14 @@ def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute])
         except ValidationError as error:
             problem = error.errors()[0]
             # A default outside of the bounds, such as "" where a text must not be empty, may stand for a value that is still to come.
-            if problem["type"] in _BOUNDS:
+            if problem["type"] in _BOUNDS or problem["type"] in _BY_FUNCTIONS:
                 continue
             reason = problem_message(problem)
         except TypeError as error:
             reason = str(error)
+        except Exception:
+            # A function in the annotation needs the other fields.
+            continue
         else:
             valid = probe.__dict__[attribute.name]
             if valid == default or type(valid) is type(default):
@@ -90,6 +101,12 @@ def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute])
             f"{entity.__name__}.{attribute.name} has the default {default!r}, which it would refuse: {reason.rstrip('.')}.",
             fix="Give a default of the attribute's type.",
         )
+
+
+def _validated_fields(entity: type[BaseModel]) -> set[str]:
+    """The fields that the entity's own validators check; "*" for all of them."""
+    declared = entity.__pydantic_decorators__
+    return {name for one in (*declared.field_validators.values(), *declared.validators.values()) for name in one.info.fields}
 
 
 def _check_mark(entity: str, attribute: Attribute, kind: str) -> None:
