@@ -120,3 +120,12 @@ def test_the_latest_time_is_the_last_of_those_that_follow_each_other(fields: str
     for time in times:
         assert cron.latest(first, time) == time
         assert cron.latest(first, time + timedelta(seconds=59)) == time
+
+
+@pytest.mark.parametrize(("fields", "expected"), [("30 23 * * sat", "Sun 2024-03-31 00:30"), ("15,45 23 * * sat", "Sun 2024-03-31 00:45")])
+def test_the_latest_time_is_one_of_the_times_if_clocks_skip_midnight(fields: str, expected: str) -> None:
+    nuuk = ZoneInfo("America/Nuuk")
+    cron = parse_cron(fields, "America/Nuuk")
+    first = cron.after(datetime(2024, 3, 30, 12, tzinfo=nuuk))
+    found = cron.latest(first, datetime(2024, 3, 31, 23, 50, tzinfo=nuuk))
+    assert found.astimezone(nuuk).strftime("%a %Y-%m-%d %H:%M") == expected

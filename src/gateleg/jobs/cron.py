@@ -81,13 +81,15 @@ class Cron:
 
     def latest(self, since: datetime, until: datetime) -> datetime:
         """The last time from `since`, which is one of its times, to `until`."""
-        day, first = until.astimezone(self.zone).date() + timedelta(days=1), since.astimezone(self.zone).date()
-        while day > first:
-            past = [found for found in self.times(day) if since <= found <= until] if self.on(day) else []
+        # A time that is skipped when clocks go forward may run on the day after its own.
+        day, first = until.astimezone(self.zone).date(), since.astimezone(self.zone).date() - timedelta(days=1)
+        while day >= first:
+            days = [one for one in (day, day - timedelta(days=1)) if self.on(one)]
+            past = [found for one in days for found in self.times(one) if since <= found <= until]
             if past:
                 return max(past)
             day -= timedelta(days=1)
-        return max([since, *(found for found in self.times(first) if since <= found <= until)])
+        return since
 
 
 def parse_cron(text: str, timezone: str = "UTC") -> Cron:
