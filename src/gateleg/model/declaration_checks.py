@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -106,7 +107,8 @@ def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute])
 def _validated_fields(entity: type[BaseModel]) -> set[str]:
     """The fields that the entity's own validators check; "*" for all of them."""
     declared = entity.__pydantic_decorators__
-    return {name for one in (*declared.field_validators.values(), *declared.validators.values()) for name in one.info.fields}
+    fields = [one.info.fields for one in declared.field_validators.values()] + [one.info.fields for one in declared.validators.values()]
+    return set(chain.from_iterable(fields))
 
 
 def _check_mark(entity: str, attribute: Attribute, kind: str) -> None:
