@@ -159,11 +159,7 @@
     }
 
     compact() {
-      try {
-        return JSON.stringify(JSON.parse(this.json.value));
-      } catch {
-        return this.json.value;
-      }
+      return formatted(this.json.value);
     }
 
     clearProblem() {
@@ -241,7 +237,7 @@
       this.status.textContent = `${line} · ${Math.round(performance.now() - started)} ms · ${size(blob.size)}`;
       this.status.classList.toggle("bad", !response.ok);
       if (!blob.size) return;
-      if (kind.endsWith("json")) this.showText(pretty(await blob.text()));
+      if (kind.endsWith("json")) this.showText(formatted(await blob.text(), 2));
       else if (kind.startsWith("text/")) this.showText(await blob.text());
       else this.response.append(make("p", {}, make("a", { href: URL.createObjectURL(blob), download: "response" }, `Save the response (${kind || "bytes"})`)));
     }
@@ -266,9 +262,11 @@
     }
   }
 
-  function pretty(text) {
+  // Text that is not JSON, or has numbers of more digits than scripts can represent, stays as it is.
+  function formatted(text, indent) {
+    if (/\d{16}|\d\.\d{15}/.test(text)) return text;
     try {
-      return JSON.stringify(JSON.parse(text), null, 2);
+      return JSON.stringify(JSON.parse(text), null, indent);
     } catch {
       return text;
     }

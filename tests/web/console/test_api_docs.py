@@ -65,6 +65,19 @@ def test_the_curl_command_makes_the_same_call(served: Served, open_page: OpenPag
     assert json.loads(answer.stdout)["job"]["job_type"] == "REEL"
 
 
+def test_numbers_that_scripts_cannot_represent_stay_as_they_are(served: Served, open_page: OpenPage) -> None:
+    exact = '{"job_type": "REEL", "config": {"title": "x", "number": 12345678901234567891, "ratio": 0.1234567890123456789}}'
+    page = open_page(served.url + "/api/docs")
+    page.route("**/api/jobs", lambda route: route.fulfill(status=201, content_type="application/json", body=exact))
+    form = operation(page, "POST", "/api/jobs")
+    form.get_by_label("Body").fill(exact)
+    form.get_by_text("As a curl command").click()
+    command = form.get_by_role("region", name="curl command").inner_text()
+    assert shlex.split(command.replace("\\\n", " "))[-1] == exact
+    form.get_by_role("button", name="Send").click()
+    expect(form.get_by_role("region", name="Response body")).to_have_text(exact)
+
+
 def test_parameters_go_into_the_path_and_the_query(served: Served, open_page: OpenPage) -> None:
     with served.queue() as queue:
         job = reel.submit(queue, Reels(title="x")).job
