@@ -83,3 +83,23 @@ def test_hidden_jobs_do_not_hide_newer_ones_of_other_statuses(queue: Queue, cloc
     page = queue.jobs_page(limit=1)
     assert [job.job_id for job in page] == [waiting.job_id]
     assert page.next is not None
+
+
+def test_a_filtered_page_of_all_statuses_reads_no_more_than_one_of_a_single_status(
+    queue: Queue, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateleg.jobs.monitor.listing._MAX_READ_ITEMS", 10)
+    for _ in range(40):
+        queue.store.create(queue.tables.job(job_type="x", status=JobStatus.COMPLETED))
+        clock.advance(1)
+    read, call = [0], queue.store.transport.call
+
+    def counting(operation: str, request: dict[str, Any], **options: Any) -> dict[str, Any]:
+        reply = call(operation, request, **options)
+        read[0] += reply.get("ScannedCount", 0)
+        return reply
+
+    monkeypatch.setattr(queue.store.transport, "call", counting)
+    page = queue.jobs_page(limit=1, tag="t")
+    assert (page.items, read[0]) == ([], 10)
+    assert page.next is not None

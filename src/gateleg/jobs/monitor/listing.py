@@ -70,8 +70,7 @@ def jobs_page(
         question = kind.in_status(status=status).reversed()
     else:
         questions = [narrowed(kind.in_status(status=one).reversed(), one) for one in JobStatus]
-        examine = _MAX_READ_ITEMS * len(questions)
-        found = yield from merged_page(questions, limit=limit, cursor=cursor, examine=examine).flow(context.setup)
+        found = yield from merged_page(questions, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup)
         return replace(found, items=_latest_versions(found))
     return (yield from page(narrowed(question, status), limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup))
 
