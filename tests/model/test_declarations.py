@@ -293,14 +293,14 @@ def test_defaults_that_pydantic_converts_to_an_equal_value_stay() -> None:
 
 def test_the_default_of_an_attribute_with_a_validator_is_left_to_it() -> None:
     def shout(text: str, info: ValidationInfo) -> str:
-        return text + info.data["name"]
+        return f"{text}{info.data['name']}"
 
     class Range(Entity, table=Table("ranges", hash="pk")):
         name: Attr[str]
-        low: Attr[int] = 0
-        high: Attr[int] = 10
-        owner: Attr[str] = ""  # to be given later
-        shouted: Attr[Annotated[str, AfterValidator(shout)]] = "!"
+        low: Attr[int] = field(0)
+        high: Attr[int] = field(10)
+        owner: Attr[str] = field("")  # to be given later
+        shouted: Attr[Annotated[str, AfterValidator(shout)]] = field("!")
         key = Key("RANGE#{name}")
 
         @field_validator("high")
