@@ -5,6 +5,7 @@ from types import new_class
 from typing import Any
 
 import pytest
+from pydantic import ValidationInfo, field_validator
 
 from gateleg.model import GSI, Attr, Counter, Entity, Key, KeyPart, Pattern, States, Table, Unique, field, spec_of, stamp, state
 from gateleg.model.errors import BadMark, BadOption, BadStates, BadWhen, DuplicateMark, ExpressionError, OverlappingKeys, UnsupportedType
@@ -358,3 +359,21 @@ def test_one_child_cannot_be_counted_twice_in_the_same_attribute() -> None:
             key = Key("SHELF#{shelf}", "BOOK#{title}")
             counted = Counter(Shelf.books)
             again = Counter(Shelf.books)
+
+
+def test_defaults_are_not_given_to_validators_that_need_other_attributes() -> None:
+    class Booking(Entity, table=Table("Bookings", hash="id")):
+        id: Attr[str]
+        first: Attr[int]
+        last: Attr[int] = field(0)
+        key = Key("{id}")
+
+        @field_validator("last")
+        @classmethod
+        def check_last(cls, value: int, info: ValidationInfo) -> int:
+            return max(value, info.data["first"])
+
+        def model_post_init(self, context: Any, /) -> None:
+            assert self.first >= 0
+
+    assert Booking(id="1", first=3, last=2).last == 3

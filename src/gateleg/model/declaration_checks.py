@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticUndefined
 
 from gateleg.errors import problem_message
-from gateleg.model.codec.unchecked import construct_unchecked
+from gateleg.model.codec.unchecked import construct_bare
 from gateleg.model.errors import (
     BadMark,
     BadOption,
@@ -63,14 +63,20 @@ def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
 
 
 def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> None:
-    """Refuse defaults that their own attributes refuse: pydantic does not look at them."""
-    if entity.__pydantic_decorators__.model_validators or not entity.__pydantic_complete__:
+    """Refuse defaults that their own attributes refuse: pydantic does not look at them.
+
+    The entity's own validators are not asked, since they may need the other attributes.
+    """
+    decorators = entity.__pydantic_decorators__
+    if decorators.model_validators or not entity.__pydantic_complete__:
         return
+    validators = (*decorators.field_validators.values(), *decorators.validators.values())
+    validated = {name for validator in validators for name in validator.info.fields}
     for attribute in attributes.values():
         default = attribute.info.default
-        if attribute.info.frozen or default is PydanticUndefined or default is None:
+        if attribute.info.frozen or default is PydanticUndefined or default is None or validated & {attribute.name, "*"}:
             continue
-        probe = construct_unchecked(entity, {})
+        probe = construct_bare(entity, {})
         try:
             entity.__pydantic_validator__.validate_assignment(probe, attribute.name, default)
         except ValidationError as error:
@@ -81,6 +87,9 @@ def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute])
             reason = problem_message(problem)
         except TypeError as error:
             reason = str(error)
+        except Exception:
+            # A validator inside the annotation that needs other attributes.
+            continue
         else:
             valid = probe.__dict__[attribute.name]
             if valid == default or type(valid) is type(default):
