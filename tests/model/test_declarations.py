@@ -371,7 +371,7 @@ def test_defaults_are_not_given_to_validators_that_need_other_attributes() -> No
         @field_validator("last")
         @classmethod
         def check_last(cls, value: int, info: ValidationInfo) -> int:
-            return max(value, info.data["first"])
+            return max(value, int(info.data["first"]))
 
         def model_post_init(self, context: Any, /) -> None:
             assert self.first >= 0

@@ -70,8 +70,8 @@ def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute])
     decorators = entity.__pydantic_decorators__
     if decorators.model_validators or not entity.__pydantic_complete__:
         return
-    validators = (*decorators.field_validators.values(), *decorators.validators.values())
-    validated = {name for validator in validators for name in validator.info.fields}
+    validated = {name for validator in decorators.field_validators.values() for name in validator.info.fields}
+    validated |= {name for validator in decorators.validators.values() for name in validator.info.fields}
     for attribute in attributes.values():
         default = attribute.info.default
         if attribute.info.frozen or default is PydanticUndefined or default is None or validated & {attribute.name, "*"}:
