@@ -291,36 +291,20 @@ def test_defaults_that_pydantic_converts_to_an_equal_value_stay() -> None:
     assert Mild(name="a").ratio == 1
 
 
-def test_the_default_of_an_attribute_with_a_validator_is_left_to_it() -> None:
-    def shout(text: str, info: ValidationInfo) -> str:
-        return f"{text}{info.data['name']}"
+def test_functions_in_annotations_may_refuse_the_default() -> None:
+    def check_owner(text: str) -> str:
+        if not text:
+            raise ValueError("name an owner")
+        return text
 
-    class Range(Entity, table=Table("ranges", hash="pk")):
+    class Loaned(Entity, table=Table("loaned", hash="pk")):
         name: Attr[str]
-        low: Attr[int] = field(0)
-        high: Attr[int] = field(10)
-        owner: Attr[str] = field("")  # to be given later
-        shouted: Attr[Annotated[str, AfterValidator(shout)]] = field("!")
-        key = Key("RANGE#{name}")
+        owner: Attr[Annotated[str, AfterValidator(check_owner)]] = field("")  # to be given later
+        key = Key("LOANED#{name}")
 
-        @field_validator("high")
-        @classmethod
-        def check_high(cls, value: int, info: ValidationInfo) -> int:
-            if value < info.data["low"]:
-                raise ValueError("high is below low")
-            return value
-
-        @field_validator("owner")
-        @classmethod
-        def check_owner(cls, value: str) -> str:
-            if not value:
-                raise ValueError("name an owner")
-            return value
-
-    made = Range(name="a")
-    assert (made.high, made.owner, made.shouted) == (10, "", "!")
-    with pytest.raises(ValidationError, match="high is below low"):
-        Range(name="a", low=5, high=4)
+    assert Loaned(name="a").owner == ""
+    with pytest.raises(ValidationError, match="name an owner"):
+        Loaned(name="a", owner="")
 
 
 TABLES: dict[str, tuple[dict[str, Any], str]] = {
@@ -391,3 +375,21 @@ def test_one_child_cannot_be_counted_twice_in_the_same_attribute() -> None:
             key = Key("SHELF#{shelf}", "BOOK#{title}")
             counted = Counter(Shelf.books)
             again = Counter(Shelf.books)
+
+
+def test_defaults_are_not_given_to_validators_that_need_other_attributes() -> None:
+    class Booking(Entity, table=Table("Bookings", hash="id")):
+        id: Attr[str]
+        first: Attr[int]
+        last: Attr[int] = field(0)
+        key = Key("{id}")
+
+        @field_validator("last")
+        @classmethod
+        def check_last(cls, value: int, info: ValidationInfo) -> int:
+            return max(value, int(info.data["first"]))
+
+        def model_post_init(self, context: Any, /) -> None:
+            assert self.first >= 0
+
+    assert Booking(id="1", first=3, last=2).last == 3

@@ -1,9 +1,11 @@
 """Locks: one holder at a time, fenced."""
 
+from typing import Any
+
 import pytest
 
 from gateleg.store import AsyncStore, LockHeld, Store
-from gateleg.store.errors import LockLost
+from gateleg.store.errors import InvalidOption, LockLost
 from gateleg.store.locks import acquire, locks, release, renew
 from tests.store.doubles import Ticking
 
@@ -74,3 +76,12 @@ async def test_lock_can_be_awaited() -> None:
             with pytest.raises(LockHeld):
                 await store.run(acquire("export", seconds=60))
         await store.run(acquire("export", seconds=60))
+
+
+@pytest.mark.parametrize("seconds", [0, -1, "30", None, True, float("nan")])
+def test_a_lock_and_a_timeout_need_a_positive_number_of_seconds(seconds: Any) -> None:
+    with Store.embedded() as store:
+        with pytest.raises(InvalidOption, match="positive number of seconds"):
+            store.lock("export", seconds=seconds)
+        with pytest.raises(InvalidOption, match="positive number of seconds"):
+            store.within(seconds)

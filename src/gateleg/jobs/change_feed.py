@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.group_commit import with_shared_commits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateleg.store.transports import AsyncTransport
+    from gateleg.store.transports.group_commit import GroupCommitTransport
 
 #: Seconds between two polls. The interval grows to the maximum while other processes write all the time.
 _MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.015, 0.025
@@ -27,9 +27,7 @@ class ChangeFeed:
     """Calls its listeners after another process has committed to the embedded store; never with a remote store."""
 
     def __init__(self, transport: AsyncTransport) -> None:
-        if type(transport) is AsyncEmbeddedTransport:
-            transport = GroupCommitTransport(transport)
-        self._transport = transport if isinstance(transport, GroupCommitTransport) else None
+        self._transport = with_shared_commits(transport)
         self._listeners: dict[object, Callable[[], object]] = {}
         self._last_version = 0
         self._poll_seconds = _MIN_POLL_SECONDS

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from pydantic_core import PydanticUndefined
 
 from gateleg.errors import problem_message
-from gateleg.model.codec.unchecked import construct_unchecked
+from gateleg.model.codec.unchecked import construct_bare
 from gateleg.model.errors import (
     BadMark,
     BadOption,
@@ -66,20 +65,20 @@ def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
 
 
 def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> None:
-    """Refuse defaults of another type than their attributes: pydantic does not check defaults.
+    """Refuse defaults that their own attributes refuse: pydantic does not look at them.
 
-    Attributes with validators of their own are left to these: they may need the values of other fields.
+    The entity's own validators are not asked, since they may need the other attributes.
     """
-    if entity.__pydantic_decorators__.model_validators or not entity.__pydantic_complete__:
+    decorators = entity.__pydantic_decorators__
+    if decorators.model_validators or not entity.__pydantic_complete__:
         return
-    validated = _validated_fields(entity)
+    validated = {name for validator in decorators.field_validators.values() for name in validator.info.fields}
+    validated |= {name for validator in decorators.validators.values() for name in validator.info.fields}
     for attribute in attributes.values():
         default = attribute.info.default
-        if attribute.info.frozen or default is PydanticUndefined or default is None:
+        if attribute.info.frozen or default is PydanticUndefined or default is None or validated & {attribute.name, "*"}:
             continue
-        if attribute.name in validated or "*" in validated:
-            continue
-        probe = construct_unchecked(entity, {})
+        probe = construct_bare(entity, {})
         try:
             entity.__pydantic_validator__.validate_assignment(probe, attribute.name, default)
         except ValidationError as error:
@@ -91,7 +90,7 @@ def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute])
         except TypeError as error:
             reason = str(error)
         except Exception:
-            # A function in the annotation needs the other fields.
+            # A validator inside the annotation that needs other attributes.
             continue
         else:
             valid = probe.__dict__[attribute.name]
@@ -102,13 +101,6 @@ def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute])
             f"{entity.__name__}.{attribute.name} has the default {default!r}, which it would refuse: {reason.rstrip('.')}.",
             fix="Give a default of the attribute's type.",
         )
-
-
-def _validated_fields(entity: type[BaseModel]) -> set[str]:
-    """The fields that the entity's own validators check; "*" for all of them."""
-    declared = entity.__pydantic_decorators__
-    fields = [one.info.fields for one in declared.field_validators.values()] + [one.info.fields for one in declared.validators.values()]
-    return set(chain.from_iterable(fields))
 
 
 def _check_mark(entity: str, attribute: Attribute, kind: str) -> None:

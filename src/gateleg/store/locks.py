@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import Attr, Entity, Key, Table, field
 from gateleg.store.errors import ConditionFailed, LockHeld, LockLost, NotFound
-from gateleg.store.operations.operation import Operation
+from gateleg.store.operations.operation import Operation, check_seconds
 from gateleg.store.operations.write_kinds import Delete, Patch
 
 if TYPE_CHECKING:
@@ -117,12 +117,12 @@ class Release(Operation[None]):
 
 def acquire(name: str, /, *, seconds: float, holder: str | None = None) -> Operation[Lock]:
     """Acquire a lock for a number of seconds. `holder` is the holder's name in errors (default: a random one). Raises `LockHeld`."""
-    return Acquire(name, seconds, holder)
+    return Acquire(name, check_seconds("lock", seconds), holder)
 
 
 def renew(lock: Lock, /, *, seconds: float) -> Operation[Lock]:
     """Extend a lock to a number of seconds from now. Raises `LockLost` if it has a new holder."""
-    return Renew(lock, seconds)
+    return Renew(lock, check_seconds("renew", seconds))
 
 
 def release(lock: Lock, /) -> Operation[None]:

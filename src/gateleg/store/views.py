@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.store.locks import AsyncHeld, Held, acquire
 from gateleg.store.operations.edits import AsyncEdit, Edit
-from gateleg.store.operations.operation import locate
+from gateleg.store.operations.operation import check_seconds, locate
 from gateleg.store.operations.queries import build_query
 from gateleg.store.operations.unit_of_work import AsyncBatch, AsyncTransaction, Batch, Transaction
 from gateleg.store.scopes import Scope
@@ -46,7 +46,7 @@ class SharedViews:
 
     def within(self, seconds: float) -> Self:
         """A store with a timeout for each operation, including all its requests and pauses; operations then raise `TimedOut`."""
-        return self._with(replace(self.setup, timeout=seconds))
+        return self._with(replace(self.setup, timeout=check_seconds("within", seconds)))
 
     def reading(self, *, expired: bool | None = None, on_unreadable: OnUnreadable | None = None) -> Self:
         """A store with other rules for reads: `store.reading(expired=True)`, `store.reading(on_unreadable=bad.append)`.

@@ -233,7 +233,10 @@ def test_somebody_who_has_signed_in_uploads_from_a_page(tmp_path: Path, open_pag
 def test_a_member_of_another_group_cannot_tell_a_conversation_from_none(tmp_path: Path, open_page: Open) -> None:
     _prepare(tmp_path)
     with serving(tmp_path, "--keys", *HERE) as served:
-        page = open_page(f"{served.url}/delphi/town", extra_http_headers={"authorization": f"Bearer {served.tokens['member']}"})
+        page = open_page(f"{served.url}/delphi/town")
+        page.get_by_label("API key").fill(served.tokens["member"])
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", name="There is no such conversation", level=1)).to_be_visible()
         for part in PAGES:
             page.goto(f"{served.url}/delphi/town{part}")
             expect(page.get_by_role("heading", name="There is no such conversation", level=1)).to_be_visible()

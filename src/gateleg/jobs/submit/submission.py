@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import UUID
 
@@ -73,13 +74,13 @@ class Submission:
 
     def __post_init__(self) -> None:
         """Raise an error for values of a wrong type, here in the caller's code."""
-        if not (self.config is None or isinstance(self.config, BaseModel | Mapping)):
+        if not (self.config is None or type(self.config) is dict or isinstance(self.config, (BaseModel, Mapping))):
             raise BadConfig(
                 f"The config of {self.job_type} is of type {type(self.config).__name__}; it must be a pydantic model or a dictionary."
             )
         for name in ("delay", "start_within", "timeout"):
             seconds: Any = getattr(self, name)
-            if not isinstance(seconds, int | float | None):
+            if not isinstance(seconds, (int, float, NoneType)):
                 raise BadSubmission(f"{name}={seconds!r} is not a number.", fix=f"Give seconds, such as {name}=60.")
         if self.timeout is not None and self.timeout < 1:
             raise BadSubmission(
@@ -91,7 +92,7 @@ class Submission:
             )
         for name in ("depends_on", "tags"):
             given: Any = getattr(self, name)
-            if isinstance(given, str | UUID | Job | Submitted):
+            if isinstance(given, (str, UUID, Job, Submitted)):
                 raise BadSubmission(f"{name} is a single {type(given).__name__}; it must be a list.", fix=f"Write {name}=[...].")
         for name in ("job_id", "parent"):
             if getattr(self, name) is not None:

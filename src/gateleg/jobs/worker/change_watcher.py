@@ -10,12 +10,13 @@ import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.group_commit import with_shared_commits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gateleg.store.transports import AsyncTransport
+    from gateleg.store.transports.group_commit import GroupCommitTransport
 
 #: Seconds between two polls. The interval grows to the maximum while other processes commit often, but not jobs for this worker.
 _MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.008, 0.064
@@ -25,7 +26,7 @@ class ChangeWatcher:
     """Watches the store of a worker for commits of other processes. A remote store has no commit counter, so it is not watched."""
 
     def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport if isinstance(transport, GroupCommitTransport) else None
+        self._transport = with_shared_commits(transport)
         self._last_version = 0
         self._poll_seconds = _MIN_POLL_SECONDS
         self._timer: asyncio.TimerHandle | None = None

@@ -6,19 +6,16 @@ import copy
 from typing import TYPE_CHECKING
 
 from gateleg.store.group_commit import GroupCommitStore
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.group_commit import with_shared_commits
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue import AsyncQueue
 
 
 def with_group_commit(queue: AsyncQueue) -> AsyncQueue:
-    """A copy of the queue that calls the embedded engine inline, with group commit; the queue itself if its store is remote."""
-    transport = queue.store.transport
-    if type(transport) is AsyncEmbeddedTransport:
-        transport = GroupCommitTransport(transport)
-    if not isinstance(transport, GroupCommitTransport) or isinstance(queue.store, GroupCommitStore):
+    """A copy of the queue whose writes share commits; the queue itself if its store is remote."""
+    transport = with_shared_commits(queue.store.transport)
+    if transport is None or isinstance(queue.store, GroupCommitStore):
         return queue
     embedded = copy.copy(queue)
     embedded.store = GroupCommitStore(queue.store, transport)

@@ -27,6 +27,11 @@ def construct_unchecked(model: type[M], values: dict[str, Any]) -> M:
     """An instance with these values, which must be valid and complete: nothing is validated, and no default is filled in."""
     if _PLAIN:
         return model.model_construct(set(values), **values)
+    return construct_bare(model, values)
+
+
+def construct_bare(model: type[M], values: dict[str, Any]) -> M:
+    """An instance with these values and nothing else: no hook of the model runs."""
     instance = object.__new__(model)
     set_values(instance, values)
     set_fields(instance, set(values))

@@ -11,7 +11,7 @@ from gateleg.model import Ref, spec_of
 from gateleg.model.errors import MissingComponent, NotAnEntity
 from gateleg.model.keys.key import BoundKey
 from gateleg.model.keys.key_arguments import Presets, key_components
-from gateleg.store.errors import BadLimit, KeyGivenTwice
+from gateleg.store.errors import BadLimit, InvalidOption, KeyGivenTwice
 from gateleg.store.flow import Request, Together
 from gateleg.store.setup import Setup
 from gateleg.store.transports import ServiceError, Unreachable
@@ -161,6 +161,13 @@ def by_position(error: MissingComponent) -> MissingComponent:
         return error
     fix = f"Pass the component by position, as {error.entity}.{clash} == value, because {clash}= is an option of the store's methods."
     return MissingComponent(error.message, fix=fix, entity=error.entity, missing=error.missing)
+
+
+def check_seconds(verb: str, seconds: float) -> float:
+    """Return a positive number of seconds; raise `InvalidOption` for anything else."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
+        raise InvalidOption(f"{verb} takes a positive number of seconds, and was given {seconds!r}.", fix="Give seconds, such as 30.")
+    return seconds
 
 
 def check_limit(limit: int, least: int = 0) -> int:

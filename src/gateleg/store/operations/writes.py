@@ -28,7 +28,8 @@ def create(instance: E, /, *, condition: Condition[E] | None = None) -> WriteOpe
 
     Raises `AlreadyExists` if an item with its key exists, and `UniqueTaken` if another item has the values of a unique constraint.
     """
-    _check_condition(condition, type(instance))
+    if condition is not None:
+        check_about(condition, type(instance))
     return Put(instance, True, None, condition)
 
 
@@ -74,7 +75,8 @@ def put(
     """
     if returning not in _PUT_RETURNS:
         raise invalid_returning(returning, _PUT_RETURNS)
-    _check_condition(condition, type(instance))
+    if condition is not None:
+        check_about(condition, type(instance))
     return Put(instance, False, replaces, condition, check_version, returning)
 
 
@@ -164,7 +166,8 @@ def patch(
     does not allow a transition, `ConstraintFailed` if a bound would be broken, and `ConditionFailed` if `condition` is false.
     """
     place, actions = _addressed(target, changes, components)
-    _check_condition(condition, _entity_of(place))
+    if condition is not None:
+        check_about(condition, _entity_of(place))
     return Patch(place, actions, "patch", known or {}, condition, check_version, returning)
 
 
@@ -202,7 +205,8 @@ def upsert(
     or counters, which need `create` or `patch`.
     """
     place, actions = _addressed(target, changes, components)
-    _check_condition(condition, _entity_of(place))
+    if condition is not None:
+        check_about(condition, _entity_of(place))
     return Patch(place, actions, "upsert", known or {}, condition, check_version)
 
 
@@ -287,7 +291,8 @@ def delete(
     place: Ref[E] | E = _place(target, key, components) if isinstance(target, type) or key or components else target
     if returning not in _DELETE_RETURNS:
         raise invalid_returning(returning, _DELETE_RETURNS)
-    _check_condition(condition, _entity_of(place))
+    if condition is not None:
+        check_about(condition, _entity_of(place))
     return Delete(place, must_exist, condition, check_version, returning)
 
 
@@ -295,11 +300,6 @@ def check(target: Ref[E] | E, condition: Condition[E], /) -> WriteOperation[None
     """A condition of a transaction on an item that it does not write: `check(Project.key(project_id=p), Project.status == "pending")`."""
     check_about(condition, _entity_of(target), "check(...)")
     return Check(target, condition)
-
-
-def _check_condition(condition: Any, entity: type[Any]) -> None:
-    if condition is not None:
-        check_about(condition, entity)
 
 
 def _entity_of(target: Any) -> type[Any]:

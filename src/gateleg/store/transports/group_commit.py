@@ -12,7 +12,9 @@ from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTr
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-__all__ = ["GroupCommitTransport"]
+    from gateleg.store.transports import AsyncTransport
+
+__all__ = ["GroupCommitTransport", "with_shared_commits"]
 
 
 class GroupCommitTransport:
@@ -73,6 +75,13 @@ class GroupCommitTransport:
     async def close(self) -> None:
         """Close the usual transport."""
         await self.usual.close()
+
+
+def with_shared_commits(transport: AsyncTransport) -> GroupCommitTransport | None:
+    """The transport with shared commits, if its engine is in this process; None for a remote store."""
+    if type(transport) is AsyncEmbeddedTransport:
+        return GroupCommitTransport(transport)
+    return transport if isinstance(transport, GroupCommitTransport) else None
 
 
 def _refusal(error: EngineError) -> ServiceError:
