@@ -121,7 +121,8 @@ def test_everything_starts(install: Callable[[str], Run], tmp_path: Path) -> Non
     store = f"embedded:{tmp_path}/data"
     assert "taken." in run("-m", "gateleg", "tables", "apply", "--yes", "--store", store)
     assert "DelphiJobQueue" in run("-m", "gateleg", "tables", "list", "--store", store)
-    program = "import gateleg.web.app, gateleg.web.console, gateleg.apps.delphi.application, umap, xllamacpp, boto3, uvloop; print('ok')"
+    modules = "gateleg.web.app", "gateleg.web.console", "gateleg.apps.delphi.topics.umap", "xllamacpp", "boto3", "uvloop"
+    program = f"import {', '.join(modules)}; print('ok')"
     assert run("-c", program).rpartition("\n")[2] == "ok"
 
 

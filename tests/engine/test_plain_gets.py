@@ -1,4 +1,4 @@
-"""`Engine.item` is GetItem with a table and a key alone."""
+"""GetItem requests with only a table and a key take a fast path, and answer what others do."""
 
 from pathlib import Path
 from typing import Any
@@ -58,3 +58,12 @@ def test_a_closed_engine_says_so(world: World) -> None:
     world.engine.close()
     with pytest.raises(EngineError, match="The engine is closed"):
         world.engine.call("GetItem", {"TableName": "Music", "Key": text(a="x")}).get("Item")
+
+
+@pytest.mark.parametrize("name", [None, 5, ["Music"], {"S": "Music"}])
+def test_a_table_name_that_is_not_text_is_refused_as_elsewhere(world: World, name: Any) -> None:
+    with pytest.raises(EngineError) as refused:
+        world.engine.call("GetItem", {"TableName": name, "Key": {}})
+    with pytest.raises(EngineError) as elsewhere:
+        world.engine.call("GetItem", {"TableName": name, "Key": {}, "ConsistentRead": True})
+    assert (refused.value.code, refused.value.message) == (elsewhere.value.code, elsewhere.value.message)

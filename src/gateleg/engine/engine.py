@@ -111,7 +111,8 @@ class Engine:
             return self._run(self._context_for(namespace), operation, request)
         if operation == "GetItem" and len(request) == 2 and not _SKIPS_SHORT_GET:
             # A table name and a key and nothing else: the most frequent request.
-            layout = self.catalog.available.get((self.namespace, request.get("TableName", "")))
+            name = request.get("TableName")
+            layout = self.catalog.available.get((self.namespace, name)) if type(name) is str else None
             if layout is not None and (row_key := layout.quick_key(request.get("Key"))) is not None:
                 try:
                     row = self.database.row(layout.get, (row_key,))
