@@ -64,8 +64,9 @@ lint: $(READY) ## Style and import rules
 types: $(READY) ## Type checks with mypy --strict
 	$(BIN)/mypy
 
-pyright: $(READY) ## Type checks with pyright; needs Node (minutes)
+pyright: $(READY) ## Check what users write (examples, typing tests) with pyright; needs Node
 	$(BIN)/pyright
+	$(BIN)/pytest -m slow tests/model/typing tests/store/typing tests/jobs/typing
 
 format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
