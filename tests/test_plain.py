@@ -46,7 +46,7 @@ def printed(value: str) -> str:
 
 
 @pytest.mark.parametrize("value", ["1", *FAST_PATHS])
-def test_a_program_prints_the_same_without_short_ways(value: str) -> None:
+def test_a_program_prints_the_same_without_fast_paths(value: str) -> None:
     assert printed(value) == printed("0") != ""
 
 
@@ -56,7 +56,7 @@ def test_one_turns_all_off_and_names_turn_some_off() -> None:
     assert read_plain("decoder, plans") == {"decoder", "plans"}
 
 
-def test_a_name_that_is_not_a_short_way_is_refused() -> None:
+def test_a_name_that_is_not_a_fast_path_is_refused() -> None:
     with pytest.raises(ValueError, match="decodr, which is not a fast path"):
         read_plain("decodr")
     with pytest.raises(ValueError, match="'decodr' is not in FAST_PATHS"):
