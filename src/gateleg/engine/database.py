@@ -162,8 +162,12 @@ class Database:
                 cursor = self._local.cursor = self.connection.cursor()
             rows = cursor.execute(sql, bindings).fetchall()
         else:
-            with self._shared_lock:
+            # Twice as fast as `with`, which is a tenth of a read.
+            self._shared_lock.acquire()
+            try:
                 rows = self._shared_cursor.execute(sql, bindings).fetchall()
+            finally:
+                self._shared_lock.release()
         return rows[0] if rows else None
 
     def rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
