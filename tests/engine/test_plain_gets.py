@@ -67,3 +67,13 @@ def test_a_table_name_that_is_not_text_is_refused_as_elsewhere(world: World, nam
     with pytest.raises(EngineError) as elsewhere:
         world.engine.call("GetItem", {"TableName": name, "Key": {}, "ConsistentRead": True})
     assert (refused.value.code, refused.value.message) == (elsewhere.value.code, elsewhere.value.message)
+
+
+@pytest.mark.parametrize("key", [None, 5, "ab", ["a"], [{"S": "x"}], {"a": "S"}, {"a": ["S"]}])
+def test_a_key_of_another_json_type_is_refused_as_elsewhere(world: World, key: Any) -> None:
+    world.create("a")
+    with pytest.raises(EngineError) as refused:
+        world.engine.call("GetItem", {"TableName": "Music", "Key": key})
+    with pytest.raises(EngineError) as elsewhere:
+        world.engine.call("GetItem", {"TableName": "Music", "Key": key, "ConsistentRead": True})
+    assert (refused.value.code, refused.value.message) == (elsewhere.value.code, elsewhere.value.message)

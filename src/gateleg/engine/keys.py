@@ -211,18 +211,25 @@ def text_key_builder(names: tuple[str, ...], longest: int) -> Callable[[Any], by
     number, first, second = len(names), names[0], names[-1]
 
     def find(key: Any) -> bytes | None:
-        if type(key) is not dict or len(key) != number:
-            return None
-        head, tail = key.get(first), key.get(second)
-        if type(head) is not dict or type(tail) is not dict or len(head) != 1 or len(tail) != 1:
-            return None
-        head, tail = head.get("S"), tail.get("S")
-        if type(head) is not str or type(tail) is not str or not 0 < len(head) <= longest or not 0 < len(tail) <= longest:
-            return None
         try:
-            return _text_key(head) if number == 1 else _text_pair_key(head, tail)
-        except UnicodeEncodeError:
-            return None
+            head_value, tail_value = key[first], key[second]
+            head, tail = head_value["S"], tail_value["S"]
+            if (
+                type(key) is dict
+                and len(key) == number
+                and type(head_value) is dict
+                and len(head_value) == 1
+                and type(tail_value) is dict
+                and len(tail_value) == 1
+                and type(head) is str
+                and 0 < len(head) <= longest
+                and type(tail) is str
+                and 0 < len(tail) <= longest
+            ):
+                return _text_key(head) if number == 1 else _text_pair_key(head, tail)
+        except (LookupError, TypeError, UnicodeEncodeError):
+            pass
+        return None
 
     return find
 
