@@ -62,6 +62,8 @@ _HARMLESS = {"title", "extra_fields_behavior"}
 _CONTENTS = {"items_schema", "keys_schema", "values_schema"}
 #: Up to this number of derived attributes, counting them is faster than looking up each attribute of the item.
 _FEW = 6
+#: The integers that attributes hold most often (versions, counts, sequence numbers) by their text: a tenth of the time of calling int().
+_SMALL_INTEGERS = {str(number): number for number in range(1000)}
 _SETTERS = {"set_values": set_values, "set_fields": set_fields, "set_extra": set_extra, "set_private": set_private}
 
 
@@ -108,6 +110,7 @@ def direct_source(spec: EntityLayout[Any], scope: Scope, kept: Collection[str] =
         a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional, a.name in spec.none_if_absent) for a in spec.attributes.values()
     }
     scope.names |= {**_SETTERS, "new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "Odd": Odd}
+    scope.names["small_integer"] = _SMALL_INTEGERS.get
     lines = _fields_source(schema, slots, definitions, scope, _SLOW, kept)
     return None if lines is None else [*lines, *_instance(slots, "entity")]
 
@@ -233,7 +236,7 @@ def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> l
         return [f'{v} = w["S"]', f"if type({v}) is not str: {slow}"]
     if kind == "int" and shape is INTEGER and not rules:
         # With a base, int() accepts only text.
-        return [f'{v} = int(w["N"], 10)']
+        return [f'{v} = small_integer(w["N"])', f'if {v} is None: {v} = int(w["N"], 10)']
     if kind == "list" and shape == ListShape(TEXT) and rules == {"items_schema": {"type": "str"}}:
         # Faster than a comprehension, which is a function call in Python 3.11, as most lists are short.
         return [f"{v} = []", 'for x in w["L"]:', '  x = x["S"]', f"  if type(x) is not str: {slow}", f"  {v}.append(x)"]
