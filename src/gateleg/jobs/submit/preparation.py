@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from gateleg.errors import problem_message
 from gateleg.jobs.errors import BadConfig, BadSubmission, ConfigTooLarge, TooManyDependencies
@@ -107,7 +107,7 @@ def _checked_time(moment: datetime) -> datetime:
 
 def _checked_config(context: QueueContext, handler: Handler, submission: Submission) -> dict[str, Any]:
     given = submission.config
-    config = handler.checked_config(given if isinstance(given, BaseModel) or given is None else dict(given))
+    config = handler.checked_config(dict(given) if isinstance(given, Mapping) else given)
     try:
         text = orjson.dumps(config)
     except TypeError as error:

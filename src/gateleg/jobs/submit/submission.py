@@ -78,27 +78,23 @@ class Submission:
             raise BadConfig(
                 f"The config of {self.job_type} is of type {type(self.config).__name__}; it must be a pydantic model or a dictionary."
             )
-        for name in ("delay", "start_within", "timeout"):
-            seconds: Any = getattr(self, name)
-            if not isinstance(seconds, (int, float, NoneType)):
-                raise BadSubmission(f"{name}={seconds!r} is not a number.", fix=f"Give seconds, such as {name}=60.")
-        if self.timeout is not None and self.timeout < 1:
-            raise BadSubmission(
-                f"timeout={self.timeout} is too short.", fix="Give at least 1 second, or leave it out for that of the handler."
-            )
+        # Options that were left out, which are nearly all, are not passed to a check.
+        if not (self.delay is None and self.start_within is None and self.timeout is None):
+            _check_seconds(self)
         if self.concurrency_limit != 1 and self.concurrency_key is None:
             raise BadSubmission(
                 "concurrency_limit= was given without concurrency_key=.", fix="Give the key of the jobs that are limited together."
             )
-        for name in ("depends_on", "tags"):
-            given: Any = getattr(self, name)
-            if isinstance(given, (str, UUID, Job, Submitted)):
-                raise BadSubmission(f"{name} is a single {type(given).__name__}; it must be a list.", fix=f"Write {name}=[...].")
-        for name in ("job_id", "parent"):
-            if getattr(self, name) is not None:
-                _check_id(name, getattr(self, name))
-        for other in self.depends_on:
-            _check_id("depends_on", other)
+        if self.tags != ():
+            _check_list("tags", self.tags)
+        if self.depends_on != ():
+            _check_list("depends_on", self.depends_on)
+            for other in self.depends_on:
+                _check_id("depends_on", other)
+        if self.job_id is not None:
+            _check_id("job_id", self.job_id)
+        if self.parent is not None:
+            _check_id("parent", self.parent)
         if self.run_at is not None and (not isinstance(self.run_at, datetime) or self.run_at.utcoffset() is None):
             raise BadSubmission(f"run_at={self.run_at!r} has no time zone.", fix="Give an aware datetime, such as datetime.now(UTC).")
 
@@ -106,6 +102,22 @@ class Submission:
     def plain(self) -> bool:
         """Whether the job can be written without reading: it has no parent, dependencies, keys or chosen id."""
         return not (self.depends_on or self.parent or self.idempotency_key or self.unique_key or self.job_id)
+
+
+def _check_seconds(submission: Submission) -> None:
+    for name in ("delay", "start_within", "timeout"):
+        seconds: Any = getattr(submission, name)
+        if not isinstance(seconds, (int, float, NoneType)):
+            raise BadSubmission(f"{name}={seconds!r} is not a number.", fix=f"Give seconds, such as {name}=60.")
+    if submission.timeout is not None and submission.timeout < 1:
+        raise BadSubmission(
+            f"timeout={submission.timeout} is too short.", fix="Give at least 1 second, or leave it out for that of the handler."
+        )
+
+
+def _check_list(option: str, value: object) -> None:
+    if isinstance(value, (str, UUID, Job, Submitted)):
+        raise BadSubmission(f"{option} is a single {type(value).__name__}; it must be a list.", fix=f"Write {option}=[...].")
 
 
 def _check_id(option: str, value: object) -> None:
