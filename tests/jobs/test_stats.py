@@ -34,8 +34,8 @@ def test_stats_tell_what_waits_runs_and_was_done(queue: Queue, selector: Candida
     assert (found.waiting, found.delayed, found.running, found.oldest_waiting) == (1, 1, 1, 12)
     assert (found.work.completed, found.work.failed, found.work.claimed, found.work.lost_claims) == (1, 1, 2, 3)
     assert found.work.throughput == pytest.approx(0.1)
-    assert found.work.run_half is not None
-    assert 2 <= found.work.run_half < 2 * 1.19
+    assert found.work.run_p50 is not None
+    assert 2 <= found.work.run_p50 < 2 * 1.19
     assert found.by_type.keys() == {"plain"}
     assert (found.waiting_by_type, found.running_by_type) == ({"plain": 1}, {"plain": 1})
 
@@ -93,7 +93,7 @@ class TestFigures:
         running=1,
         oldest_waiting=None,
         minutes=15,
-        work=Work(claimed=5, completed=4, failed=1, lost_claims=2, throughput=0.25, run_half=1.5),
+        work=Work(claimed=5, completed=4, failed=1, lost_claims=2, throughput=0.25, run_p50=1.5),
         by_type={"PCA": Work(completed=4)},
         waiting_by_type={"PCA": 3},
         running_by_type={"PCA": 1},
