@@ -127,7 +127,7 @@ async def test_the_engine_knows_planned_and_prepared_patches_by_their_prepared_u
     store = GroupCommitStore(AsyncStore(transport, clock=NOW.timestamp), transport)
     await store.create_tables(lamps)
     statements: list[Any] = []
-    ready = transport.ready
+    prepare_call = transport.ready
 
     def noted(operation: str, request: dict[str, Any], statement: Any = None) -> Any:
         statements.append(statement)

@@ -142,21 +142,21 @@ def bring_up(
             return "moved" if moved else "gone"
         if verdict == "current" or (yield from _rewritten(item, current, spec, setup, rate)):
             return verdict
-        reply = yield Request("GetItem", {"TableName": name, "Key": key, "ConsistentRead": True}, f"{spec.name}.backfill")
-        if "Item" not in reply:
+        response = yield Request("GetItem", {"TableName": name, "Key": key, "ConsistentRead": True}, f"{spec.name}.backfill")
+        if "Item" not in response:
             return "gone"
-        item = reply["Item"]
+        item = response["Item"]
     raise ModelError(f"An item of {spec.name} was changed by others {_MAX_ATTEMPTS} times in a row.", fix="Run the backfill again.")
 
 
 def _rewritten(item: Item, current: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
     """Put the item in its current form, if it is unchanged since it was read."""
     options = {} if rate is None else {"ReturnConsumedCapacity": "TOTAL"}
-    reply = yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.backfill", options)
-    if reply is None:
+    response = yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.backfill", options)
+    if response is None:
         return False
     if rate is not None:
-        yield from rate.charge(reply)
+        yield from rate.charge(response)
     return True
 
 

@@ -35,10 +35,10 @@ def back_up(table: Table, label: str, setup: Setup) -> Flow[str | None]:
     if (yield from describe(name)) is None:
         return None
     moment = setup.now().strftime("%Y%m%dT%H%M%SZ")
-    reply = yield from offered("CreateBackup", {"TableName": name, "BackupName": f"{name[:180]}-{label[:40]}-{moment}"})
-    if reply is None:
+    response = yield from offered("CreateBackup", {"TableName": name, "BackupName": f"{name[:180]}-{label[:40]}-{moment}"})
+    if response is None:
         return None
-    arn: str = reply["BackupDetails"]["BackupArn"]
+    arn: str = response["BackupDetails"]["BackupArn"]
     for _ in range(_MAX_POLLS):
         found = yield Request("DescribeBackup", {"BackupArn": arn}, "migrate backup")
         if found["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE":
@@ -50,8 +50,8 @@ def back_up(table: Table, label: str, setup: Setup) -> Flow[str | None]:
 def check_recoverable(table: Table, at: datetime, setup: Setup) -> Flow[None]:
     """Raise `NoBackup` if the service cannot restore a table to that time."""
     name = setup.name_of(table)
-    reply = yield from offered("DescribeContinuousBackups", {"TableName": name})
-    found = {} if reply is None else reply["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+    response = yield from offered("DescribeContinuousBackups", {"TableName": name})
+    found = {} if response is None else response["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
     if found.get("PointInTimeRecoveryStatus") != "ENABLED":
         raise NoBackup(f"{name} has no point-in-time recovery.")
     first, last = found["EarliestRestorableDateTime"], found["LatestRestorableDateTime"]
@@ -68,12 +68,12 @@ def restore(
     copy = f"{name[:200]}-restored-{setup.token()[:8]}"
     if backup is not None:
         request: dict[str, Any] = {"TargetTableName": copy, "BackupArn": backup}
-        reply = yield from offered("RestoreTableFromBackup", request)
+        response = yield from offered("RestoreTableFromBackup", request)
     else:
         request = {"SourceTableName": name, "TargetTableName": copy}
         request |= {"UseLatestRestorableTime": True} if at is None else {"RestoreDateTime": at.timestamp()}
-        reply = yield from offered("RestoreTableToPointInTime", request)
-    if reply is None:
+        response = yield from offered("RestoreTableToPointInTime", request)
+    if response is None:
         raise NoBackup(f"{name} cannot be restored: the service offers no backups.")
     yield from until_settled(copy, waiting)
     result = yield from _restore_items(table, copy, setup)
@@ -113,8 +113,8 @@ def _restore_items(table: Table, source: str, setup: Setup) -> Flow[dict[str, in
 
 def _page(name: str, start: Item | None) -> Flow[tuple[list[Item], Item | None]]:
     payload: dict[str, Any] = {"TableName": name, "ConsistentRead": True, "Limit": _BATCH}
-    reply = yield Request("Scan", payload if start is None else payload | {"ExclusiveStartKey": start}, "migrate restore")
-    return reply["Items"], reply.get("LastEvaluatedKey")
+    response = yield Request("Scan", payload if start is None else payload | {"ExclusiveStartKey": start}, "migrate restore")
+    return response["Items"], response.get("LastEvaluatedKey")
 
 
 def _by_identity(table: Table, name: str, items: list[Item]) -> dict[Any, Item]:
@@ -131,9 +131,9 @@ def _found(table: Table, name: str, items: list[Item], setup: Setup) -> Flow[dic
     def ask(chunk: dict[Any, Item]) -> Request:
         return Request("BatchGetItem", {"RequestItems": {name: {"ConsistentRead": True, "Keys": list(chunk.values())}}}, "migrate restore")
 
-    def read(reply: dict[str, Any]) -> list[Any]:
-        found.update(_by_identity(table, name, reply.get("Responses", {}).get(name, [])))
-        return list(_by_identity(table, name, reply.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])))
+    def read(response: dict[str, Any]) -> list[Any]:
+        found.update(_by_identity(table, name, response.get("Responses", {}).get(name, [])))
+        return list(_by_identity(table, name, response.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])))
 
     yield from rounds(keys, GET_LIMIT, ask, read, setup)
     return found

@@ -138,10 +138,10 @@ def carry_out(step: Step, moment: str, watcher: Watcher) -> Flow[bool]:
 
 
 def _back_up(name: str, moment: str) -> Flow[str | None]:
-    reply = yield from offered("CreateBackup", {"TableName": name, "BackupName": f"{name[:200]}-before-{moment}"})
-    if reply is None:
+    response = yield from offered("CreateBackup", {"TableName": name, "BackupName": f"{name[:200]}-before-{moment}"})
+    if response is None:
         return None
-    arn: str = reply["BackupDetails"]["BackupArn"]
+    arn: str = response["BackupDetails"]["BackupArn"]
     for _ in range(_MAX_POLLS):
         backup = yield Request("DescribeBackup", {"BackupArn": arn}, "tables backup")
         if backup["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE":
@@ -185,8 +185,8 @@ def _until_gone(name: str) -> Flow[None]:
 
 def _until_ttl(name: str, waiting: Callable[[str], None]) -> Flow[None]:
     for _ in range(_MAX_POLLS):
-        reply = yield Request("DescribeTimeToLive", {"TableName": name}, "tables ttl")
-        status = reply["TimeToLiveDescription"].get("TimeToLiveStatus", "DISABLED")
+        response = yield Request("DescribeTimeToLive", {"TableName": name}, "tables ttl")
+        status = response["TimeToLiveDescription"].get("TimeToLiveStatus", "DISABLED")
         if not status.endswith("ING"):
             return
         waiting(f"expiry of {name} is {_lower(status)}")

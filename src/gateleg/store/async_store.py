@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
-    from gateleg.store.flow import Flow, Reply, Step
+    from gateleg.store.flow import Flow, Response, Step
     from gateleg.store.operations.operation import Operation, Stream
     from gateleg.store.transports import AsyncTransport
 
@@ -124,13 +124,13 @@ class AsyncStore(AsyncViews):
         deadline = None
         try:
             if setup.direct:
-                reply = await self.transport.call(first.operation, first.payload)
+                response = await self.transport.call(first.operation, first.payload)
             else:
                 deadline = None if setup.timeout is None else Deadline(setup)
-                reply = await self._send(first, deadline)
+                response = await self._send(first, deadline)
         except (ServiceError, Unreachable) as error:
             return await self._drive(single.refused(first, error, setup), deadline, first)
-        result: Any = single.finish(first, reply, setup)
+        result: Any = single.finish(first, response, setup)
         return await self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
     def stream(self, operation: Stream[R]) -> AsyncIterator[R]:
@@ -166,8 +166,8 @@ class AsyncStore(AsyncViews):
         try:
             step = next(flow)
             while True:
-                reply = await self._perform(step, deadline)
-                step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
+                response = await self._perform(step, deadline)
+                step = flow.throw(response) if isinstance(response, Exception) else flow.send(response)
         except StopIteration as end:
             result: R = end.value
             return result
@@ -186,15 +186,15 @@ class AsyncStore(AsyncViews):
                         yield item
                     step = flow.send(None)
                 else:
-                    reply = await self._perform(step, deadline)
-                    step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
+                    response = await self._perform(step, deadline)
+                    step = flow.throw(response) if isinstance(response, Exception) else flow.send(response)
         except StopIteration:
             return
         except (ServiceError, Unreachable) as error:
             raise translated(error, request_of(step)) from error
 
     async def _perform(self, step: Step, deadline: Deadline | None) -> Any:
-        """Perform a step and return its reply. Errors of the service are returned, not raised, so that the flow can handle them."""
+        """Perform a step and return its result. Errors of the service are returned, not raised, so that the flow can handle them."""
         if type(step) is Request:
             return await self._attempt(step, deadline)
         if isinstance(step, Together):
@@ -203,12 +203,12 @@ class AsyncStore(AsyncViews):
             return await self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
         raise TypeError(f"{step!r} is not a step for this driver")
 
-    async def _all(self, requests: list[Request], deadline: Deadline | None) -> list[Reply | Exception]:
+    async def _all(self, requests: list[Request], deadline: Deadline | None) -> list[Response | Exception]:
         if len(requests) == 1 or self.setup.concurrency <= 1:
             return [await self._attempt(request, deadline) for request in requests]
         return list(await asyncio.gather(*[self._attempt(request, deadline) for request in requests]))
 
-    async def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | ServiceError | Unreachable:
+    async def _attempt(self, request: Request, deadline: Deadline | None) -> Response | ServiceError | Unreachable:
         try:
             if self.setup.direct:
                 return await self.transport.call(request.operation, request.payload)
@@ -216,7 +216,7 @@ class AsyncStore(AsyncViews):
         except (ServiceError, Unreachable) as error:
             return error
 
-    async def _send(self, request: Request, deadline: Deadline | None) -> Reply:
+    async def _send(self, request: Request, deadline: Deadline | None) -> Response:
         """Send a request that hooks observe or that has a deadline."""
         left = None if deadline is None else deadline.left()
         with Watch(request, self.setup) as watch:

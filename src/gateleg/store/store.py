@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
-    from gateleg.store.flow import Flow, Reply, Step
+    from gateleg.store.flow import Flow, Response, Step
     from gateleg.store.operations.operation import Operation, Stream
     from gateleg.store.transports import Transport
 
@@ -123,13 +123,13 @@ class Store(Views):
         deadline = None
         try:
             if setup.direct:
-                reply = self.transport.call(first.operation, first.payload)
+                response = self.transport.call(first.operation, first.payload)
             else:
                 deadline = None if setup.timeout is None else Deadline(setup)
-                reply = self._send(first, deadline)
+                response = self._send(first, deadline)
         except (ServiceError, Unreachable) as error:
             return self._drive(single.refused(first, error, setup), deadline, first)
-        result: Any = single.finish(first, reply, setup)
+        result: Any = single.finish(first, response, setup)
         return self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
     def stream(self, operation: Stream[R]) -> Iterator[R]:
@@ -190,15 +190,15 @@ class Store(Views):
             raise translated(error, request_of(step)) from error
 
     def _advance(self, flow: Flow[Any], step: Step, deadline: Deadline | None) -> Step:
-        """Perform a step, send its reply to the flow, and return the next step."""
+        """Perform a step, send its result to the flow, and return the next step."""
         try:
             if type(step) is Request and self.setup.direct:
-                reply = self.transport.call(step.operation, step.payload)
+                response = self.transport.call(step.operation, step.payload)
             else:
-                reply = self._perform(step, deadline)
+                response = self._perform(step, deadline)
         except (ServiceError, Unreachable) as error:
             return flow.throw(error)
-        return flow.send(reply)
+        return flow.send(response)
 
     def _perform(self, step: Step, deadline: Deadline | None) -> Any:
         if isinstance(step, Request):
@@ -209,13 +209,13 @@ class Store(Views):
             return self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
         raise TypeError(f"{step!r} is not a step for this driver")
 
-    def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | Exception:
+    def _attempt(self, request: Request, deadline: Deadline | None) -> Response | Exception:
         try:
             return self._send(request, deadline)
         except (ServiceError, Unreachable) as error:
             return error
 
-    def _send(self, request: Request, deadline: Deadline | None) -> Reply:
+    def _send(self, request: Request, deadline: Deadline | None) -> Response:
         if self.setup.direct:
             return self.transport.call(request.operation, request.payload)
         left = None if deadline is None else deadline.left()

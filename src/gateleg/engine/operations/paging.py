@@ -249,7 +249,7 @@ def check_projected(source: Source, request: dict[str, Any], projection: Project
             raise invalid_parameter(f"Global secondary index {index.index.name} does not project [{', '.join(missing)}]")
 
 
-def answer(
+def respond(
     context: Context, source: Source, page: Page, request: dict[str, Any], prepared: Prepared, scanned: KeyRange | None = None
 ) -> dict[str, Any]:
     """The response of a Query or Scan; `scanned` is the key range of a Scan."""

@@ -162,11 +162,11 @@ def _read_candidates(context: QueueContext, selector: CandidateSelector, queue: 
     payload = _ready_query(kind, table, queue, _MAX_CANDIDATES, tuple(full)) if full else _ready_query(kind, table, queue, limit)
     candidates: list[Candidate] = []
     while True:
-        reply = yield Request("Query", payload, "Job.ready")
-        candidates += map(Candidate.read, reply["Items"])
-        if not full or len(candidates) >= limit or "LastEvaluatedKey" not in reply:
+        response = yield Request("Query", payload, "Job.ready")
+        candidates += map(Candidate.read, response["Items"])
+        if not full or len(candidates) >= limit or "LastEvaluatedKey" not in response:
             return candidates[:limit]
-        payload = {**payload, "ExclusiveStartKey": reply["LastEvaluatedKey"], "Limit": _FILTERED_PAGE_ITEMS}
+        payload = {**payload, "ExclusiveStartKey": response["LastEvaluatedKey"], "Limit": _FILTERED_PAGE_ITEMS}
 
 
 @lru_cache(maxsize=256)

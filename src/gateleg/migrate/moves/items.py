@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def read_item(spec: Spec[Any], key: Item, setup: Setup) -> Flow[Item | None]:
     """Read an item consistently."""
     payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
-    reply = yield Request("GetItem", payload, f"{spec.name}.move")
-    item: Item | None = reply.get("Item")
+    response = yield Request("GetItem", payload, f"{spec.name}.move")
+    item: Item | None = response.get("Item")
     return item
 
 

@@ -178,8 +178,8 @@ def _queried(query: Any, setup: Setup) -> Flow[list[dict[str, Any]]]:
     (payload,) = query.requests(table_name=setup.name_of(migrations_table), consistent=True)
     items: list[dict[str, Any]] = []
     while True:
-        reply = yield Request("Query", payload, f"{migrations_table.name} phases")
-        items += reply["Items"]
-        if "LastEvaluatedKey" not in reply:
+        response = yield Request("Query", payload, f"{migrations_table.name} phases")
+        items += response["Items"]
+        if "LastEvaluatedKey" not in response:
             return items
-        payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+        payload = payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}

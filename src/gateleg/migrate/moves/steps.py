@@ -225,13 +225,13 @@ def sample(move: KeyMove, stage: MoveStage, setup: Setup, number: int = 5) -> Fl
     payload: dict[str, Any] = {"TableName": setup.name_of(direction.source.table), "ConsistentRead": True}
     found: list[dict[str, Any]] = []
     while len(found) < number:
-        reply = yield Request("Scan", payload, "dry run")
-        for item in reply["Items"]:
+        response = yield Request("Scan", payload, "dry run")
+        for item in response["Items"]:
             if len(found) < number and (yield from one.holds(item, setup)):
                 found.append((yield from _shown(direction, item, setup)))
-        if "LastEvaluatedKey" not in reply:
+        if "LastEvaluatedKey" not in response:
             break
-        payload["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
+        payload["ExclusiveStartKey"] = response["LastEvaluatedKey"]
     return found
 
 

@@ -17,7 +17,7 @@ _UNMETERED = frozenset(
 
 
 class Watch:
-    """Context manager around a request, which notifies the hooks: `with Watch(request, setup) as watch: watch.answered(reply)`."""
+    """Context manager around a request, which notifies the hooks: `with Watch(request, setup) as watch: watch.answered(response)`."""
 
     def __init__(self, request: Request, setup: Setup) -> None:
         self._setup = setup
@@ -38,11 +38,11 @@ class Watch:
         self._start = self._setup.ticks()
         return self
 
-    def answered(self, reply: dict[str, Any]) -> dict[str, Any]:
-        """Record capacity and items of the answer, and return it."""
-        self._call.units = used(reply)
-        self._call.items = item_count(reply)
-        return reply
+    def answered(self, response: dict[str, Any]) -> dict[str, Any]:
+        """Record capacity and items of the response, and return it."""
+        self._call.units = used(response)
+        self._call.items = item_count(response)
+        return response
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._call.seconds = self._setup.ticks() - self._start

@@ -109,13 +109,13 @@ def _all_pages(requests: Sequence[Payload], title: str) -> Flow[list[Item]]:
     items: list[Item] = []
     pending = list(requests)
     while pending:
-        replies = yield from send_all([Request("Query", payload, title) for payload in pending])
-        for reply in replies:
-            items += reply["Items"]
+        responses = yield from send_all([Request("Query", payload, title) for payload in pending])
+        for response in responses:
+            items += response["Items"]
         pending = [
-            payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
-            for payload, reply in zip(pending, replies, strict=True)
-            if "LastEvaluatedKey" in reply
+            payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+            for payload, response in zip(pending, responses, strict=True)
+            if "LastEvaluatedKey" in response
         ]
     return items
 

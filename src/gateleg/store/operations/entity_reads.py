@@ -58,14 +58,14 @@ def brought_up(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: 
         yield from _look_up(new, setup, looked_up)
         before, waiting = waiting, {}
         for number, (steps, _) in before.items():
-            answer = looked_up[places[number]]
-            resume = _thrown(steps, answer) if isinstance(answer, ModelError) else _sent(steps, answer)
+            response = looked_up[places[number]]
+            resume = _thrown(steps, response) if isinstance(response, ModelError) else _sent(steps, response)
             advance(number, steps, resume)
     return results
 
 
-def _sent(steps: Generator[Ref[Any], Any, Item], answer: Any) -> Callable[[], Ref[Any]]:
-    return lambda: steps.send(answer)
+def _sent(steps: Generator[Ref[Any], Any, Item], response: Any) -> Callable[[], Ref[Any]]:
+    return lambda: steps.send(response)
 
 
 def _thrown(steps: Generator[Ref[Any], Any, Item], error: ModelError) -> Callable[[], Ref[Any]]:

@@ -206,25 +206,25 @@ def _filters_expired(spec: Spec[Any], plan: KeyPlan) -> bool:
 def _sum(requests: Sequence[Payload], pattern: str, limit: int | None) -> Flow[int]:
     total, pending = 0, list(requests)
     while pending and (limit is None or total < limit):
-        replies = yield from send_all([Request("Query", payload, pattern) for payload in pending])
-        total += sum(reply["Count"] for reply in replies)
+        responses = yield from send_all([Request("Query", payload, pattern) for payload in pending])
+        total += sum(response["Count"] for response in responses)
         pending = [
-            payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
-            for payload, reply in zip(pending, replies, strict=True)
-            if "LastEvaluatedKey" in reply
+            payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+            for payload, response in zip(pending, responses, strict=True)
+            if "LastEvaluatedKey" in response
         ]
     return total if limit is None else min(total, limit)
 
 
 def send_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
-    """Send several requests concurrently, and return their answers; raise the first error."""
+    """Send several requests concurrently, and return their responses; raise the first error."""
     if len(requests) == 1:
         return [(yield requests[0])]
-    replies = yield Together(requests)
-    for reply in replies:
-        if isinstance(reply, Exception):
-            raise reply
-    return list(replies)
+    responses = yield Together(requests)
+    for response in responses:
+        if isinstance(response, Exception):
+            raise response
+    return list(responses)
 
 
 def without_expired(query: Query[E], setup: Setup) -> Query[E]:

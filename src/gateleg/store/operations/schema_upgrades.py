@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model import Item, Spec
-    from gateleg.store.flow import Flow, Reply
+    from gateleg.store.flow import Flow, Response
     from gateleg.store.setup import Setup
 
 __all__ = ["replace_unchanged", "upgrade_item"]
@@ -38,7 +38,7 @@ def upgrade_item(spec: Spec[Any], write: Mapping[str, Any], item: Item | None, s
 
 def replace_unchanged(
     spec: Spec[Any], item: Item, current: Item, setup: Setup, pattern: str, options: dict[str, Any] | None = None
-) -> Flow[Reply | None]:
+) -> Flow[Response | None]:
     """Re-encode an item and put it, on condition that it has not changed since it was read; return None if it has.
 
     `current` is the item in its current schema. `options` are further parameters of the request.
@@ -48,9 +48,9 @@ def replace_unchanged(
     payload: dict[str, Any] = {"TableName": setup.name_of(spec.table), "Item": spec.encode(spec.decode(current))}
     payload |= {"ConditionExpression": condition, **out.parameters(), **(options or {})}
     try:
-        reply: Reply = yield from retry_conflicts(Request("PutItem", payload, pattern), setup)
+        response: Response = yield from retry_conflicts(Request("PutItem", payload, pattern), setup)
     except ServiceError as error:
         if error.code != "ConditionalCheckFailedException":
             raise
         return None
-    return reply
+    return response

@@ -301,8 +301,8 @@ class TransactGet(Operation[list[Any]]):
         if len(gets) > OPERATIONS_LIMIT:
             raise TooMany(f"The transaction reads {len(gets)} items, but at most {OPERATIONS_LIMIT} are allowed.")
         payload = {"TransactItems": list(gets.values())}
-        reply = yield from retry_conflicts(Request("TransactGetItems", payload, "transact_get"), setup)
-        found = {place: answer["Item"] for place, answer in zip(gets, reply["Responses"], strict=True) if answer.get("Item")}
+        response = yield from retry_conflicts(Request("TransactGetItems", payload, "transact_get"), setup)
+        found = {place: response["Item"] for place, response in zip(gets, response["Responses"], strict=True) if response.get("Item")}
         reader = ListReader(setup)
         results = []
         for name, ref in zip(names, self.refs, strict=True):

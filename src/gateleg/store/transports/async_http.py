@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gateleg.net.http import AsyncPool, HttpError
 from gateleg.net.http.async_connection import connect_loop
 from gateleg.store.transports import Unreachable
-from gateleg.store.transports.answers import LIMIT
 from gateleg.store.transports.http_protocol import STREAMS, Options, ProtocolClient
+from gateleg.store.transports.responses import LIMIT
 from gateleg.store.transports.retries import Refused
 from gateleg.store.transports.texts import encode
 
@@ -85,8 +85,8 @@ class AsyncWireTransport:
         async with self._turns:
             credentials = client.source.current() or await self._load()
             pool = self._streams if operation in STREAMS else self._pool
-            answer = await pool.exchange(client.write(operation, body, credentials), self._timeouts)
-        return client.read(answer)
+            response = await pool.exchange(client.write(operation, body, credentials), self._timeouts)
+        return client.read(response)
 
     def _reset_loop(self) -> None:
         """Start again in another event loop, without objects of the previous one."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.net.http import HttpError, Pool
 from gateleg.net.http.pool import connect_socket
-from gateleg.store.transports.answers import LIMIT
 from gateleg.store.transports.http_protocol import STREAMS, Options, ProtocolClient
+from gateleg.store.transports.responses import LIMIT
 from gateleg.store.transports.retries import Refused
 from gateleg.store.transports.texts import encode
 

@@ -22,7 +22,7 @@ from gateleg.net import (
 )
 from gateleg.net.http import Response, Timeouts
 from gateleg.store.transports import FOREIGN, ServiceError, missing_credentials
-from gateleg.store.transports.answers import result
+from gateleg.store.transports.responses import result
 from gateleg.store.transports.retries import CallAttempts, Refused
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ class Options:
     #: for single attempts; the `timeout` of a call limits the call with its retries
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: Retries = field(default_factory=Retries)
-    #: request compressed answers, which helps only over slow networks
+    #: request compressed responses, which helps only over slow networks
     gzip: bool = False
 
 
 class ProtocolClient:
-    """Writes requests to and reads answers from one service."""
+    """Writes requests to one service, and reads its responses."""
 
     def __init__(self, options: Options, clock: ServiceClock | None = None) -> None:
         region = options.region or region_of_chain(options.profile) or ("us-east-1" if options.endpoint else None)
@@ -84,14 +84,14 @@ class ProtocolClient:
         signer = self._streams_signer if operation in STREAMS else self._signer
         return signer.head(operation, body, credentials) + body
 
-    def read(self, answer: Response) -> dict[str, Any]:
-        """The content of an answer. Raises `Refused` for an error, and `BadResponse` for an answer that is not DynamoDB's."""
+    def read(self, response: Response) -> dict[str, Any]:
+        """The content of a response. Raises `Refused` for an error, and `BadResponse` for a response that is not DynamoDB's."""
         try:
-            return result(answer)
+            return result(response)
         except ServiceError as error:
             if error.code.startswith(FOREIGN):
-                error.message = f"{self.address.url} does not speak the DynamoDB protocol: it answered with the status {answer.status}."
-            date = answer.headers.get(b"date")
+                error.message = f"{self.address.url} does not speak the DynamoDB protocol: it answered with the status {response.status}."
+            date = response.headers.get(b"date")
             raise Refused(error, date.decode("latin-1") if date is not None else None) from None
 
     def deadline(self, timeout: float | None) -> Deadline | None:

@@ -1,7 +1,7 @@
-"""Which requests may be resent after their answer was lost.
+"""Which requests may be resent after their response was lost.
 
-If an answer is lost, the request may or may not have been executed. Resending it is safe only if executing it twice has the same effect and
-the same answer as once:
+If a response is lost, the request may or may not have been executed. Resending it is safe only if executing it twice has the same effect
+and the same response as once:
 
 - Reads change nothing.
 - Repeating a put or delete stores the same, but only the first one returns the replaced item: it is not resent with `ReturnValues`.
@@ -9,7 +9,7 @@ the same answer as once:
   (whose positions shift) or values copied from other attributes are not.
 - A batch of writes consists of puts and deletes.
 - The service recognises a repeated transaction by its token.
-- All other requests, such as CreateTable, are not resent: the second answer would be an error because of the first request.
+- All other requests, such as CreateTable, are not resent: the second response would be an error because of the first request.
 
 A condition does not change this, with one exception: if it fails in the second request, the first one may be the reason. The caller of
 `repeatable` handles that case.

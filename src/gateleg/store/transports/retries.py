@@ -21,7 +21,7 @@ EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken"})
 
 
 class Refused(Exception):
-    """The service answered an attempt with an error. `date` is the `Date` header of the answer."""
+    """The service answered an attempt with an error. `date` is the `Date` header of the response."""
 
     def __init__(self, error: ServiceError, date: str | None = None) -> None:
         super().__init__(str(error))
@@ -43,7 +43,7 @@ class CallAttempts:
     attempts: int = field(default=0, init=False)
     _delays: Iterator[float] = field(init=False)
     _corrected: set[str] = field(default_factory=set, init=False)
-    #: whether an attempt without an answer may have been executed
+    #: whether an attempt without a response may have been executed
     _doubtful: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class CallAttempts:
     def _refused(self, error: ServiceError) -> Exception:
         if self._doubtful and error.code == "ConditionalCheckFailedException":
             return Unreachable(
-                "An attempt got no answer, and the next one failed its condition, possibly because the first was executed.",
+                "An attempt got no response, and the next one failed its condition, possibly because the first was executed.",
                 self.attempts,
             )
         return error

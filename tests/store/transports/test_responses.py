@@ -5,7 +5,7 @@ import pytest
 
 from gateleg.net.http import BadResponse, Response
 from gateleg.store.transports import ServiceError
-from gateleg.store.transports.answers import error_of, result
+from gateleg.store.transports.responses import error_of, result
 
 
 def answer(body: bytes, status: int = 200, **headers: str) -> Response:
@@ -18,7 +18,7 @@ def test_a_compressed_answer_is_checked_as_sent_and_unpacked() -> None:
 
 
 def test_a_decompression_bomb_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.store.transports.answers.LIMIT", 1000)
+    monkeypatch.setattr("gateleg.store.transports.responses.LIMIT", 1000)
     with pytest.raises(BadResponse, match="too large"):
         result(answer(gzip.compress(b" " * 100_000), content_encoding="gzip"))
 
@@ -57,10 +57,10 @@ def test_a_refusal_has_its_code_its_message_and_the_rest() -> None:
     [
         (400, b'{"__type":"x#TransactionCanceledException","Message":"why"}', "", "TransactionCanceledException", "why"),
         (400, b"", "ThrottlingException:http://internal.amazon.com/", "ThrottlingException", ""),
-        (500, b"", "", "InternalServerError", "The answer has the status 500 and is not DynamoDB's."),
-        (503, b"<html>", "", "ServiceUnavailable", "The answer has the status 503 and is not DynamoDB's."),
-        (413, b"", "", "RequestEntityTooLarge", "The answer has the status 413 and is not DynamoDB's."),
-        (302, b"[]", "", "Http302", "The answer has the status 302 and is not DynamoDB's."),
+        (500, b"", "", "InternalServerError", "The response has the status 500 and is not DynamoDB's."),
+        (503, b"<html>", "", "ServiceUnavailable", "The response has the status 503 and is not DynamoDB's."),
+        (413, b"", "", "RequestEntityTooLarge", "The response has the status 413 and is not DynamoDB's."),
+        (302, b"[]", "", "Http302", "The response has the status 302 and is not DynamoDB's."),
     ],
 )
 def test_every_refusal_has_a_code(status: int, body: bytes, kind: str, code: str, message: str) -> None:
