@@ -127,13 +127,13 @@ async def test_the_engine_knows_planned_and_prepared_patches_by_their_prepared_u
     store = GroupCommitStore(AsyncStore(transport, clock=NOW.timestamp), transport)
     await store.create_tables(lamps)
     statements: list[Any] = []
-    prepare_call = transport.ready
+    prepare_call = transport.prepare_call
 
     def noted(operation: str, request: dict[str, Any], statement: Any = None) -> Any:
         statements.append(statement)
-        return ready(operation, request, statement)
+        return prepare_call(operation, request, statement)
 
-    monkeypatch.setattr(transport, "ready", noted)
+    monkeypatch.setattr(transport, "prepare_call", noted)
     lamp = await store.create(Lamp(name="desk", room="attic"))
     for room in ("hall", "cellar", "attic"):
         lamp = await store.patch(lamp, Lamp.room.set(room))

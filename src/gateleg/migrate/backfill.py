@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gateleg.model import DecodeError, ModelError, spec_of
 from gateleg.store.flow import Request
 from gateleg.store.operations import ScanProgress
-from gateleg.store.operations.entity_reads import brought_up_item
+from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key, with_current_key
 from gateleg.store.operations.schema_upgrades import replace_unchanged
 from gateleg.store.rates import Rate
@@ -107,7 +107,7 @@ def belongs(item: Item, spec: Spec[Any]) -> bool:
 
 def _verdict(item: Item, spec: Spec[Any], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[Verdict]:
     """What a backfill would do with an item; reads the items that its upcasters need."""
-    return verdict_of(item, spec, (yield from brought_up_item(spec, item, setup, looked_up)))
+    return verdict_of(item, spec, (yield from upcast_item(spec, item, setup, looked_up)))
 
 
 def verdict_of(item: Item, spec: Spec[Any], current: Item | None = None) -> Verdict:
@@ -135,7 +135,7 @@ def bring_up(
     """Rewrite one item, retrying while others change it. `looked_up` caches the items that upcasters read."""
     name, key = setup.name_of(spec.table), _key(item, spec)
     for _ in range(_MAX_ATTEMPTS):
-        current = yield from brought_up_item(spec, item, setup, looked_up)
+        current = yield from upcast_item(spec, item, setup, looked_up)
         verdict = verdict_of(item, spec, current)
         if verdict == "moved":
             moved = yield from migrate_to_current_key(spec.ref(read_current(current, spec)), setup)

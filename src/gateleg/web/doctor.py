@@ -147,6 +147,6 @@ def clock_result(workers: Sequence[WorkerRecord]) -> CheckResult:
     """Whether the clocks of workers agree: leases and delays depend on them."""
     apart = [worker for worker in workers if abs(worker.clock_ahead) > _APART]
     if apart:
-        told = ", ".join(f"{worker.host} by {worker.clock_ahead:+.0f} s" for worker in apart)
-        return CheckResult("warning", f"clocks differ: {told}", fix="Synchronise the clocks with NTP.")
+        workers_ahead = ", ".join(f"{worker.host} by {worker.clock_ahead:+.0f} s" for worker in apart)
+        return CheckResult("warning", f"clocks differ: {workers_ahead}", fix="Synchronise the clocks with NTP.")
     return CheckResult("ok", "the clocks of all workers agree")

@@ -103,7 +103,7 @@ def _body(code: str, message: str, details: dict[str, Any]) -> dict[str, Any]:
     return {"error": {"code": code, "message": message, "details": details}}
 
 
-def answer(error: Exception) -> Response:
+def error_response(error: Exception) -> Response:
     """The response for an error."""
     headers = dict(getattr(error, "headers", None) or {})
     status = status_of(error)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
-from gateleg.web.envelope import answer, status_of
+from gateleg.web.envelope import error_response, status_of
 from gateleg.web.headers import CONSOLE_POLICY, security_headers, sent_path
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class RequestContextMiddleware:
             if status:
                 # The response has started: it can only be cut off, so that nobody takes it for complete.
                 raise
-            await answer(error)(scope, receive, dressed)
+            await error_response(error)(scope, receive, dressed)
         finally:
             seconds = time.perf_counter() - started
             self._traffic.ended(scope["method"], route_of(scope), status, seconds)

@@ -29,7 +29,7 @@ _TOO_LONG = (
 
 def parse_error_response(status: int, headers: Mapping[str, str], body: bytes, key: str | None = None) -> AiError:
     """The error for an error response. If the service repeats the key in its message, the key is removed."""
-    code, message = _told(body)
+    code, message = _error_parts(body)
     return error_for(status, code, redact_key(message, key), retry_after(headers))
 
 
@@ -62,7 +62,7 @@ def _refused(status: int, code: str, message: str, text: str, wait: float | None
     return ModelRefused(text)
 
 
-def _told(body: bytes) -> tuple[str, str]:
+def _error_parts(body: bytes) -> tuple[str, str]:
     """The code and message of an error body, in the forms that services use."""
     try:
         found: Any = orjson.loads(body)

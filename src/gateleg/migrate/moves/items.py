@@ -8,7 +8,7 @@ from gateleg.migrate.moves.tables import FENCES, Fence
 from gateleg.model.expressions import missing
 from gateleg.store import TransactionCanceled
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import brought_up_item
+from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import unchanged
 from gateleg.store.operations.transaction_entries import combine_entries, identity
 from gateleg.store.operations.transactions import transaction_flow
@@ -53,7 +53,7 @@ def as_read(spec: Spec[Any], item: Item | None) -> Condition:
 
 def decoded(spec: Spec[Any], item: Item, setup: Setup) -> Flow[Any]:
     """Decode a stored item; reads the items that its upcasters need."""
-    return spec.decode((yield from brought_up_item(spec, item, setup)))
+    return spec.decode((yield from upcast_item(spec, item, setup)))
 
 
 def in_present_schema(spec: Spec[Any], item: Item, setup: Setup) -> Flow[Item]:

@@ -11,7 +11,7 @@ from gateleg.model import Ref, spec_of
 from gateleg.model.expressions import Placeholders
 from gateleg.store.errors import InvalidOption, NotFound
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_older
+from gateleg.store.operations.entity_reads import needs_lookup, read_older, upcast_item
 from gateleg.store.operations.operation import Operation, SingleRequest, locate
 from gateleg.store.operations.unreadable import hidden, shown_item
 
@@ -141,7 +141,7 @@ def projected(attributes: Sequence[Attr[Any]], entity: type[Any]) -> tuple[Attr[
 
 def decode_flow(spec: Spec[E], item: Item, setup: Setup) -> Flow[E]:
     """Decode an item after reading the items that its upcasters need."""
-    return spec.decode((yield from brought_up_item(spec, item, setup)))
+    return spec.decode((yield from upcast_item(spec, item, setup)))
 
 
 def get_payload(table: str, key: Item, consistent: bool) -> Payload:

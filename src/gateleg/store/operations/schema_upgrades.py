@@ -8,7 +8,7 @@ from gateleg.model.codec.upcasters import schema_of
 from gateleg.model.expressions import Placeholders
 from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import brought_up_item
+from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import unchanged
 from gateleg.store.transports import ServiceError
 
@@ -30,7 +30,7 @@ def upgrade_item(spec: Spec[Any], write: Mapping[str, Any], item: Item | None, s
     """
     if not item or spec.table.schema not in write.get("ExpressionAttributeNames", {}).values() or schema_of(item, spec) >= spec.schema:
         return False
-    current = yield from brought_up_item(spec, item, setup)
+    current = yield from upcast_item(spec, item, setup)
     # If the item was changed meanwhile, nothing is replaced, and the write is retried on the changed item.
     yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.upgrade")
     return True

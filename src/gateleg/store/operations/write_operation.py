@@ -11,7 +11,7 @@ from gateleg.model import DecodeError, spec_of
 from gateleg.store.backoff import retry_conflicts
 from gateleg.store.error_translation import explain_refusal
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup
+from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import SingleRequest
 from gateleg.store.operations.schema_upgrades import upgrade_item
@@ -119,7 +119,7 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         item: Item | None = refusal.extra.get("Item")
         if item is not None and needs_lookup(spec_of(self.entity), item):
             with contextlib.suppress(DecodeError):
-                return (yield from brought_up_item(spec_of(self.entity), item, setup))
+                return (yield from upcast_item(spec_of(self.entity), item, setup))
         return item
 
     def _finished(self, request: Request, response: Response, setup: Setup) -> Flow[R_co]:

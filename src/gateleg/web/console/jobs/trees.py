@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gateleg.durations import duration
 from gateleg.jobs import JobStatus
 from gateleg.web.console.badges import BY_STATUS, RUNNING, Badge
-from gateleg.web.console.jobs.stages import telling_stage
+from gateleg.web.console.jobs.stages import distinct_stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +82,7 @@ def tree_html(branch: Branch, drawing: TreeDrawing) -> str:
 def _item(branch: Branch, drawing: TreeDrawing) -> str:
     badge = BY_STATUS[branch.status]
     here = ' aria-current="true"' if branch.job_id == drawing.current else ""
-    stage = telling_stage(branch.job_type, branch.stage)
+    stage = distinct_stage(branch.job_type, branch.stage)
     name = escape(stage or branch.job_type)
     meta = " · ".join(escape(part) for part in (drawing.labels.get(branch.job_id), branch.job_type if stage else None) if part)
     about = f'<span class="meta label" title="{meta}">{meta}</span>' if meta else ""

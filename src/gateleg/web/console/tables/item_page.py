@@ -27,7 +27,7 @@ from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
 from gateleg.web.console.tables.snippets import StoreLocation, as_item_python, key_of
-from gateleg.web.console.tables.table_page import CRUMBS, find_table, nothing_called
+from gateleg.web.console.tables.table_page import CRUMBS, find_table, show_table_not_found
 from gateleg.web.console.unsaved_input import open_after_save
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def item(name: str, key: str = "", form: str = "") -> None:
         found = await find_table(view.host, name)
         if found is None:
             tag("h1", name)
-            nothing_called(name)
+            show_table_not_found(name)
             return
         forbidden = why_not_read(view.principal, name)
         if forbidden:
@@ -175,7 +175,7 @@ async def new_item(name: str, entity: str = "", like: str = "") -> None:
         found = await find_table(view.host, name)
         if found is None:
             tag("h1", name)
-            nothing_called(name)
+            show_table_not_found(name)
             return
         table = found.stored
         forbidden = why_not_read(view.principal, name) or why_not_change(view.principal, name)
