@@ -74,7 +74,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], type[GatelegError], str]] = {
     "a page's limit as text": (lambda store: store.page(Shelf.named, name="a", limit="3"), BadLimit, "must be an int"),
     "query of a key": (lambda store: store.query(Shelf.key, name="a"), NotAQuestion, "Shelf.key is neither"),
     "collect of a pattern": (lambda store: store.collect(Shelf.named, name="a"), NotAQuestion, "Use query"),
-    "a collection of nothing": (lambda store: Collection(title="Nothing"), DeclarationError, "without entities"),
+    "a collection of nothing": (lambda store: Collection(title="Nothing"), DeclarationError, "at least one entity"),
     "an entity outside a collection": (
         lambda store: store.collect(Collection(Shelf, title="A shelf"), name="a").one(Room),
         UnknownArgument,

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import NoBackup
-from gateleg.migrate.execution import until_settled
+from gateleg.migrate.execution import create_backup, until_settled
 from gateleg.migrate.inspection import offered
 from gateleg.migrate.moves.digests import canonical
-from gateleg.store.flow import Pause, Request
+from gateleg.store.flow import Request
 from gateleg.store.operations.batch_flows import GET_LIMIT, batch_write_flow, rounds
 from gateleg.store.operations.tables import describe
 from gateleg.store.operations.transaction_entries import identity
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-_POLL_SECONDS = 1.0
-_MAX_POLLS = 3600
 _BATCH = 100
 
 
@@ -35,16 +33,7 @@ def back_up(table: Table, label: str, setup: Setup) -> Flow[str | None]:
     if (yield from describe(name)) is None:
         return None
     moment = setup.now().strftime("%Y%m%dT%H%M%SZ")
-    response = yield from offered("CreateBackup", {"TableName": name, "BackupName": f"{name[:180]}-{label[:40]}-{moment}"})
-    if response is None:
-        return None
-    arn: str = response["BackupDetails"]["BackupArn"]
-    for _ in range(_MAX_POLLS):
-        found = yield Request("DescribeBackup", {"BackupArn": arn}, "migrate backup")
-        if found["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE":
-            return arn
-        yield Pause(_POLL_SECONDS)
-    raise NoBackup(f"The backup of {name} is still not there.")
+    return (yield from create_backup(name, f"{name[:180]}-{label[:40]}-{moment}"))
 
 
 def check_recoverable(table: Table, at: datetime, setup: Setup) -> Flow[None]:

@@ -78,7 +78,7 @@ class _RouteModel(BaseModel, Generic[E]):
         cls.__annotations__ = annotations
         if of is None and cls.__entity__ is None and cls.__bases__[0].__bases__ == (_RouteModel, Generic) and cls.__bases__[1:] == ():
             kind = cls.__bases__[0].__name__
-            raise BadOption(f"{cls.__name__} is made of no entity.", fix=f"Name it in brackets: class {cls.__name__}({kind}[TheEntity]).")
+            raise BadOption(f"{cls.__name__} names no entity.", fix=f"Name it in brackets: class {cls.__name__}({kind}[TheEntity]).")
 
     @classmethod
     def _left_out(cls, include: Iterable[str] | None, exclude: Iterable[str]) -> list[str]:
