@@ -9,7 +9,7 @@ from tests.store.notes import shelf, titles
 def test_a_store_with_its_tables_is_healthy(store: Store) -> None:
     store.create_tables(shelf, titles)
     found = store.health(shelf, titles)
-    assert found.well
+    assert found.ok
     assert found.seconds >= 0
 
 
@@ -22,7 +22,7 @@ def test_a_missing_index_and_another_key_are_named(memory: Store) -> None:
         return Table("Things", hash=hash, indexes=indexes)
 
     memory.create_tables(declared(GSI("by-kind", hash="kind")))
-    assert memory.health(declared(GSI("by-kind", hash="kind"))).well
+    assert memory.health(declared(GSI("by-kind", hash="kind"))).ok
     assert memory.health(declared(GSI("by-name", hash="name"))).problems == ("The index by-name of the table Things is missing.",)
     assert memory.health(declared(GSI("by-kind", hash="name"), hash="name")).problems == (
         "The table Things has another key than declared.",
@@ -39,7 +39,7 @@ def test_an_index_that_is_being_made_cannot_be_used_yet() -> None:
 
 
 async def test_an_empty_store_that_answers_is_healthy(async_store: AsyncStore) -> None:
-    assert (await async_store.health()).well
+    assert (await async_store.health()).ok
 
 
 def test_a_table_that_is_being_made_cannot_be_used_yet() -> None:

@@ -12,7 +12,7 @@ from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import unchanged
 from gateleg.store.operations.transaction_entries import combine_entries, identity
 from gateleg.store.operations.transactions import transaction_flow
-from gateleg.store.operations.write_kinds import Check, Delete, Put
+from gateleg.store.operations.write_kinds import ConditionCheck, Delete, Put
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -75,10 +75,10 @@ def remove(spec: Spec[Any], existing: Item, setup: Setup) -> Flow[Delete[Any]]:
     return Delete((yield from decoded(spec, existing, setup)), condition=as_read(spec, existing), check_version=False)
 
 
-def fence_check(view: StageView, setup: Setup) -> Check:
+def fence_check(view: StageView, setup: Setup) -> ConditionCheck:
     """The check that a stage is still in the epoch that the writer knows."""
     number = setup.random.randrange(FENCES)
-    return Check(Fence.key(move=view.move, stage=view.stage, number=number), Fence.epoch == view.epoch)
+    return ConditionCheck(Fence.key(move=view.move, stage=view.stage, number=number), Fence.epoch == view.epoch)
 
 
 class TransactionRefused(Exception):

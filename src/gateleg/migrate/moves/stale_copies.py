@@ -31,7 +31,7 @@ from gateleg.migrate.moves.items import (
 from gateleg.migrate.moves.tables import ItemError
 from gateleg.model import spec_of
 from gateleg.store import StoreError
-from gateleg.store.operations.write_kinds import Check, Delete
+from gateleg.store.operations.write_kinds import ConditionCheck, Delete
 
 if TYPE_CHECKING:
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
@@ -128,7 +128,7 @@ def _parent(direction: Direction, old: Item, setup: Setup) -> Flow[tuple[Any, li
 
 def _replace(direction: Direction, copy: Item, proof: _StalenessProof, view: StageView, setup: Setup) -> Flow[None]:
     """One transaction: everything read is unchanged, the copy is deleted, and the right one is written."""
-    operations: list[WriteOperation[Any]] = [Check(spec.ref_of(item), as_read(spec, item)) for spec, item in proof.read]
+    operations: list[WriteOperation[Any]] = [ConditionCheck(spec.ref_of(item), as_read(spec, item)) for spec, item in proof.read]
     seen: dict[Any, Item | None] = {place_of(spec, item, setup): item for spec, item in proof.read}
     spec = direction.source
     operations.append((yield from remove(spec, copy, setup)))

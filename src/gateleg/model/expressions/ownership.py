@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model.errors import ForeignAttribute
 from gateleg.model.expressions.comparisons import Size, Term
-from gateleg.model.expressions.nodes import Arithmetic, Between, Both, Call, Check, Comparison, Condition, Constant, Membership, Not
+from gateleg.model.expressions.nodes import Arithmetic, Between, BooleanCall, Both, Call, Comparison, Condition, Constant, Membership, Not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def _parts(node: Any) -> Iterator[Any]:
         inner = node.terms
     elif isinstance(node, Not):
         inner = (node.condition,)
-    elif isinstance(node, Check | Call):
+    elif isinstance(node, BooleanCall | Call):
         inner = node.arguments
     elif isinstance(node, Between):
         inner = (node.operand, node.low, node.high)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from pydantic import BaseModel
 
 from gateleg.model import Access, Query, spec_of
-from gateleg.model.errors import MissingComponent, NotAQuestion
+from gateleg.model.errors import MissingComponent, NotAQuery
 from gateleg.model.expressions import all_of
 from gateleg.model.keys.key import BoundKey
 from gateleg.model.keys.key_arguments import Presets
@@ -248,7 +248,7 @@ def build_query(
         except MissingComponent as error:
             raise by_position(error) from None
     elif not isinstance(pattern, Query):
-        raise _not_a_question(pattern)
+        raise _not_a_query(pattern)
     elif arguments or any(not isinstance(one, Presets) for one in conditions):
         raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
     else:
@@ -256,14 +256,14 @@ def build_query(
     return query if newest_first is None or query.descending is newest_first else query.reversed()
 
 
-def _not_a_question(target: object) -> NotAQuestion:
+def _not_a_query(target: object) -> NotAQuery:
     """The error for something that cannot be queried; for an entity, the fix lists its patterns."""
     if isinstance(target, type) and hasattr(target, "__table__"):
         patterns = [f"{target.__name__}.{name}" for name in spec_of(target).patterns]
         fix = f"Query one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {target.__name__}."
-        return NotAQuestion(f"{target.__name__} is an entity, not an access pattern.", fix=fix)
+        return NotAQuery(f"{target.__name__} is an entity, not an access pattern.", fix=fix)
     shown = f"{target.entity.__name__}.key" if isinstance(target, BoundKey) else repr(target)
-    return NotAQuestion(f"{shown} is neither a pattern nor a query.")
+    return NotAQuery(f"{shown} is neither a pattern nor a query.")
 
 
 @overload

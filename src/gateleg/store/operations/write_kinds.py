@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Response
     from gateleg.store.setup import Setup
 
-__all__ = ["Check", "Delete", "Patch", "Put", "invalid_returning", "reread"]
+__all__ = ["ConditionCheck", "Delete", "Patch", "Put", "invalid_returning", "reread"]
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -277,7 +277,7 @@ class Delete(WriteOperation[Any], Generic[E]):
 
 
 @dataclass(slots=True)
-class Check(WriteOperation[None]):
+class ConditionCheck(WriteOperation[None]):
     """Check a condition on an item that a transaction does not write."""
 
     target: Any
