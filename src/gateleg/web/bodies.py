@@ -83,7 +83,7 @@ class BodyLimit:
         self._declared = declared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one request."""
+        """Pass a request on, with a limit on its body."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -146,7 +146,7 @@ def _with_base_items(page: Page, rows: Iterable[tuple[Any, ...]], consistent: bo
 
 
 def _take_all(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter) -> None:
-    """Take every row."""
+    """Read every row of the range, until the page is full."""
     stored = page.stored
     scanned = total = 0
     for row in rows:
@@ -162,7 +162,7 @@ def _take_all(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Pa
 
 
 def _take_matching(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter, wanted: Condition, values: Any) -> None:
-    """Take the rows that match the filter."""
+    """Read rows until the page is full, and keep those that match the filter."""
     test = wanted.test
     items: list[Item] = []
     for row in rows:

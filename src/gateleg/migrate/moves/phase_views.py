@@ -84,7 +84,7 @@ class PhaseViews:
         lapsed = self._read_at is None or now - self._read_at >= self._lease
         known = {} if lapsed else self._epochs()
         try:
-            # The lease is written before the phases are read: whoever changes them afterwards waits for this process.
+            # Write the lease before reading the phases: a process that changes them later then waits for this one.
             yield from self._announce(known, setup)
             views = yield from read_views(setup)
         except ServiceError as error:

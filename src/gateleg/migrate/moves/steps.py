@@ -135,7 +135,7 @@ def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, options
 
 
 def _settled(move: KeyMove, stage: MoveStage, setup: Setup, options: MoveOptions) -> Flow[MoveState]:
-    """The state of a stage, once no process acts on the previous phase: whoever changed it may have been killed while waiting."""
+    """The state of a stage, once no process acts on the previous phase: the process that changed it may have died while waiting."""
     state: MoveState = yield from read_state(move, stage, setup)
     if state.epoch:
         state = yield from enter_phase(move, stage, state.phase, setup, by=options.by, waiting=options.waiting)

@@ -15,7 +15,7 @@ __all__ = ["check_about"]
 
 
 def check_about(condition: Any, entity: type[Any], option: str = "condition=") -> None:
-    """Refuse what is not a condition, and a condition on attributes of another entity."""
+    """Raise `ForeignAttribute` unless the argument is a condition on attributes of the entity."""
     if type(condition) is Comparison and type(condition.right) is Constant and getattr(condition.left, "owner", None) is entity:
         return
     if not isinstance(condition, Condition):

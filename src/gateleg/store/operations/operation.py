@@ -137,7 +137,7 @@ def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), c
 
 
 def _not_an_item(target: object) -> NotAnEntity:
-    """The error for what neither is nor addresses an item."""
+    """The error for a target that is neither an item nor a reference to one."""
     if isinstance(target, BoundKey):
         name = target.entity.__name__
         call = f"{name}.key({', '.join(f'{part}=...' for part in target.plan.names)})"

@@ -171,7 +171,7 @@ def _expires(name: str) -> Flow[bool]:
 
 
 def _tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tables of a call; whoever gives an entity means its table."""
+    """The tables that a call was given. For an entity, the error names its table."""
     for one in given:
         if hasattr(one, "__table__"):
             raise InvalidOption(f"{one.__name__} is an entity, not a table.", fix=f"Give its table: {one.__name__}.__table__.")

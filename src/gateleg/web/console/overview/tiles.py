@@ -40,7 +40,7 @@ async def _tiles(view: View, application: Application) -> Sequence[Tile]:
 def _row(application: Application, things: Sequence[Tile]) -> None:
     with tag("div", classes="tiles"):
         for thing in things[:_SHOWN]:
-            _thing(thing, application.icon)
+            _tile(thing, application.icon)
         if not things:
             with tag("a", classes="card thing", href=f"/{application.name}"):
                 with tag("div", classes="thing-picture"):
@@ -49,7 +49,7 @@ def _row(application: Application, things: Sequence[Tile]) -> None:
                 tag("span", application.about, "meta")
 
 
-def _thing(thing: Tile, icon: str) -> None:
+def _tile(thing: Tile, icon: str) -> None:
     with tag("a", classes="card thing", href=thing.href):
         with tag("div", classes="thing-picture"):
             if thing.picture is not None:

@@ -81,7 +81,7 @@ def _show(view: View, table: Table, stored: Item, form: str) -> None:
             sheet = stored_sheet(spec, instance, stored)
             FieldsEditor(view, spec, sheet, stored, instance, changeable=changeable)
             with tag("div", classes="stack gap-2"):
-                _besides(view, spec, sheet, instance, stored)
+                _read_only_parts(view, spec, sheet, instance, stored)
         else:
             DocumentEditor(view, table, stored, changeable=changeable)
 
@@ -122,17 +122,17 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
         with tag("div", classes="deeds"):
             button("Reload", ui.navigate.reload, icon="refresh", look="small")
             if changeable:
-                with tag("a", classes="deed small", href=f"{table_address(table.name)}/new?{_like(spec, key)}"):
+                with tag("a", classes="deed small", href=f"{table_address(table.name)}/new?{_copy_query(spec, key)}"):
                     ui.icon("content_copy")
                     tag("span", "Duplicate")
                 button("Delete", delete, icon="delete", look="small danger")
 
 
-def _like(spec: Spec[Any] | None, key: str) -> str:
+def _copy_query(spec: Spec[Any] | None, key: str) -> str:
     return urlencode({"entity": spec.name if spec else "", "like": key})
 
 
-def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: Item) -> None:
+def _read_only_parts(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: Item) -> None:
     """Read-only parts: derived attributes, undeclared ones, referenced objects, and code to read the item."""
     keys = object_keys(spec, instance)
     if keys:
