@@ -20,7 +20,7 @@ from gateleg.model import GSI, Attr, Counter, Entity, Key, States, Table, Unique
 from gateleg.store import AsyncStore, IllegalTransition, NotFound, Store, UniqueTaken
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
-from tests.jobs.test_worker import done
+from tests.jobs.worker.test_worker import done
 from tests.web.sample import make_application
 from tests.web.served import listening
 

@@ -17,7 +17,7 @@ from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness, queue_table
 from gateleg.jobs.worker.maintenance import MaintenanceTasks
 from gateleg.store import AsyncStore, Store, TableMissing
-from tests.jobs.test_worker import done, ended, working
+from tests.jobs.worker.test_worker import done, ended, working
 
 
 async def works(job: JobContext, config: Any) -> None: ...

@@ -14,7 +14,7 @@ from gateleg.jobs.worker import prefetch
 from gateleg.jobs.worker.prefetch import MAX_CLAIMED, PrefetchedJobs
 from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
-from tests.jobs.test_worker import ended, reaches
+from tests.jobs.worker.test_worker import ended, reaches
 
 SHORT_JOBS_REQUIRED = prefetch._SHORT_JOBS_REQUIRED
 

@@ -12,7 +12,7 @@ from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
 from gateleg.jobs.worker.quarantine import in_own_process
-from tests.jobs.test_worker import Numbers, adds, ended, reaches, working
+from tests.jobs.worker.test_worker import Numbers, adds, ended, reaches, working
 
 running: set[str] = set()
 beside: dict[str, set[str]] = {}

@@ -14,7 +14,7 @@ from gateleg.jobs.errors import BadEvent
 from gateleg.jobs.tables.records import EventChunk
 from gateleg.jobs.worker.recorder import MAX_EVENT_BYTES, AttemptRecorder
 from gateleg.store import AsyncStore, Store
-from tests.jobs.test_worker import done, working
+from tests.jobs.worker.test_worker import done, working
 
 
 class Token(BaseModel):

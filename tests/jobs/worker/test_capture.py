@@ -16,7 +16,7 @@ from gateleg.jobs.tables.job import Job
 from gateleg.jobs.worker import recorder
 from gateleg.jobs.worker.capture import PrintedLines
 from gateleg.jobs.worker.worker import Worker
-from tests.jobs.test_worker import ONCE, done, ended, working
+from tests.jobs.worker.test_worker import ONCE, done, ended, working
 
 shop = logging.getLogger("shop")
 

@@ -21,7 +21,7 @@ from gateleg.jobs.worker.scratch import ScratchFolders
 from gateleg.jobs.worker.supervisor import descendants
 from gateleg.store import AsyncStore
 from tests.jobs.process_app import registered
-from tests.jobs.test_worker import done, ended, is_alive, reaches, working
+from tests.jobs.worker.test_worker import done, ended, is_alive, reaches, working
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import JobStatus
 from gateleg.jobs.worker.watchdog import Watchdog, blocker, watching_loop
-from tests.jobs.test_worker import ONCE, done, working
+from tests.jobs.worker.test_worker import ONCE, done, working
 
 
 class Told(logging.Handler):

@@ -9,7 +9,7 @@ from gateleg.jobs.errors import BadHandler
 from gateleg.jobs.worker import WorkerPool
 from gateleg.store import AsyncStore
 from tests.jobs.test_limits import Hall, settled, small
-from tests.jobs.test_worker import done, reaches
+from tests.jobs.worker.test_worker import done, reaches
 
 
 def talkative(hall: Hall, places: int) -> Jobs:
