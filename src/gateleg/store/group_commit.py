@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 from gateleg.store.async_store import AsyncStore
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Request, Together, request_of
-from gateleg.store.observing.notify import Watch
+from gateleg.store.observing.observed_request import ObservedRequest
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ class GroupCommitStore(AsyncStore):
                 return second_step()
             if not self.setup.hooks:
                 return self.transport.execute(request.operation, request.payload, request.statement)
-            with Watch(request, self.setup) as watch:
-                return watch.answered(self.transport.execute(request.operation, watch.payload))
+            with ObservedRequest(request, self.setup) as watch:
+                return watch.record(self.transport.execute(request.operation, watch.payload))
         except Exception as error:
             return error
 

@@ -17,7 +17,7 @@ from gateleg.model.attributes.times import times_in_utc
 from gateleg.model.attributes.traits import empty_is_absent
 from gateleg.model.codec.nested import attr_type, case_of, field_names
 from gateleg.model.codec.shape_choice import shape_of
-from gateleg.model.codec.shapes import ListShape, Scope, SetShape, Shape
+from gateleg.model.codec.shapes import CodeScope, ListShape, SetShape, Shape
 from gateleg.model.codec.unchecked import construct_unchecked
 from gateleg.model.codec.wire import wire
 from gateleg.model.errors import ExpressionError, ExpressionValue, UnsupportedType
@@ -386,5 +386,5 @@ def _part_field(model: type[Any], name: str) -> Attr[Any]:
 
 
 def _compiled_packer(shape: Shape) -> Any:
-    scope = Scope()
+    scope = CodeScope()
     return eval(f"lambda v: {shape.pack('v', scope)}", scope.names)

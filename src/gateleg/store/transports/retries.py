@@ -20,7 +20,7 @@ SKEWED = frozenset({"InvalidSignatureException", "RequestTimeTooSkewed", "Reques
 EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken"})
 
 
-class Refused(Exception):
+class ErrorResponse(Exception):
     """The service answered an attempt with an error. `date` is the `Date` header of the response."""
 
     def __init__(self, error: ServiceError, date: str | None = None) -> None:
@@ -49,10 +49,10 @@ class CallAttempts:
     def __post_init__(self) -> None:
         self._delays = self.policy.delays(self.deadline)
 
-    def after(self, failure: HttpError | Refused) -> float:
+    def after(self, failure: HttpError | ErrorResponse) -> float:
         """The seconds to wait before the next attempt. If there is none, raises the error for the caller."""
         self.attempts += 1
-        if isinstance(failure, Refused):
+        if isinstance(failure, ErrorResponse):
             return self._after_refusal(failure.error, failure.date)
         final = Unreachable(failure.reason, self.attempts)
         if failure.sent:

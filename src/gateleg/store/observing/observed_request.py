@@ -16,8 +16,8 @@ _UNMETERED = frozenset(
 )
 
 
-class Watch:
-    """Context manager around a request, which notifies the hooks: `with Watch(request, setup) as watch: watch.answered(response)`."""
+class ObservedRequest:
+    """A context manager that calls the hooks before and after a request; `record` takes its response."""
 
     def __init__(self, request: Request, setup: Setup) -> None:
         self._setup = setup
@@ -32,13 +32,13 @@ class Watch:
             return request.payload
         return request.payload | {"ReturnConsumedCapacity": "TOTAL"}
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ObservedRequest:
         for hook in self._setup.hooks:
             hook.before(self._call)
         self._start = self._setup.ticks()
         return self
 
-    def answered(self, response: dict[str, Any]) -> dict[str, Any]:
+    def record(self, response: dict[str, Any]) -> dict[str, Any]:
         """Record capacity and items of the response, and return it."""
         self._call.units = used(response)
         self._call.items = item_count(response)

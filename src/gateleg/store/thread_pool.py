@@ -13,7 +13,7 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 
-class Pool:
+class ThreadPool:
     """A pool of threads that is created at its first use."""
 
     def __init__(self) -> None:
