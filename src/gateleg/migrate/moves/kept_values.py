@@ -1,5 +1,8 @@
-"""Attributes that only one side of a move has (`old_only`, `new_only`), kept while that side's items are deleted and restored with them:
-old items by clean-up and the rollback from it, copies by the rollback to the beginning and the next backfill."""
+"""Keeps attributes that only one side of a move has (`old_only`, `new_only`) while that side's items are deleted, to restore them later.
+
+Clean-up deletes old items, and a rollback from it restores them. A rollback to the beginning deletes copies, and the next backfill restores
+them.
+"""
 
 from __future__ import annotations
 

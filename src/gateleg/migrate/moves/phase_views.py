@@ -1,7 +1,7 @@
-"""What a process knows of the phases of moves, for how long it may act on it, and how others learn that it does.
+"""The phases of moves as a process knows them, under a lease.
 
-A process reads the phases again every few seconds. Before it acts upon them it writes a lease, an item with the epochs that it knows and
-the time until which it may act. Who changes a phase waits until every lease has the new epoch or is over.
+A process reads the phases every few seconds. Before it acts on them, it writes a lease: an item with the epochs that it knows, and the time
+until which it may act on them. A process that changes a phase waits until every lease has the new epoch or has expired.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Notify hooks of requests, for the sync and the async driver."""
+"""Call the hooks of a request, for the sync and the async driver."""
 
 from __future__ import annotations
 

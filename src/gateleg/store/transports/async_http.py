@@ -9,9 +9,9 @@ from gateleg.net.http import AsyncPool, HttpError
 from gateleg.net.http.async_connection import connect_loop
 from gateleg.store.transports import Unreachable
 from gateleg.store.transports.http_protocol import STREAMS, HttpOptions, ProtocolClient
+from gateleg.store.transports.requests import encode
 from gateleg.store.transports.responses import LIMIT
 from gateleg.store.transports.retries import ErrorResponse
-from gateleg.store.transports.texts import encode
 
 if TYPE_CHECKING:
     import ssl

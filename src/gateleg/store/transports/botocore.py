@@ -13,8 +13,8 @@ import orjson
 from botocore import exceptions, xform_name
 
 from gateleg.store.transports import ServiceError, Unreachable, missing_credentials
+from gateleg.store.transports.requests import encode
 from gateleg.store.transports.responses import error_of
-from gateleg.store.transports.texts import encode
 
 _BODY = "gateleg-body"
 #: Parameters that botocore requires, but whose content it does not need.

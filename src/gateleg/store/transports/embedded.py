@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.engine import EngineError
 from gateleg.store.addresses import MEMORY, database_file
 from gateleg.store.transports import CLOSED, ServiceError
-from gateleg.store.transports.texts import unwritable
+from gateleg.store.transports.requests import unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from gateleg.net.http import HttpError, Pool
 from gateleg.net.http.pool import connect_socket
 from gateleg.store.transports.http_protocol import STREAMS, HttpOptions, ProtocolClient
+from gateleg.store.transports.requests import encode
 from gateleg.store.transports.responses import LIMIT
 from gateleg.store.transports.retries import ErrorResponse
-from gateleg.store.transports.texts import encode
 
 if TYPE_CHECKING:
     import ssl

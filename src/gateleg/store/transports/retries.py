@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.net import is_throttled, may_pass
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.repeats import repeatable
+from gateleg.store.transports.idempotence import is_idempotent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ class CallAttempts:
 
     def _doubt(self, final: Exception) -> None:
         """Handle an attempt that may have been executed: raise the error unless the request may be repeated."""
-        if not repeatable(self.operation, self.request):
+        if not is_idempotent(self.operation, self.request):
             raise final from None
         self._doubtful = True
 

@@ -2,14 +2,14 @@ from typing import Any
 
 import pytest
 
-from gateleg.store.transports.repeats import repeatable
+from gateleg.store.transports.idempotence import is_idempotent
 
 
 @pytest.mark.parametrize(
     "operation", ["GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems", "DescribeTable", "ListTables", "GetRecords"]
 )
 def test_reads_may_be_repeated(operation: str) -> None:
-    assert repeatable(operation, {})
+    assert is_idempotent(operation, {})
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_reads_may_be_repeated(operation: str) -> None:
     ],
 )
 def test_idempotent_requests_may_be_repeated(operation: str, request_: dict[str, Any]) -> None:
-    assert repeatable(operation, request_)
+    assert is_idempotent(operation, request_)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_idempotent_requests_may_be_repeated(operation: str, request_: dict[str,
     ],
 )
 def test_requests_that_reveal_a_repetition_may_not_be_repeated(operation: str, request_: dict[str, Any]) -> None:
-    assert not repeatable(operation, request_)
+    assert not is_idempotent(operation, request_)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_requests_that_reveal_a_repetition_may_not_be_repeated(operation: str, r
     ],
 )
 def test_an_update_to_given_values_may_be_repeated(expression: str) -> None:
-    assert repeatable("UpdateItem", {"UpdateExpression": expression})
+    assert is_idempotent("UpdateItem", {"UpdateExpression": expression})
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_an_update_to_given_values_may_be_repeated(expression: str) -> None:
     ],
 )
 def test_an_update_that_depends_on_stored_values_may_not(expression: str) -> None:
-    assert not repeatable("UpdateItem", {"UpdateExpression": expression})
+    assert not is_idempotent("UpdateItem", {"UpdateExpression": expression})
 
 
 def test_an_update_that_returns_old_values_may_not() -> None:
-    assert repeatable("UpdateItem", {"UpdateExpression": "SET a = :a", "ReturnValues": "ALL_NEW"})
-    assert not repeatable("UpdateItem", {"UpdateExpression": "SET a = :a", "ReturnValues": "UPDATED_OLD"})
+    assert is_idempotent("UpdateItem", {"UpdateExpression": "SET a = :a", "ReturnValues": "ALL_NEW"})
+    assert not is_idempotent("UpdateItem", {"UpdateExpression": "SET a = :a", "ReturnValues": "UPDATED_OLD"})

@@ -1,4 +1,4 @@
-"""Which requests may be resent after their response was lost.
+"""Which requests are idempotent, so that they may be resent after their response was lost.
 
 If a response is lost, the request may or may not have been executed. Resending it is safe only if executing it twice has the same effect
 and the same response as once:
@@ -12,7 +12,7 @@ and the same response as once:
 - All other requests, such as CreateTable, are not resent: the second response would be an error because of the first request.
 
 A condition does not change this, with one exception: if it fails in the second request, the first one may be the reason. The caller of
-`repeatable` handles that case.
+`is_idempotent` handles that case.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _CLAUSE = re.compile(r"(?<![\w#:.])(SET|REMOVE|ADD|DELETE)\b", re.IGNORECASE)
 _ACTIONS = {"SET": re.compile(_ASSIGNMENT), "REMOVE": re.compile(rf"\s*{_PATH}\s*")}
 
 
-def repeatable(operation: str, request: dict[str, Any]) -> bool:
-    """Whether a request may be resent although it may have been executed."""
+def is_idempotent(operation: str, request: dict[str, Any]) -> bool:
+    """Whether executing a request twice has the same effect and response as once, so that it may be resent."""
     if _READS.match(operation) or operation == "BatchWriteItem":
         return True
     if operation in ("PutItem", "DeleteItem"):
