@@ -8,7 +8,7 @@ from decimal import Decimal
 from importlib import import_module
 from typing import Any
 
-from canned import CannedSocket, answer_botocore, canned_connection
+from canned_responses import CannedSocket, answer_botocore, canned_connection
 from gateleg.model import spec_of
 from gateleg.net import Credentials
 from gateleg.store import AsyncStore, Store

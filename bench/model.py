@@ -106,7 +106,7 @@ def looped(call: Callable[[], object]) -> Repeat:
 
 def measure(rounds: int) -> dict[str, Row]:
     """Every library's row."""
-    from canned import canned_server
+    from canned_responses import canned_server
     from gateleg.store.transports.http import WireTransport
     from gateleg.store.transports.http_protocol import HttpOptions
     from layers import LAYERS, Calls

@@ -1,4 +1,4 @@
-"""Answers without a network: one for writes, one for queries, given to whichever library asks."""
+"""Responses without a network, for every library that is measured: one for writes, one for queries."""
 
 import asyncio
 import io

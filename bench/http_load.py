@@ -1,6 +1,6 @@
-"""A fast raw client: some requests in turn, over and over, on some keep-alive connections. Prints answers per second.
+"""A fast HTTP client that sends the given requests over and over on several keep-alive connections. Prints responses per second.
 
-python bench/load.py URL CONNECTIONS SECONDS OPERATION < bodies.jsonl
+python bench/http_load.py URL CONNECTIONS SECONDS OPERATION < bodies.jsonl
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Loading a large table: the engine beside the bare SQLite statement that does the same inserts, tenth by tenth of the table.
 
-    python bench/loading.py 1000000
+    python bench/table_loading.py 1000000
 
 Items of 1 KB come in the order of their numbers, and so in no order of their keys' hashes, 5,000 to a commit that is synced. The engine
 takes them in batches of 25. The bare statement has the keys and the JSON made for it beforehand, and writes them with the same settings,
