@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
-_SHOWN = 10
+_MAX_PROBLEMS = 10
 
 
 class StructureMismatch(Exception):
@@ -62,7 +62,7 @@ def read_structure(model: type[M], text: str) -> M:
 
 def with_correction(messages: tuple[Message, ...], reply: Reply, problems: list[str]) -> tuple[Message, ...]:
     """Append the invalid reply and a request to correct its problems."""
-    problem_list = "\n".join(f"- {problem}" for problem in problems[:_SHOWN])
+    problem_list = "\n".join(f"- {problem}" for problem in problems[:_MAX_PROBLEMS])
     rejected = Assistant(reply.text or "(no text)")
     return (
         *messages,

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 REQUEST_ID = "x-request-id"
 #: The status in logs and metrics for a client that disconnected before its response, as in nginx.
 CLIENT_LEFT = 499
-_SANE = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_VALID_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _log = logging.getLogger("gateleg.web")
 
 
 def request_id_of(headers: Headers) -> str:
     """The caller's request id if it is valid, or else a new one."""
     given = headers.get(REQUEST_ID, "")
-    return given if _SANE.fullmatch(given) else uuid.uuid4().hex
+    return given if _VALID_ID.fullmatch(given) else uuid.uuid4().hex
 
 
 def route_of(scope: Scope) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 #: The maximum length of a service's message that is shown.
-_SHOWN = 400
+_MAX_MESSAGE_CHARACTERS = 400
 _TOO_LONG = (
     "context_length",
     "context length",
@@ -41,7 +41,7 @@ def redact_key(message: str, key: str | None) -> str:
 def error_for(status: int, code: str, message: str, wait: float | None = None) -> AiError:
     """The error for a status, the service's error code and its message."""
     text = f"The service answered {status}" + (f" ({code})" if code else "")
-    error = _refused(status, code, message, text + (f": {message[:_SHOWN].rstrip('.')}." if message else "."), wait)
+    error = _refused(status, code, message, text + (f": {message[:_MAX_MESSAGE_CHARACTERS].rstrip('.')}." if message else "."), wait)
     # A service's message may repeat what was sent; its codes do not.
     error.public = f"The service answered {status}" + (f" ({code})." if _CODE.fullmatch(code) else ".")
     return error
@@ -67,7 +67,7 @@ def _error_parts(body: bytes) -> tuple[str, str]:
     try:
         found: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return "", body[:_SHOWN].decode("utf-8", "replace").strip() if not body.lstrip().startswith(b"<") else ""
+        return "", body[:_MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace").strip() if not body.lstrip().startswith(b"<") else ""
     error = found.get("error", found) if isinstance(found, dict) else found
     if isinstance(error, dict):
         code = error.get("code") if isinstance(error.get("code"), str) else None

@@ -107,7 +107,7 @@ def _acquire_permit(context: QueueContext, state: QueueState) -> Flow[int | None
 def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worker_id: str, number: int) -> Flow[list[Job]]:
     claimed: list[Job] = []
     # Make the tokens before the first read, because after it other writers may have to wait for this claim.
-    tokens = context.setup.marks(number)
+    tokens = context.setup.tokens(number)
     for _ in range(_MAX_READS):
         total: int | None = None
         if not selector.has_candidates(queue):
@@ -121,7 +121,7 @@ def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worke
             tried += len(chosen)
             term = LeaseTerm.of(context, worker_id)
             chosen = yield from _without_expired(context, chosen, term)
-            tokens += context.setup.marks(max(0, len(chosen) - len(tokens)))
+            tokens += context.setup.tokens(max(0, len(chosen) - len(tokens)))
             attempts = [_try_claim(context, selector, candidate, term, tokens.pop()) for candidate in chosen]
             outcomes = yield from run_concurrently(attempts, context.setup.ticks)
             claimed += [job for job in outcomes if isinstance(job, Job)]

@@ -34,7 +34,7 @@ REFRESH = 2.0
 LEASE = 10.0
 _MISSING = "ResourceNotFoundException"
 #: how long the record of a dead process is kept, in seconds
-_KEPT = 86_400
+_RETENTION_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class PhaseViews:
             requests=self._requests,
             failures=self._failures,
             seconds=self._seconds,
-            expires_at=datetime.fromtimestamp(now + _KEPT, UTC),
+            expires_at=datetime.fromtimestamp(now + _RETENTION_SECONDS, UTC),
         )
         yield from Put(item, returning="none").flow(setup)
 

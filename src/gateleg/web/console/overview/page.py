@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.cells import Row
 
 T = TypeVar("T")
-_SHOWN = ("type", "state", "about", "created", "time")
+_LATEST_COLUMNS = ("type", "state", "about", "created", "time")
 
 
 def register() -> None:
@@ -58,7 +58,7 @@ class _Page:
         await show_when_loaded(self._look(), self._build, rows=10, pulse=self.pulse)
         await tiles_section(self.view)
         with section("Latest jobs"), tag("div", classes="card tight"):
-            self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])
+            self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _LATEST_COLUMNS])
             with tag("div") as self._no_jobs:
                 sentence = "A job is work that runs in the background: submit one, watch it run, and find its result here."
                 operator = self.view.may(Role.OPERATOR)
