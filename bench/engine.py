@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gateleg.engine import Engine
-from load import request as raw_request
+from http_load import request as raw_request
 from peers import PYTHON, Peer, install, ours, running
 
 NAME = "Bench"
@@ -280,7 +280,7 @@ def endpoint(seconds: float) -> None:
 def throughput(url: str, name: str, connections: int, seconds: float) -> str:
     """Answers per second, measured from a process of its own; the best of three."""
     operation, requests = REQUESTS[name]
-    command = [sys.executable, str(Path(__file__).with_name("load.py")), url, str(connections), str(seconds), operation]
+    command = [sys.executable, str(Path(__file__).with_name("http_load.py")), url, str(connections), str(seconds), operation]
     rates = []
     for _ in range(3):
         done = subprocess.run(command, input=b"\n".join(map(orjson.dumps, requests)), capture_output=True, check=False)
@@ -310,7 +310,7 @@ def processes(seconds: float) -> None:
 def summed(url: str, name: str, clients: int, seconds: float) -> float:
     """Answers per second of several clients at once, each a process."""
     operation, requests = REQUESTS[name]
-    command = [sys.executable, str(Path(__file__).with_name("load.py")), url, "16", str(seconds), operation]
+    command = [sys.executable, str(Path(__file__).with_name("http_load.py")), url, "16", str(seconds), operation]
     started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(clients)]
     for client in started:
         assert client.stdin is not None

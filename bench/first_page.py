@@ -1,10 +1,10 @@
-"""How long a newcomer waits: from the line that `gateleg up --demo` prints to its first page, in a Chromium with an empty cache.
+"""The time until a new user sees the first page of `gateleg up --demo`, in a Chromium with an empty cache.
 
 python bench/first_page.py [STARTS]
 
-Each start has a data folder of its own, and a browser of its own that is open already. Printed for each: seconds from the command to its
-line; from the line to the answer of the page, to the figures on the page, and to a page that is live; then how long the same page takes a
-second time, with a warm cache.
+Each start has its own data folder, and its own browser, which is already open. For each start, this prints the seconds from the command to
+the line with the address; from that line to the response, to the figures on the page, and to a live page; and the seconds for the same page
+again, with a warm cache.
 """
 
 import os

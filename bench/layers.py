@@ -8,13 +8,13 @@ from decimal import Decimal
 from importlib import import_module
 from typing import Any
 
-from canned import CannedSocket, answer_botocore, canned_connection
+from canned_responses import CannedSocket, answer_botocore, canned_connection
 from gateleg.model import spec_of
 from gateleg.net import Credentials
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.async_http import AsyncWireTransport
 from gateleg.store.transports.http import WireTransport
-from gateleg.store.transports.http_protocol import Options
+from gateleg.store.transports.http_protocol import HttpOptions
 from scene import HASH, RANGE, TABLE, VALUES, Scene
 
 REGION, KEY_ID, SECRET = "us-east-1", "AKIDEXAMPLE", "secret"
@@ -78,8 +78,8 @@ def plain() -> dict[str, Any]:
     return KEYS | {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
-def _options(url: str | None) -> Options:
-    return Options(endpoint=url or NOWHERE, region=REGION, credentials=Credentials(KEY_ID, SECRET))
+def _options(url: str | None) -> HttpOptions:
+    return HttpOptions(endpoint=url or NOWHERE, region=REGION, credentials=Credentials(KEY_ID, SECRET))
 
 
 def gateleg_codec() -> Codec:

@@ -1,8 +1,8 @@
-"""A backfill that is killed half-way (`kill -9`) and goes on: `python bench/migrate.py --items 1000000 --kill`.
+"""A backfill that is killed halfway (`kill -9`) and continues: `python bench/migrate.py --items 1000000 --kill`.
 
-The operator is a process of its own on an embedded store. It writes down every page that it reads, so that what was read twice is counted
-and not inferred: all that both operators have read, without the items that there are. A page that was under way in each segment when the
-operator was killed is read again, and nothing else. Then both sides are verified, item by item.
+The operator runs in a separate process on an embedded store, and records every page that it reads. So the items that were read twice are
+counted: those that both operators read, minus those in the table. Only the page that each segment was working on when the operator was
+killed is read again. Then both sides are verified, item by item.
 """
 
 import contextlib

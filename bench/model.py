@@ -106,9 +106,9 @@ def looped(call: Callable[[], object]) -> Repeat:
 
 def measure(rounds: int) -> dict[str, Row]:
     """Every library's row."""
-    from canned import canned_server
+    from canned_responses import canned_server
     from gateleg.store.transports.http import WireTransport
-    from gateleg.store.transports.http_protocol import Options
+    from gateleg.store.transports.http_protocol import HttpOptions
     from layers import LAYERS, Calls
     from peers import ours, running
     from scene import scenes
@@ -123,7 +123,7 @@ def measure(rounds: int) -> dict[str, Row]:
 
     with ExitStack() as stack:
         live = stack.enter_context(running(ours("relaxed")))
-        transport = WireTransport(Options(endpoint=live, region="us-east-1"))
+        transport = WireTransport(HttpOptions(endpoint=live, region="us-east-1"))
         stack.callback(transport.close)
         transport.call("CreateTable", scenes.definition(""))
         for layer in LAYERS:

@@ -1,9 +1,9 @@
-"""One vector store at work on a folder of vectors and texts; prints what it did as JSON. Each has a process and an environment of its own.
+"""One vector store, run on a folder of vectors and texts; prints the results as JSON. Each has its own process and environment.
 
-`python rag_contestants.py NAME FOLDER fill|search|quality`, where NAME is gateleg, chroma or lancedb: `fill` makes the store in a folder
-of its name, `search` opens it and answers what is asked on the standard input, and `quality` searches for all questions. The folder has
+`python rag_contestants.py NAME FOLDER fill|search|quality`, where NAME is gateleg, chroma or lancedb: `fill` creates the store in a folder
+of that name, `search` opens it and answers queries from standard input, and `quality` searches for all questions. The folder has
 `vectors.f32` and `texts.jsonl`, which are read in batches, `groups.npy` (0 to 99: the part of the chunks that passes a filter, in
-percent), `queries.npy` and `questions.json`. Nothing is imported from the project but by gateleg itself.
+percent), `queries.npy` and `questions.json`. Only gateleg's own run imports the project.
 """
 
 import itertools

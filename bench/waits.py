@@ -1,12 +1,12 @@
-"""How long a writer waits beside each long operation of the engine, on a table of many items of 1 KB.
+"""How long a writer waits while the engine runs each of its long operations, on a table of many items of 1 KB.
 
     python bench/waits.py [items]
 
-Another process puts items into the same table all the time, each durable before the next. For each operation: how long it took, how long
-the puts meanwhile waited for the write lock, which is what the operation can be blamed for, and how long they took in all, with their own
-sync of the disk. Beside each stands a control: the same of the two seconds before, in which nothing but the writer was at it. On a machine
-that has other things to do, that is what to read the figures against. The table has a global index and point-in-time recovery; half of a
-second table expires. Also the rate of loading, at each tenth, and the bytes that the backup takes, beside those of the table.
+Another process puts items into the same table all the time, each durable before the next. For each operation, this prints how long it took,
+how long puts waited for the write lock meanwhile (the part that the operation causes), and how long they took in total, with their own sync
+of the disk. As a control, it prints the same for the two seconds before, in which only the writer ran: on a busy machine, compare with
+these. The table has a global index and point-in-time recovery; half of a second table expires. It also prints the rate of loading at each
+tenth, and the size of the backup beside that of the table.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What every handler writes down: when it was started, and when its job was submitted. The only thing that is measured of workers."""
+"""The record that every handler writes: when it started, and when its job was submitted. Workers are measured by it alone."""
 
 import os
 import time

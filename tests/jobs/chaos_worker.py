@@ -118,11 +118,11 @@ class Faulty(GroupCommitTransport):
 
     fate: Fate
 
-    def answer(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
-        return self._fated(lambda: GroupCommitTransport.answer(self, operation, request, statement))
+    def execute(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
+        return self._fated(lambda: GroupCommitTransport.execute(self, operation, request, statement))
 
-    def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
-        step = super().ready(operation, request, statement)
+    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+        step = super().prepare_call(operation, request, statement)
         return lambda: self._fated(step)
 
     def _fated(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:

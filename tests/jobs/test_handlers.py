@@ -19,7 +19,14 @@ def test_a_type_has_one_handler() -> None:
     jobs = make_jobs()
     with pytest.raises(HandlerTaken):
         jobs.handler("plain")(handle)
-    with pytest.raises(UnknownJobType, match="There are PCA, plain"):
+    with pytest.raises(UnknownJobType, match="The registered job types are PCA, plain"):
+        jobs.of("nothing")
+
+
+def test_internal_types_are_not_suggested() -> None:
+    jobs = make_jobs()
+    jobs.handler("chore", internal=True)(handle)
+    with pytest.raises(UnknownJobType, match=r"The registered job types are PCA, plain\."):
         jobs.of("nothing")
 
 

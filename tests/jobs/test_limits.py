@@ -8,7 +8,7 @@ import pytest
 
 from gateleg.jobs import JobContext, Jobs, JobStatus, Submission
 from gateleg.jobs.errors import BadHandler
-from tests.jobs.test_worker import done, reaches, until, working
+from tests.jobs.worker.test_worker import done, reaches, until, working
 
 
 class Hall:

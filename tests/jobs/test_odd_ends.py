@@ -18,7 +18,7 @@ from gateleg.jobs.signals import Snooze
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.worker.worker import Worker
-from tests.jobs.test_worker import done, is_alive, working
+from tests.jobs.worker.test_worker import done, is_alive, working
 
 ONCE = Retry(times=0)
 

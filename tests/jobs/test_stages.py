@@ -21,7 +21,7 @@ from gateleg.jobs import (
     reporting,
 )
 from gateleg.jobs.stages import combined_status
-from tests.jobs.test_worker import done, ended, reaches, working
+from tests.jobs.worker.test_worker import done, ended, reaches, working
 
 
 @pytest.mark.parametrize(

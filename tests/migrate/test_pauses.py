@@ -84,7 +84,7 @@ def test_the_parts_of_a_migration_without_moves_are_paused_as_well() -> None:
 def test_a_stage_that_does_not_exist_is_refused() -> None:
     one: Any = migrator(filled(), move)
     for act in (one.pause, one.rollback, one.repeat):
-        with pytest.raises(MigrationRefused, match="no stage pilot"):
+        with pytest.raises(MigrationRefused, match="no stage 'pilot'"):
             act(1, stage="pilot")
-    with pytest.raises(MigrationRefused, match="no stage pilot"):
+    with pytest.raises(MigrationRefused, match="no stage 'pilot'"):
         one.apply(stage="pilot")

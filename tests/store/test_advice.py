@@ -12,7 +12,7 @@ import pytest
 
 import gateleg
 from gateleg.model import Attr, Entity, Key, Pattern, Table, spec_of
-from gateleg.model.errors import ExpressionError, NotAQuestion
+from gateleg.model.errors import ExpressionError, NotAQuery
 from gateleg.model.tables import GSI
 from gateleg.store import AlreadyExists, AsyncStore, Store, TableMissing, TransactionCanceled, create
 from gateleg.store.errors import KeyGivenTwice, KeyTooLong, NotBatchable, NotDynamoDB, StoreClosed
@@ -163,9 +163,9 @@ def test_an_attribute_as_keyword_of_a_patch_is_an_error_with_the_right_action(me
 
 
 def test_a_query_of_an_entity_names_its_patterns(memory: Store) -> None:
-    with pytest.raises(NotAQuestion, match=r"Note is an entity, not .*Query one of its patterns: Note\.in_book, Note\.on_topic"):
+    with pytest.raises(NotAQuery, match=r"Note is an entity, not .*Query one of its patterns: Note\.in_book, Note\.on_topic"):
         list(memory.query(Note, book="b"))  # type: ignore[call-overload]
-    with pytest.raises(NotAQuestion, match=r"Declare an access pattern in Draft\."):
+    with pytest.raises(NotAQuery, match=r"Declare an access pattern in Draft\."):
         list(memory.query(Draft, book="b"))  # type: ignore[call-overload]
 
 

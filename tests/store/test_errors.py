@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.model.errors import NotAnEntity, NotAQuestion
+from gateleg.model.errors import NotAnEntity, NotAQuery
 from gateleg.store import Store, StoreError, errors
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Request
@@ -130,5 +130,5 @@ def test_a_value_that_is_not_an_entity_is_named(given: Any) -> None:
 
 @pytest.mark.parametrize("question", ["Note.of", None, 3])
 def test_a_value_that_is_not_a_pattern_is_named(question: Any) -> None:
-    with Store.embedded() as store, pytest.raises(NotAQuestion, match="neither a pattern nor a query"):
+    with Store.embedded() as store, pytest.raises(NotAQuery, match="neither a pattern nor a query"):
         list(store.query(question))

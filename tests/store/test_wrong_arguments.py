@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.errors import GatelegError
 from gateleg.model import GSI, Attr, Collection, Entity, Key, Pattern, Table, field
-from gateleg.model.errors import BadName, DeclarationError, ForeignAttribute, NotAnEntity, NotAQuestion, UnknownArgument
+from gateleg.model.errors import BadName, DeclarationError, ForeignAttribute, NotAnEntity, NotAQuery, UnknownArgument
 from gateleg.store import Store, check, create, patch
 from gateleg.store.errors import BadAddress, BadLimit, CannotOpen, InvalidOption, NotAnOperation, OutOfScope
 
@@ -72,9 +72,9 @@ CALLS: dict[str, tuple[Callable[[Any], object], type[GatelegError], str]] = {
     "a negative limit": (lambda store: store.query(Shelf.named, name="a", limit=-1), BadLimit, "and is -1"),
     "a limit as text": (lambda store: store.count(Shelf.named, name="a", limit="3"), BadLimit, "and is '3'"),
     "a page's limit as text": (lambda store: store.page(Shelf.named, name="a", limit="3"), BadLimit, "must be an int"),
-    "query of a key": (lambda store: store.query(Shelf.key, name="a"), NotAQuestion, "Shelf.key is neither"),
-    "collect of a pattern": (lambda store: store.collect(Shelf.named, name="a"), NotAQuestion, "Use query"),
-    "a collection of nothing": (lambda store: Collection(title="Nothing"), DeclarationError, "without entities"),
+    "query of a key": (lambda store: store.query(Shelf.key, name="a"), NotAQuery, "Shelf.key is neither"),
+    "collect of a pattern": (lambda store: store.collect(Shelf.named, name="a"), NotAQuery, "Use query"),
+    "a collection of nothing": (lambda store: Collection(title="Nothing"), DeclarationError, "at least one entity"),
     "an entity outside a collection": (
         lambda store: store.collect(Collection(Shelf, title="A shelf"), name="a").one(Room),
         UnknownArgument,

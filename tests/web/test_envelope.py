@@ -16,7 +16,7 @@ from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.store.errors import StoreError
 from gateleg.web import errors as web_errors
-from gateleg.web.envelope import advice_for, answer, body_of, status_of
+from gateleg.web.envelope import advice_for, body_of, error_response, status_of
 from gateleg.web.errors import Refusal
 from tests.web.sample import Song
 
@@ -178,7 +178,7 @@ async def test_advice_is_for_whoever_uses_the_api_and_not_for_whoever_writes_it(
     ],
 )
 def test_what_a_store_says_of_itself_is_for_the_log_only(error: GatelegError, caplog: pytest.LogCaptureFixture) -> None:
-    response = answer(error)
+    response = error_response(error)
     assert response.status_code >= 500
     assert b"minio.internal" not in response.body
     assert b"log" in response.body
@@ -196,7 +196,7 @@ def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
     told = body_of(error)["error"]
     assert (told["code"], told["message"]) == ("rate-limited", "The service answered 429 (rate_limit).")
     assert "secret plan" not in str(told)
-    answered = answer(error)
+    answered = error_response(error)
     assert (answered.status_code, answered.headers["retry-after"]) == (503, "7")
 
 

@@ -9,7 +9,7 @@ from gateleg.web import Application
 from gateleg.web.handler_processes import factory_of
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings, load_settings
-from tests.jobs.test_worker import done
+from tests.jobs.worker.test_worker import done
 from tests.web.process_application import application
 
 

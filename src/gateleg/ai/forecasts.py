@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.ai.chat_requests import ChatRequest
 
 #: Tokens around each message: roles and separators.
-_AROUND = 8
+_TOKENS_AROUND_MESSAGE = 8
 
 
 def forecast_chat(request: ChatRequest, output_tokens: int) -> Usage:
@@ -27,7 +27,7 @@ def forecast_chat(request: ChatRequest, output_tokens: int) -> Usage:
     texts += [tool.name + tool.description + orjson.dumps(tool.parameters).decode() for tool in request.tools]
     if request.shape is not None:
         texts.append(orjson.dumps(request.shape.schema).decode())
-    read = sum(estimate(text).tokens + _AROUND for text in texts) + sum(map(estimated_tokens, request.files))
+    read = sum(estimate(text).tokens + _TOKENS_AROUND_MESSAGE for text in texts) + sum(map(estimated_tokens, request.files))
     return Usage(input=read, output=request.max_tokens or output_tokens, requests=1)
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 #: Errors after which the provider has certainly not started.
 _NOT_BEGUN = (RateLimited, ModelRefused, ModelAccessDenied, InvalidModelRequest, NotOffered, KeyMissing)
-_KEPT = timedelta(days=60)
+_RETENTION = timedelta(days=60)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Generation:
             images=forecast.images,
             seconds=forecast.seconds,
             cost=forecast.cost,
-            expires_at=now + _KEPT,
+            expires_at=now + _RETENTION,
         )
         try:
             yield StoreOperation(create(record))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gateleg.store import WriteOperation
 
 #: How long the usage of a day is kept.
-_KEPT = timedelta(days=800)
+_RETENTION = timedelta(days=800)
 _log = logging.getLogger(__name__)
 #: How a call ended: with a reply; without one, at no cost; with unknown cost; or it was not made.
 Ending = Literal["answered", "failed", "unknown", "refused"]
@@ -154,11 +154,11 @@ def _day(moment: datetime) -> str:
 
 def _reserving(scope: str, cap: Decimal, cost: Decimal, day: datetime) -> WriteOperation[Spend]:
     within = Spend.committed.missing() | (Spend.committed <= cap - cost)
-    return upsert(Spend, Spend.committed.add(cost), Spend.expires_at.set(day + _KEPT), condition=within, scope=scope, day=_day(day))
+    return upsert(Spend, Spend.committed.add(cost), Spend.expires_at.set(day + _RETENTION), condition=within, scope=scope, day=_day(day))
 
 
 def _adding(scope: str, day: datetime, cost: Decimal) -> WriteOperation[Spend]:
-    return upsert(Spend, Spend.committed.add(cost), Spend.expires_at.set(day + _KEPT), scope=scope, day=_day(day))
+    return upsert(Spend, Spend.committed.add(cost), Spend.expires_at.set(day + _RETENTION), scope=scope, day=_day(day))
 
 
 def _recording(reserved: Reservation, usage: Usage, ending: Ending) -> WriteOperation[UsageDay]:
@@ -182,7 +182,7 @@ def _recording(reserved: Reservation, usage: Usage, ending: Ending) -> WriteOper
         UsageDay.application.set(application),
         *([] if tenant is None else [UsageDay.tenant.set(tenant)]),
         UsageDay.model.set(reserved.model),
-        UsageDay.expires_at.set(reserved.day + _KEPT),
+        UsageDay.expires_at.set(reserved.day + _RETENTION),
         *(attribute.add(amount) for attribute, amount in counts.items()),
         day=_day(reserved.day),
         slot=orjson.dumps([application, tenant, reserved.model]).decode(),

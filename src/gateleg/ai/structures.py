@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
-_SHOWN = 10
+_MAX_PROBLEMS = 10
 
 
 class StructureMismatch(Exception):
@@ -62,9 +62,13 @@ def read_structure(model: type[M], text: str) -> M:
 
 def with_correction(messages: tuple[Message, ...], reply: Reply, problems: list[str]) -> tuple[Message, ...]:
     """Append the invalid reply and a request to correct its problems."""
-    told = "\n".join(f"- {problem}" for problem in problems[:_SHOWN])
-    said = Assistant(reply.text or "(no text)")
-    return (*messages, said, User(f"That answer is refused:\n{told}\nAnswer again with the whole corrected JSON object and nothing else."))
+    problem_list = "\n".join(f"- {problem}" for problem in problems[:_MAX_PROBLEMS])
+    rejected = Assistant(reply.text or "(no text)")
+    return (
+        *messages,
+        rejected,
+        User(f"That answer is refused:\n{problem_list}\nAnswer again with the whole corrected JSON object and nothing else."),
+    )
 
 
 def _object_in(text: str) -> str | None:

@@ -207,7 +207,7 @@ def check_recordable(setup: Setup, store: object) -> None:
 
 
 def _nothing() -> None:
-    """Check nothing."""
+    """The check of models that may be called in any thread."""
 
 
 class _Chat:

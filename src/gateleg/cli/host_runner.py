@@ -43,8 +43,8 @@ def run_host(
 ) -> None:
     """Open a host and serve it until SIGINT or SIGTERM. `prepared` is awaited before it listens, `beside` is entered while it runs.
 
-    `ready` is told the address, and while there is no key the link that signs a browser in. `beside` gets the event that is set when
-    everything is to stop; jobs then have `drain` seconds to end, and the process ends a few seconds later.
+    `ready` is called with the address and, while no key exists, the link that signs a browser in. `beside` gets the event that is set
+    at shutdown; jobs then have `drain` seconds to end, and the process ends a few seconds later.
     """
     import asyncio
 

@@ -193,7 +193,7 @@ def loaded(place: str, otherwise: str) -> Any:
     except AttributeError:
         own = {one: value for one, value in vars(found).items() if not one.startswith("_")}
         wanted = tuple(kind for kind in (_class("gateleg.web", "Application"), _class("gateleg.jobs", "Jobs")) if kind is not None)
-        # What the module imports is no candidate, however similar its name is.
+        # Suggest only applications and registries, if the module has any, and not names that it imports.
         known = [one for one, value in own.items() if isinstance(value, wanted)] or list(own)
         suggestion = did_you_mean(name or otherwise, known, otherwise="Use module:object.")
         fail(f"{module} has no attribute {name or otherwise!r}. {suggestion}", MISUSED)

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("gateleg.cli")
 #: Seconds before a worker that died is restarted: the first and the longest pause.
-_AGAIN = (0.5, 30.0)
+_RESTART_PAUSES = (0.5, 30.0)
 #: The niceness of the worker, so that pages stay responsive while jobs use the whole machine.
 _NICE = 5
 #: Seconds after which a start counts as successful.
-_SETTLED = 30.0
+_STABLE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ async def worker_process(task: WorkerTask, stop: asyncio.Event) -> AsyncIterator
 
 
 async def _keep(task: WorkerTask, stop: asyncio.Event) -> None:
-    delay, longest = _AGAIN
+    delay, longest = _RESTART_PAUSES
     loop = asyncio.get_running_loop()
     while not stop.is_set():
         began = loop.time()
         status = await _run_once(task, stop)
         if stop.is_set():
             return
-        delay = _AGAIN[0] if loop.time() - began > _SETTLED else min(longest, delay * 2)
+        delay = _RESTART_PAUSES[0] if loop.time() - began > _STABLE_SECONDS else min(longest, delay * 2)
         _log.warning("The worker exited with status %s; restarting it in %.1f s.", status, delay)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), delay)

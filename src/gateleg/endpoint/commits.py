@@ -18,8 +18,8 @@ _log = logging.getLogger(__name__)
 #: The maximum number of writes in a group, so that reads never wait long for the event loop.
 _MAX_GROUP_WRITES = 256
 
-Reply = Callable[[Response], None]
-_Outcome = tuple[Call, Reply, Response]
+Respond = Callable[[Response], None]
+_Outcome = tuple[Call, Respond, Response]
 
 
 class Commits:
@@ -33,7 +33,7 @@ class Commits:
         self._backend = backend
         self._loop = loop
         self._threaded = threaded
-        self._waiting: deque[tuple[Call, Reply]] = deque()
+        self._waiting: deque[tuple[Call, Respond]] = deque()
         self._running = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -41,9 +41,9 @@ class Commits:
         self._thread = threading.Thread(target=self._run_jobs, name="gateleg-commits", daemon=True)
         self._thread.start()
 
-    def submit(self, call: Call, reply: Reply) -> None:
-        """Queue a call; `reply` is called on the event loop when its effect is durable or it has failed."""
-        self._waiting.append((call, reply))
+    def submit(self, call: Call, respond: Respond) -> None:
+        """Queue a call; `respond` is called on the event loop when its effect is durable or it has failed."""
+        self._waiting.append((call, respond))
         if not self._running:
             self._running = True
             self._idle.clear()
@@ -59,43 +59,43 @@ class Commits:
         self._thread.join()
 
     def _run_next(self) -> None:
-        call, reply = self._waiting[0]
+        call, respond = self._waiting[0]
         if call.kind is Kind.WRITE:
             self._run_group(self._take_writes())
         else:
             self._waiting.popleft()
-            self._jobs.put(lambda: [(call, reply, execute(self._backend, call))])
+            self._jobs.put(lambda: [(call, respond, execute(self._backend, call))])
 
-    def _take_writes(self) -> list[tuple[Call, Reply]]:
+    def _take_writes(self) -> list[tuple[Call, Respond]]:
         waiting = self._waiting
-        batch: list[tuple[Call, Reply]] = []
+        batch: list[tuple[Call, Respond]] = []
         while waiting and waiting[0][0].kind is Kind.WRITE and len(batch) < _MAX_GROUP_WRITES:
             batch.append(waiting.popleft())
         return batch
 
-    def _run_group(self, batch: list[tuple[Call, Reply]]) -> None:
+    def _run_group(self, batch: list[tuple[Call, Respond]]) -> None:
         try:
             group = self._backend.try_begin_group()
         except Exception as error:
-            self._finish([(call, reply, _failure(call, error)) for call, reply in batch])
+            self._finish([(call, respond, _failure(call, error)) for call, respond in batch])
             return
         if group is None:
             # Another process is writing: wait in the thread, so that reads continue.
             self._jobs.put(lambda: self._run_group_in_thread(batch))
             return
-        outcomes = [(call, reply, execute(self._backend, call)) for call, reply in batch]
+        outcomes = [(call, respond, execute(self._backend, call)) for call, respond in batch]
         if self._threaded:
             self._jobs.put(lambda: _commit(group, outcomes))
         else:
             self._finish(_commit(group, outcomes))
 
-    def _run_group_in_thread(self, batch: list[tuple[Call, Reply]]) -> list[_Outcome]:
+    def _run_group_in_thread(self, batch: list[tuple[Call, Respond]]) -> list[_Outcome]:
         """Run a whole group of writes in the thread."""
         try:
             group = self._backend.begin_group()
         except Exception as error:
-            return [(call, reply, _failure(call, error)) for call, reply in batch]
-        return _commit(group, [(call, reply, execute(self._backend, call)) for call, reply in batch])
+            return [(call, respond, _failure(call, error)) for call, respond in batch]
+        return _commit(group, [(call, respond, execute(self._backend, call)) for call, respond in batch])
 
     def _run_jobs(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -103,8 +103,8 @@ class Commits:
 
     def _finish(self, outcomes: list[_Outcome]) -> None:
         # Replies come first, so that the requests they make room for can join the next commit.
-        for _, reply, answer in outcomes:
-            reply(answer)
+        for _, respond, response in outcomes:
+            respond(response)
         if self._waiting:
             self._loop.call_soon(self._run_next)
         else:
@@ -117,7 +117,7 @@ def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
     try:
         group.commit()
     except Exception as error:
-        return [(call, reply, _failure(call, error)) for call, reply, _ in outcomes]
+        return [(call, respond, _failure(call, error)) for call, respond, _ in outcomes]
     return outcomes
 
 

@@ -39,7 +39,7 @@ class ServerState:
 
 
 class Connection(asyncio.Protocol):
-    """Handles the requests of a client one by one, and writes the answers."""
+    """Handles the requests of a client one by one, and writes the responses."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
@@ -135,21 +135,21 @@ class Connection(asyncio.Protocol):
             self.deadline = float("inf")
             state.commits.submit(decision, self._reply)
 
-    def _reply(self, answer: Response) -> None:
+    def _reply(self, response: Response) -> None:
         """Answer the pending write."""
         request, self._pending_write = self._pending_write, None
         if request is not None and self._transport is not None:
-            self._send(request, answer)
+            self._send(request, response)
             self._serve_queue()
 
-    def _send(self, request: Request, answer: Response) -> None:
+    def _send(self, request: Request, response: Response) -> None:
         state = self._state
         if self._transport is None:
             return
         keep_alive = request.keep_alive and not state.draining
         cors = state.origins.headers(request)
         self._transport.write(
-            render(request, answer, date=state.date, request_id=state.request_ids.next(), keep_alive=keep_alive, cors=cors)
+            render(request, response, date=state.date, request_id=state.request_ids.next(), keep_alive=keep_alive, cors=cors)
         )
         if not keep_alive:
             self._queue.clear()

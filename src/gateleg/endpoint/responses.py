@@ -62,9 +62,9 @@ class RequestIds:
         return b"%b%012X" % (self._prefix, next(self._count))
 
 
-def encode_body(request: Request, answer: Response) -> tuple[bytes, bytes | None]:
+def encode_body(request: Request, response: Response) -> tuple[bytes, bytes | None]:
     """The body to send and its encoding: compressed if the client accepts it and the body is large enough."""
-    body = answer.body
+    body = response.body
     if len(body) >= MIN_COMPRESSED_BYTES and b"accept-encoding" in request.headers:
         encoding = choose_encoding(request.accepts or request.headers[b"accept-encoding"])
         if encoding is not None:
@@ -74,17 +74,17 @@ def encode_body(request: Request, answer: Response) -> tuple[bytes, bytes | None
     return body, None
 
 
-def render(request: Request, answer: Response, *, date: bytes, request_id: bytes, keep_alive: bool, cors: bytes) -> bytes:
+def render(request: Request, response: Response, *, date: bytes, request_id: bytes, keep_alive: bool, cors: bytes) -> bytes:
     """The bytes of a response. `cors` are CORS header lines."""
-    body, encoding = encode_body(request, answer)
-    extra = answer.headers + cors
+    body, encoding = encode_body(request, response)
+    extra = response.headers + cors
     if encoding is not None:
         extra += b"Content-Encoding: " + encoding + b"\r\n"
-    if answer.content_type is not None:
-        extra += b"Content-Type: " + answer.content_type + b"\r\n"
+    if response.content_type is not None:
+        extra += b"Content-Type: " + response.content_type + b"\r\n"
     # SDKs verify the checksum of the bytes as sent, compressed or not.
     return _HEAD % (
-        _STATUS[answer.status],
+        _STATUS[response.status],
         date,
         extra,
         len(body),

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 #: Loaded when first asked for, so that naming an error costs no more than that.
-_LATER = {
+_LAZY_NAMES = {
     "CLOSED": "sqlite_errors",
     "Durability": "database",
     "Engine": "engine",
@@ -42,9 +42,9 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LAZY_NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        return getattr(import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
     except ModuleNotFoundError as error:
         raise explained(error) from error

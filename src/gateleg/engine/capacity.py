@@ -50,30 +50,30 @@ def consumed(mode: str | None, table: Table, base: float, indexes: Mapping[str, 
     """A ConsumedCapacity with the units of a table and its indexes."""
     if mode not in {"TOTAL", "INDEXES"}:
         return None
-    answer: dict[str, Any] = {"TableName": table.name, "CapacityUnits": base + sum(units for _, units in indexes.values())}
+    response: dict[str, Any] = {"TableName": table.name, "CapacityUnits": base + sum(units for _, units in indexes.values())}
     if mode == "INDEXES":
-        answer["Table"] = {"CapacityUnits": base}
+        response["Table"] = {"CapacityUnits": base}
         for kind, member in (("LSI", "LocalSecondaryIndexes"), ("GSI", "GlobalSecondaryIndexes")):
             of_kind = {name: {"CapacityUnits": units} for name, (index, units) in indexes.items() if index.kind == kind}
             if of_kind:
-                answer[member] = of_kind
-    return answer
+                response[member] = of_kind
+    return response
 
 
 def add(first: dict[str, Any] | None, second: dict[str, Any] | None) -> dict[str, Any] | None:
     """The sum of two ConsumedCapacity values of one table."""
     if first is None or second is None:
         return first or second
-    answer = dict(first)
+    response = dict(first)
     for member, value in second.items():
-        have = answer.get(member)
+        have = response.get(member)
         if isinstance(value, dict):
-            answer[member] = add(have or {}, value) if have is not None else value
+            response[member] = add(have or {}, value) if have is not None else value
         elif isinstance(value, (int, float)):
-            answer[member] = (have or 0) + value
+            response[member] = (have or 0) + value
         else:
-            answer[member] = value
-    return answer
+            response[member] = value
+    return response
 
 
 def transaction_reads(mode: str | None, sizes: Iterable[tuple[str, int]]) -> list[dict[str, Any]]:
@@ -101,7 +101,7 @@ def transaction_writes(writes: Iterable[dict[str, Any] | None]) -> list[dict[str
 
 def _with_units(units: dict[str, Any], kind: str) -> dict[str, Any]:
     """Add the units again as read or write units, at every level."""
-    answer = {name: _with_units(value, kind) if isinstance(value, dict) else value for name, value in units.items()}
-    if isinstance(answer.get("CapacityUnits"), float):
-        answer[f"{kind}CapacityUnits"] = answer["CapacityUnits"]
-    return answer
+    response = {name: _with_units(value, kind) if isinstance(value, dict) else value for name, value in units.items()}
+    if isinstance(response.get("CapacityUnits"), float):
+        response[f"{kind}CapacityUnits"] = response["CapacityUnits"]
+    return response

@@ -20,9 +20,9 @@ def _no_maintenance() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The engine's parts, the caller's namespace, and how stored items go into answers.
+    """The engine's parts, the caller's namespace, and how stored items go into responses.
 
-    With `splice`, stored items go into the answer as their JSON text; otherwise as dictionaries.
+    With `splice`, stored items go into the response as their JSON text; otherwise as dictionaries.
     """
 
     database: Database
@@ -46,11 +46,11 @@ class Context:
         return self.catalog.layout(self.namespace, name)
 
     def response_item(self, stored: bytes) -> Any:
-        """A stored item in the form that answers use."""
+        """A stored item in the form that responses use."""
         return orjson.Fragment(stored) if self.splice else orjson.loads(stored)
 
     def response_items(self, stored: Sequence[bytes]) -> Any:
-        """A list of stored items in the form that answers use."""
+        """A list of stored items in the form that responses use."""
         text = b"[" + b",".join(stored) + b"]"
         return orjson.Fragment(text) if self.splice else orjson.loads(text)
 

@@ -1,4 +1,4 @@
-"""The embedded DynamoDB engine: one SQLite file, and one method that answers requests."""
+"""The embedded DynamoDB engine: one SQLite file, and one method that responses requests."""
 
 import os
 import time
@@ -123,7 +123,7 @@ class Engine:
         return self._run(self._context, operation, request)
 
     def call_json(self, operation: str, body: bytes, namespace: Namespace | None = None) -> bytes:
-        """`call` with JSON in and JSON out; stored items are spliced into the answer without parsing them."""
+        """`call` with JSON in and JSON out; stored items are spliced into the response without parsing them."""
         try:
             request = orjson.loads(body)
         except orjson.JSONDecodeError:

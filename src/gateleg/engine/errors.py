@@ -14,14 +14,14 @@ _CORAL = {"ValidationException", "SerializationException", "UnknownOperationExce
     "UnrecognizedClientException",
 }
 
-#: Codes whose answers spell `Message` with a capital letter.
+#: Codes whose responses spell `Message` with a capital letter.
 _CAPITAL = {"TransactionCanceledException", "SerializationException", "AccessDeniedException"}
 
 
 class EngineError(Exception):
     """An error that DynamoDB would answer with: code, message and further members.
 
-    `extra` holds further members of the answer's body, such as `CancellationReasons` or the `Item` of a failed condition.
+    `extra` holds further members of the response's body, such as `CancellationReasons` or the `Item` of a failed condition.
     """
 
     def __init__(self, code: str, message: str | None, extra: Mapping[str, Any] | None = None) -> None:
@@ -37,13 +37,13 @@ class EngineError(Exception):
 
     @property
     def type(self) -> str:
-        """The `__type` of the answer's body."""
+        """The `__type` of the response's body."""
         if self.code in _CORAL:
             return f"com.amazon.coral.{'validate' if self.code == 'ValidationException' else 'service'}#{self.code}"
         return f"com.amazonaws.dynamodb.v20120810#{self.code}"
 
     def body(self) -> dict[str, Any]:
-        """The answer's body."""
+        """The response's body."""
         body: dict[str, Any] = {"__type": self.type, **self.extra}
         if self.message is not None:
             capital = self.code in _CAPITAL or (self.code == "ConditionalCheckFailedException" and "Item" in self.extra)

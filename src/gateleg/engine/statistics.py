@@ -4,7 +4,9 @@ import time
 
 from gateleg.engine.database import Database
 
-#: A count that took longer than this is cached, for this many times as long as it took.
+#: The rows of a small table, which is always counted: a count that takes long was only interrupted.
+_SMALL_TABLE_ROWS = 1_000
+#: A count of a larger table that took longer than this is cached, for this many times as long as it took.
 _FAST_COUNT_SECONDS = 0.002
 _CACHE_FACTOR = 200
 
@@ -25,6 +27,6 @@ class Statistics:
         row = self._database.row(f"SELECT count(*), coalesce(sum({size}), 0) FROM {rows}")
         counted = (row[0], row[1]) if row else (0, 0)
         taken = time.monotonic() - began
-        if taken > _FAST_COUNT_SECONDS:
+        if taken > _FAST_COUNT_SECONDS and counted[0] > _SMALL_TABLE_ROWS:
             self._cached[rows] = (began + taken * _CACHE_FACTOR, counted)
         return counted

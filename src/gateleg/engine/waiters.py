@@ -46,7 +46,7 @@ class Waiters:
         self._announced = self._signal is not None and _lock(self._signal, shared=True)
 
     def withdraw(self) -> None:
-        """Take the announcement back."""
+        """Withdraw the announcement: this writer no longer waits."""
         if self._announced and self._signal is not None:
             self._announced = False
             _unlock(self._signal)

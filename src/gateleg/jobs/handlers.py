@@ -396,10 +396,11 @@ class Jobs:
         return handler
 
     def _suggestion(self, job_type: str) -> str:
-        """A hint for an unknown job type: the most similar one, or all job types."""
-        if not self._handlers:
+        """A hint for an unknown job type: the most similar one, or all job types but internal ones."""
+        known = sorted(handler.job_type for handler in self if not handler.internal)
+        if not known:
             return "No handler is registered."
-        return did_you_mean(job_type, sorted(self._handlers), otherwise=f"There are {', '.join(sorted(self._handlers))}.")
+        return did_you_mean(job_type, known, otherwise=f"The registered job types are {', '.join(known)}.")
 
     def find(self, job_type: str) -> Handler | None:
         """The handler of a job type, or None."""

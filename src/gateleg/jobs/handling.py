@@ -1,4 +1,4 @@
-"""Helpers for handlers: report progress and stop on request; fail without retrying."""
+"""`reporting` and `giving_up`, for handlers: progress callbacks that also stop on request, and errors that are not retried."""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ def other_layout(context: QueueContext) -> Flow[Layout | None]:
 def _holds_jobs(context: QueueContext, names: TableNames, *, otherwise: bool) -> Flow[bool]:
     table = context.setup.name_of(tables_named(names).all[0])
     try:
-        reply = yield Request("Scan", {"TableName": table, "Limit": 1, "Select": "COUNT"}, "Job.any")
+        response = yield Request("Scan", {"TableName": table, "Limit": 1, "Select": "COUNT"}, "Job.any")
     except ServiceError as error:
         return error.code != "ResourceNotFoundException" and otherwise
-    return bool(reply["Count"])
+    return bool(response["Count"])
 
 
 def other_tables_warning(context: QueueContext, layout: Layout) -> str:

@@ -106,11 +106,11 @@ def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = 
                 step = flow.send(None)
                 continue
             try:
-                reply = yield step
+                response = yield step
             except (ServiceError, Unreachable) as error:
                 step = flow.throw(error)
             else:
-                step = flow.send(reply)
+                step = flow.send(response)
     except StopIteration:
         return found
 

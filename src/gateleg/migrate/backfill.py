@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gateleg.model import DecodeError, ModelError, spec_of
 from gateleg.store.flow import Request
 from gateleg.store.operations import ScanProgress
-from gateleg.store.operations.entity_reads import brought_up_item
+from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key, with_current_key
 from gateleg.store.operations.schema_upgrades import replace_unchanged
 from gateleg.store.rates import Rate
@@ -107,7 +107,7 @@ def belongs(item: Item, spec: Spec[Any]) -> bool:
 
 def _verdict(item: Item, spec: Spec[Any], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[Verdict]:
     """What a backfill would do with an item; reads the items that its upcasters need."""
-    return verdict_of(item, spec, (yield from brought_up_item(spec, item, setup, looked_up)))
+    return verdict_of(item, spec, (yield from upcast_item(spec, item, setup, looked_up)))
 
 
 def verdict_of(item: Item, spec: Spec[Any], current: Item | None = None) -> Verdict:
@@ -135,28 +135,28 @@ def bring_up(
     """Rewrite one item, retrying while others change it. `looked_up` caches the items that upcasters read."""
     name, key = setup.name_of(spec.table), _key(item, spec)
     for _ in range(_MAX_ATTEMPTS):
-        current = yield from brought_up_item(spec, item, setup, looked_up)
+        current = yield from upcast_item(spec, item, setup, looked_up)
         verdict = verdict_of(item, spec, current)
         if verdict == "moved":
             moved = yield from migrate_to_current_key(spec.ref(read_current(current, spec)), setup)
             return "moved" if moved else "gone"
         if verdict == "current" or (yield from _rewritten(item, current, spec, setup, rate)):
             return verdict
-        reply = yield Request("GetItem", {"TableName": name, "Key": key, "ConsistentRead": True}, f"{spec.name}.backfill")
-        if "Item" not in reply:
+        response = yield Request("GetItem", {"TableName": name, "Key": key, "ConsistentRead": True}, f"{spec.name}.backfill")
+        if "Item" not in response:
             return "gone"
-        item = reply["Item"]
+        item = response["Item"]
     raise ModelError(f"An item of {spec.name} was changed by others {_MAX_ATTEMPTS} times in a row.", fix="Run the backfill again.")
 
 
 def _rewritten(item: Item, current: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
     """Put the item in its current form, if it is unchanged since it was read."""
     options = {} if rate is None else {"ReturnConsumedCapacity": "TOTAL"}
-    reply = yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.backfill", options)
-    if reply is None:
+    response = yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.backfill", options)
+    if response is None:
         return False
     if rate is not None:
-        yield from rate.charge(reply)
+        yield from rate.charge(response)
     return True
 
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import NoBackup
-from gateleg.migrate.execution import until_settled
+from gateleg.migrate.execution import create_backup, until_settled
 from gateleg.migrate.inspection import offered
 from gateleg.migrate.moves.digests import canonical
-from gateleg.store.flow import Pause, Request
+from gateleg.store.flow import Request
 from gateleg.store.operations.batch_flows import GET_LIMIT, batch_write_flow, rounds
 from gateleg.store.operations.tables import describe
 from gateleg.store.operations.transaction_entries import identity
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-_POLL_SECONDS = 1.0
-_MAX_POLLS = 3600
 _BATCH = 100
 
 
@@ -35,23 +33,14 @@ def back_up(table: Table, label: str, setup: Setup) -> Flow[str | None]:
     if (yield from describe(name)) is None:
         return None
     moment = setup.now().strftime("%Y%m%dT%H%M%SZ")
-    reply = yield from offered("CreateBackup", {"TableName": name, "BackupName": f"{name[:180]}-{label[:40]}-{moment}"})
-    if reply is None:
-        return None
-    arn: str = reply["BackupDetails"]["BackupArn"]
-    for _ in range(_MAX_POLLS):
-        found = yield Request("DescribeBackup", {"BackupArn": arn}, "migrate backup")
-        if found["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE":
-            return arn
-        yield Pause(_POLL_SECONDS)
-    raise NoBackup(f"The backup of {name} is still not there.")
+    return (yield from create_backup(name, f"{name[:180]}-{label[:40]}-{moment}"))
 
 
 def check_recoverable(table: Table, at: datetime, setup: Setup) -> Flow[None]:
     """Raise `NoBackup` if the service cannot restore a table to that time."""
     name = setup.name_of(table)
-    reply = yield from offered("DescribeContinuousBackups", {"TableName": name})
-    found = {} if reply is None else reply["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+    response = yield from offered("DescribeContinuousBackups", {"TableName": name})
+    found = {} if response is None else response["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
     if found.get("PointInTimeRecoveryStatus") != "ENABLED":
         raise NoBackup(f"{name} has no point-in-time recovery.")
     first, last = found["EarliestRestorableDateTime"], found["LatestRestorableDateTime"]
@@ -68,12 +57,12 @@ def restore(
     copy = f"{name[:200]}-restored-{setup.token()[:8]}"
     if backup is not None:
         request: dict[str, Any] = {"TargetTableName": copy, "BackupArn": backup}
-        reply = yield from offered("RestoreTableFromBackup", request)
+        response = yield from offered("RestoreTableFromBackup", request)
     else:
         request = {"SourceTableName": name, "TargetTableName": copy}
         request |= {"UseLatestRestorableTime": True} if at is None else {"RestoreDateTime": at.timestamp()}
-        reply = yield from offered("RestoreTableToPointInTime", request)
-    if reply is None:
+        response = yield from offered("RestoreTableToPointInTime", request)
+    if response is None:
         raise NoBackup(f"{name} cannot be restored: the service offers no backups.")
     yield from until_settled(copy, waiting)
     result = yield from _restore_items(table, copy, setup)
@@ -113,8 +102,8 @@ def _restore_items(table: Table, source: str, setup: Setup) -> Flow[dict[str, in
 
 def _page(name: str, start: Item | None) -> Flow[tuple[list[Item], Item | None]]:
     payload: dict[str, Any] = {"TableName": name, "ConsistentRead": True, "Limit": _BATCH}
-    reply = yield Request("Scan", payload if start is None else payload | {"ExclusiveStartKey": start}, "migrate restore")
-    return reply["Items"], reply.get("LastEvaluatedKey")
+    response = yield Request("Scan", payload if start is None else payload | {"ExclusiveStartKey": start}, "migrate restore")
+    return response["Items"], response.get("LastEvaluatedKey")
 
 
 def _by_identity(table: Table, name: str, items: list[Item]) -> dict[Any, Item]:
@@ -131,9 +120,9 @@ def _found(table: Table, name: str, items: list[Item], setup: Setup) -> Flow[dic
     def ask(chunk: dict[Any, Item]) -> Request:
         return Request("BatchGetItem", {"RequestItems": {name: {"ConsistentRead": True, "Keys": list(chunk.values())}}}, "migrate restore")
 
-    def read(reply: dict[str, Any]) -> list[Any]:
-        found.update(_by_identity(table, name, reply.get("Responses", {}).get(name, [])))
-        return list(_by_identity(table, name, reply.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])))
+    def read(response: dict[str, Any]) -> list[Any]:
+        found.update(_by_identity(table, name, response.get("Responses", {}).get(name, [])))
+        return list(_by_identity(table, name, response.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])))
 
     yield from rounds(keys, GET_LIMIT, ask, read, setup)
     return found

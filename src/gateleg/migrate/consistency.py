@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateleg.migrate.backfill import Fault
     from gateleg.model import Condition, Item, Table
     from gateleg.store import Store
-    from gateleg.store.flow import Flow, Reply
+    from gateleg.store.flow import Flow, Response
     from gateleg.store.operations.transaction_entries import Identity
     from gateleg.store.setup import Setup
 
@@ -163,8 +163,8 @@ def _written(store: Store, operation: str, table: Table, members: dict[str, Any]
 
 
 def _get_item(request: Request) -> Flow[Item | None]:
-    reply: Reply = yield request
-    return reply.get("Item")
+    response: Response = yield request
+    return response.get("Item")
 
 
 def _conditions_held(request: Request, setup: Setup) -> Flow[bool]:

@@ -10,7 +10,7 @@ from gateleg.migrate.backfill import Fault, belongs, read_current
 from gateleg.model import ModelError, spec_of
 from gateleg.model.markers import markers
 from gateleg.model.tables import is_marker
-from gateleg.store.operations.entity_reads import brought_up_item
+from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.scans import Scan
 from gateleg.store.operations.transaction_entries import Identity, identity
 
@@ -116,7 +116,7 @@ class _TableReader:
 
     def _take_child(self, spec: Spec[Any], item: Item, key: Item) -> None:
         try:
-            current = self._store.drive(brought_up_item(spec, item, self._store.setup, self._asked))
+            current = self._store.drive(upcast_item(spec, item, self._store.setup, self._asked))
             values = spec.values(read_current(current, spec))
             parents = [
                 (counter.parent(values), str(counter.attribute.path[0])) for counter in spec.counters.values() if counter.counts(values)

@@ -84,7 +84,7 @@ def _notes(wanted: TableShape, deployed: Deployed, settings: TableSettings) -> I
     if settings.recoverable and deployed.shape.recoverable is None:
         yield "the service does not say whether it offers point-in-time recovery; it is left as it is"
     if settings.tags and deployed.shape.tags is None:
-        yield "the service does not tell the table's tags; they are left as they are"
+        yield "the service does not return the table's tags; they are left as they are"
 
 
 def _changes(wanted: TableShape, deployed: Deployed, settings: TableSettings) -> Iterator[Step]:

@@ -125,7 +125,7 @@ def carry_out(step: Step, moment: str, watcher: Watcher) -> Flow[bool]:
     A table is backed up before it is deleted.
     """
     if step.action == "delete-table":
-        watcher.kept(step.table, (yield from _back_up(step.table, moment)))
+        watcher.kept(step.table, (yield from create_backup(step.table, f"{step.table[:200]}-before-{moment}")))
     if (yield from offered(step.operation, step.request)) is None:
         return False
     if step.action == "delete-table":
@@ -137,17 +137,18 @@ def carry_out(step: Step, moment: str, watcher: Watcher) -> Flow[bool]:
     return True
 
 
-def _back_up(name: str, moment: str) -> Flow[str | None]:
-    reply = yield from offered("CreateBackup", {"TableName": name, "BackupName": f"{name[:200]}-before-{moment}"})
-    if reply is None:
+def create_backup(table: str, name: str) -> Flow[str | None]:
+    """Create a backup of a table and wait until it is available; returns its ARN, or None if the service offers no backups."""
+    response = yield from offered("CreateBackup", {"TableName": table, "BackupName": name})
+    if response is None:
         return None
-    arn: str = reply["BackupDetails"]["BackupArn"]
+    arn: str = response["BackupDetails"]["BackupArn"]
     for _ in range(_MAX_POLLS):
-        backup = yield Request("DescribeBackup", {"BackupArn": arn}, "tables backup")
+        backup = yield Request("DescribeBackup", {"BackupArn": arn}, f"{table} backup")
         if backup["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE":
             return arn
         yield Pause(_POLL_SECONDS)
-    raise TimedOut(f"The backup of {name} is still not there.", fix="Nothing was deleted. Look at the backup, and apply again.")
+    raise TimedOut(f"The backup of {table} is still not available.", fix="Nothing was deleted. Check the backup, and apply again.")
 
 
 def until_settled(name: str, waiting: Callable[[str], None]) -> Flow[None]:
@@ -164,7 +165,7 @@ def until_settled(name: str, waiting: Callable[[str], None]) -> Flow[None]:
             return
         waiting(busy[0])
         yield Pause(_POLL_SECONDS)
-    raise TimedOut(f"The table {name} is still being changed.", fix="Apply again later; it continues where it is.")
+    raise TimedOut(f"The table {name} is still being changed.", fix="Apply again later; it continues where it stopped.")
 
 
 def _busy(status: str | None) -> bool:
@@ -180,15 +181,15 @@ def _until_gone(name: str) -> Flow[None]:
         if (yield from describe(name)) is None:
             return
         yield Pause(_POLL_SECONDS)
-    raise TimedOut(f"The table {name} is still there.", fix="Apply again later; it continues where it is.")
+    raise TimedOut(f"The table {name} still exists.", fix="Apply again later; it continues where it stopped.")
 
 
 def _until_ttl(name: str, waiting: Callable[[str], None]) -> Flow[None]:
     for _ in range(_MAX_POLLS):
-        reply = yield Request("DescribeTimeToLive", {"TableName": name}, "tables ttl")
-        status = reply["TimeToLiveDescription"].get("TimeToLiveStatus", "DISABLED")
+        response = yield Request("DescribeTimeToLive", {"TableName": name}, "tables ttl")
+        status = response["TimeToLiveDescription"].get("TimeToLiveStatus", "DISABLED")
         if not status.endswith("ING"):
             return
         waiting(f"expiry of {name} is {_lower(status)}")
         yield Pause(_POLL_SECONDS)
-    raise TimedOut(f"The expiry of {name} is still being changed.", fix="Apply again later; it continues where it is.")
+    raise TimedOut(f"The expiry of {name} is still being changed.", fix="Apply again later; it continues where it stopped.")

@@ -29,27 +29,27 @@ def inspect_table(name: str, settings: TableSettings) -> Flow[Deployed | None]:
 
 
 def offered(operation: str, request: Wire) -> Flow[dict[str, Any] | None]:
-    """The answer to a request; None if the service does not support the operation."""
+    """The response to a request; None if the service does not support the operation."""
     try:
-        reply: dict[str, Any] = yield Request(operation, request, "tables")
+        response: dict[str, Any] = yield Request(operation, request, "tables")
     except ServiceError as error:
         if error.code in _NOT_OFFERED:
             return None
         raise
-    return reply
+    return response
 
 
-def _ttl(reply: Wire) -> str | None:
+def _ttl(response: Wire) -> str | None:
     """The TTL attribute; None while TTL is being disabled."""
-    description = reply.get("TimeToLiveDescription", {})
+    description = response.get("TimeToLiveDescription", {})
     return description.get("AttributeName") if description.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else None
 
 
 def _recoverable(name: str) -> Flow[bool | None]:
-    reply = yield from offered("DescribeContinuousBackups", {"TableName": name})
-    if reply is None:
+    response = yield from offered("DescribeContinuousBackups", {"TableName": name})
+    if response is None:
         return None
-    recovery = reply["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+    recovery = response["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
     return bool(recovery.get("PointInTimeRecoveryStatus") == "ENABLED")
 
 
@@ -57,10 +57,10 @@ def _tags(arn: str) -> Flow[dict[str, str] | None]:
     found: dict[str, str] = {}
     request: Wire = {"ResourceArn": arn}
     while True:
-        reply = yield from offered("ListTagsOfResource", request)
-        if reply is None:
+        response = yield from offered("ListTagsOfResource", request)
+        if response is None:
             return None
-        found |= {tag["Key"]: tag["Value"] for tag in reply.get("Tags", ())}
-        if "NextToken" not in reply:
+        found |= {tag["Key"]: tag["Value"] for tag in response.get("Tags", ())}
+        if "NextToken" not in response:
             return found
-        request = {"ResourceArn": arn, "NextToken": reply["NextToken"]}
+        request = {"ResourceArn": arn, "NextToken": response["NextToken"]}

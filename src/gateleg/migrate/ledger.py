@@ -33,12 +33,12 @@ def read_records(application: str, setup: Setup) -> Flow[dict[int, MigrationReco
     )
     found: dict[int, MigrationRecord] = {}
     while True:
-        reply = yield Request("Query", payload, "migrations")
-        records = [spec_of(MigrationRecord).decode(item) for item in reply["Items"]]
+        response = yield Request("Query", payload, "migrations")
+        records = [spec_of(MigrationRecord).decode(item) for item in response["Items"]]
         found |= {record.number: record for record in records}
-        if "LastEvaluatedKey" not in reply:
+        if "LastEvaluatedKey" not in response:
             return found
-        payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+        payload = payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
 
 def note(

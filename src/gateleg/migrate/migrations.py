@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gateleg.store import Store
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_RULE = "Use a number from 1 to 999999, and a name of up to 64 lower-case letters, digits and hyphens."
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Migration:
     def __post_init__(self) -> None:
         """Validate number and name."""
         if not 1 <= self.number <= 999_999 or not _NAME.fullmatch(self.name):
-            raise BadMigration(f"{self.number} {self.name!r} cannot be a migration's number and name.")
+            raise BadMigration(f"{self.number} {self.name!r} cannot be a migration's number and name.", fix=_RULE)
 
     def __str__(self) -> str:
         return f"{self.number:04d} {self.name}"

@@ -17,7 +17,7 @@ from gateleg.migrate.migrations import Migration, in_order
 from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.control import read_state, stored_key
 from gateleg.migrate.moves.passes import progress_of
-from gateleg.migrate.moves.phases import Phase, way
+from gateleg.migrate.moves.phases import Phase, phases_between
 from gateleg.migrate.moves.retries import repeat_failed
 from gateleg.migrate.moves.steps import MoveOptions
 from gateleg.migrate.moves.tables import ItemError, LedgerEntry
@@ -316,7 +316,7 @@ class Migrator:
         for move, stage in stages_of(one, None):
             state = self._drive(steps.state_of(move, stage, self._store.setup))
             if until.order > state.order:
-                todo.append(f"{move.name}, {stage.name}: {' → '.join((state, *way(state, until)))}")
+                todo.append(f"{move.name}, {stage.name}: {' → '.join((state, *phases_between(state, until)))}")
         if not applied and one.apply is not None:
             todo.append("run its own code")
         return todo

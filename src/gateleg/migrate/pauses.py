@@ -33,7 +33,7 @@ def check_stage(migrations: Sequence[Migration], stage: str | None) -> None:
     """Raise `MigrationRefused` if no migration has a stage with that name."""
     if stage is not None and not any(stages_of(one, stage) for one in migrations):
         names = dict.fromkeys(which.name for one in migrations for _, which in stages_of(one, None))
-        raise MigrationRefused(f"There is no stage {stage}.", fix=f"There are: {', '.join(names)}." if names else "Leave out the stage.")
+        raise MigrationRefused(f"There is no stage {stage!r}.", fix=f"Use one of {', '.join(names)}." if names else "Leave out the stage.")
 
 
 def pause(application: str, one: Migration, by: str, setup: Setup, *, stage: str | None = None) -> Flow[None]:

@@ -21,7 +21,6 @@ For stores: everything about an entity is in its `Spec`, `spec_of(Job)`
     spec.decode_partial(item) -> dict   the attributes of a projected item, validated, by Python name
     spec.ref(job) -> Ref                addresses the item: `.key` is its wire key, `.legacy()` older keys to try when it is not found
     Job.key(job_id=...) -> Ref          the same from components; `job.key` from an instance
-    spec.index_keys(values, key)        the derived index key attributes for these values
     spec.table                          `.definition(prefix)` is the CreateTable request, `.ttl()` the TTL attribute, `.specs` all entities,
                                         `.spec_for(item)` the spec of the entity that an item belongs to
     spec.patterns, .attributes, .version, .uniques, .counters, .upcasters

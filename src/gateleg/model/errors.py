@@ -403,10 +403,10 @@ class QueryError(ModelError, ValueError):
     fix = "Change the query so that its index can serve it, or declare an access pattern that does."
 
 
-class NotAQuestion(QueryError, TypeError):
+class NotAQuery(QueryError, TypeError):
     """An argument is neither an access pattern nor a query."""
 
-    code = "not-a-question"
+    code = "not-a-query"
     fix = "Pass an access pattern and its arguments, as in query(Order.of_customer, customer=...), or a query built from a pattern."
 
 

@@ -13,7 +13,7 @@ from gateleg.model.codec.stored_keys import stored_key
 from gateleg.model.entity_lookup import read_spec
 from gateleg.model.errors import MissingComponent, ModelError, UnknownArgument, UnknownIndex
 from gateleg.model.keys.key_builder import compile_ref
-from gateleg.model.keys.plans import KeyPlan, Ref, shard_of
+from gateleg.model.keys.plans import KeyPlan, Ref
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -206,14 +206,6 @@ class EntityLayout(Generic[E]):
     @cached_property
     def _key_names(self) -> tuple[str, ...]:
         return tuple(sorted(self.reachable(self.key)))
-
-    def index_keys(self, values: Mapping[str, Any], primary: Item) -> Item:
-        """All derived index key attributes of an item with these values."""
-        item: Item = {}
-        for plan in self.indexes.values():
-            built = plan.build(values, shard_of(primary, plan.shards) if plan.shards > 1 else None)
-            item |= {entry.attribute: built[entry.attribute] for entry in plan.derived if entry.attribute in built}
-        return item
 
     def key_types(self) -> dict[str, KeyType]:
         """The types of all key attributes that the entity writes."""

@@ -78,7 +78,7 @@ class _RouteModel(BaseModel, Generic[E]):
         cls.__annotations__ = annotations
         if of is None and cls.__entity__ is None and cls.__bases__[0].__bases__ == (_RouteModel, Generic) and cls.__bases__[1:] == ():
             kind = cls.__bases__[0].__name__
-            raise BadOption(f"{cls.__name__} is made of no entity.", fix=f"Name it in brackets: class {cls.__name__}({kind}[TheEntity]).")
+            raise BadOption(f"{cls.__name__} names no entity.", fix=f"Name it in brackets: class {cls.__name__}({kind}[TheEntity]).")
 
     @classmethod
     def _left_out(cls, include: Iterable[str] | None, exclude: Iterable[str]) -> list[str]:
@@ -123,7 +123,7 @@ class InputModel(_RouteModel[E], Generic[E]):
         return instance
 
     def _servers_mistake(self, error: ValidationError, values: Mapping[str, Any]) -> WrongCompletion | None:
-        """The error of a route that leaves out, or misspells, what only it can give: no client can mend that."""
+        """The error for a route that omits or misspells attributes that clients do not send, because no client can correct it."""
         kinds = {str(problem["loc"][0]): problem["type"] for problem in error.errors() if problem["loc"]}
         name, entity = type(self).__name__, self.__entity__.__name__
         unknown = [one for one in values if kinds.get(one) == "extra_forbidden"]

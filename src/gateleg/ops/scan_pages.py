@@ -62,21 +62,21 @@ def browse_flow(
     while True:
         payload: dict[str, Any] = {"TableName": setup.name_of(table), "Limit": min(page, examine - examined)}
         payload |= {"ExclusiveStartKey": start} if start else {}
-        reply = yield Request("Scan", payload, f"{table.name} browse")
-        for item in reply["Items"]:
+        response = yield Request("Scan", payload, f"{table.name} browse")
+        for item in response["Items"]:
             examined += 1
             if is_marker(table, item) or (spec is not None and table.spec_for(item) is not spec):
                 continue
             if len(found) == limit:
                 return ScanPage(found, _seal(setup, table, found[-1], question), examined)
             found.append(item)
-        start = reply.get("LastEvaluatedKey")
+        start = response.get("LastEvaluatedKey")
         if start is None:
             return ScanPage(found, None, examined)
         if examined >= examine:
             return ScanPage(found, _seal(setup, table, start, question), examined)
         if rate is not None:
-            yield from rate.charge(reply)
+            yield from rate.charge(response)
 
 
 def position_after(store: Store, table: Table, item: Item) -> str:

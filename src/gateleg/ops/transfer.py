@@ -49,9 +49,9 @@ def stored_items(name: str, start: Item | None = None) -> Flow[None]:
     """Scan every item of a table, including markers, from the beginning or after a key."""
     request: dict[str, Any] = {"TableName": name}
     while True:
-        reply = yield Request("Scan", request | ({"ExclusiveStartKey": start} if start else {}), "tables export")
-        yield Found(reply["Items"])
-        start = reply.get("LastEvaluatedKey")
+        response = yield Request("Scan", request | ({"ExclusiveStartKey": start} if start else {}), "tables export")
+        yield Found(response["Items"])
+        start = response.get("LastEvaluatedKey")
         if start is None:
             return
 

@@ -13,7 +13,7 @@ from gateleg.store.errors import BadAddress
 
 if TYPE_CHECKING:
     from gateleg.store.transports import AsyncTransport, Transport
-    from gateleg.store.transports.http_protocol import Options
+    from gateleg.store.transports.http_protocol import HttpOptions
 
 __all__ = ["MEMORY", "database_file", "parse_address"]
 
@@ -101,7 +101,7 @@ def open_async_transport(text: str) -> AsyncTransport:
     return AsyncWireTransport(_options(address))
 
 
-def _options(address: StoreAddress) -> Options:
-    from gateleg.store.transports.http_protocol import Options
+def _options(address: StoreAddress) -> HttpOptions:
+    from gateleg.store.transports.http_protocol import HttpOptions
 
-    return Options(endpoint=address.place) if address.kind == "endpoint" else Options(region=address.place or None)
+    return HttpOptions(endpoint=address.place) if address.kind == "endpoint" else HttpOptions(region=address.place or None)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from gateleg.store.deadlines import Deadline
+from gateleg.store.deadlines import OperationDeadline
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Found, Pause, Request, Together, request_of
-from gateleg.store.observing.notify import Watch
+from gateleg.store.observing.observed_request import ObservedRequest
 from gateleg.store.operations import (
     batches,
     bulk_deletes,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
-    from gateleg.store.flow import Flow, Reply, Step
+    from gateleg.store.flow import Flow, Response, Step
     from gateleg.store.operations.operation import Operation, Stream
     from gateleg.store.transports import AsyncTransport
 
@@ -124,13 +124,13 @@ class AsyncStore(AsyncViews):
         deadline = None
         try:
             if setup.direct:
-                reply = await self.transport.call(first.operation, first.payload)
+                response = await self.transport.call(first.operation, first.payload)
             else:
-                deadline = None if setup.timeout is None else Deadline(setup)
-                reply = await self._send(first, deadline)
+                deadline = None if setup.timeout is None else OperationDeadline(setup)
+                response = await self._send(first, deadline)
         except (ServiceError, Unreachable) as error:
             return await self._drive(single.refused(first, error, setup), deadline, first)
-        result: Any = single.finish(first, reply, setup)
+        result: Any = single.finish(first, response, setup)
         return await self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
     def stream(self, operation: Stream[R]) -> AsyncIterator[R]:
@@ -159,15 +159,15 @@ class AsyncStore(AsyncViews):
 
     async def drive(self, flow: Flow[R]) -> R:
         """Perform the steps of a flow and return its result."""
-        return await self._drive(flow, None if self.setup.timeout is None else Deadline(self.setup))
+        return await self._drive(flow, None if self.setup.timeout is None else OperationDeadline(self.setup))
 
-    async def _drive(self, flow: Flow[R], deadline: Deadline | None, step: Step | None = None) -> R:
+    async def _drive(self, flow: Flow[R], deadline: OperationDeadline | None, step: Step | None = None) -> R:
         """Perform the steps of a flow; `step` is the last step that was already performed."""
         try:
             step = next(flow)
             while True:
-                reply = await self._perform(step, deadline)
-                step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
+                response = await self._perform(step, deadline)
+                step = flow.throw(response) if isinstance(response, Exception) else flow.send(response)
         except StopIteration as end:
             result: R = end.value
             return result
@@ -176,7 +176,7 @@ class AsyncStore(AsyncViews):
 
     async def iterate(self, flow: Flow[Any]) -> AsyncIterator[Any]:
         """Perform the steps of a flow and yield its results."""
-        deadline = None if self.setup.timeout is None else Deadline(self.setup)
+        deadline = None if self.setup.timeout is None else OperationDeadline(self.setup)
         step: Step | None = None
         try:
             step = next(flow)
@@ -186,15 +186,15 @@ class AsyncStore(AsyncViews):
                         yield item
                     step = flow.send(None)
                 else:
-                    reply = await self._perform(step, deadline)
-                    step = flow.throw(reply) if isinstance(reply, Exception) else flow.send(reply)
+                    response = await self._perform(step, deadline)
+                    step = flow.throw(response) if isinstance(response, Exception) else flow.send(response)
         except StopIteration:
             return
         except (ServiceError, Unreachable) as error:
             raise translated(error, request_of(step)) from error
 
-    async def _perform(self, step: Step, deadline: Deadline | None) -> Any:
-        """Perform a step and return its reply. Errors of the service are returned, not raised, so that the flow can handle them."""
+    async def _perform(self, step: Step, deadline: OperationDeadline | None) -> Any:
+        """Perform a step and return its result. Errors of the service are returned, not raised, so that the flow can handle them."""
         if type(step) is Request:
             return await self._attempt(step, deadline)
         if isinstance(step, Together):
@@ -203,12 +203,12 @@ class AsyncStore(AsyncViews):
             return await self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
         raise TypeError(f"{step!r} is not a step for this driver")
 
-    async def _all(self, requests: list[Request], deadline: Deadline | None) -> list[Reply | Exception]:
+    async def _all(self, requests: list[Request], deadline: OperationDeadline | None) -> list[Response | Exception]:
         if len(requests) == 1 or self.setup.concurrency <= 1:
             return [await self._attempt(request, deadline) for request in requests]
         return list(await asyncio.gather(*[self._attempt(request, deadline) for request in requests]))
 
-    async def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | ServiceError | Unreachable:
+    async def _attempt(self, request: Request, deadline: OperationDeadline | None) -> Response | ServiceError | Unreachable:
         try:
             if self.setup.direct:
                 return await self.transport.call(request.operation, request.payload)
@@ -216,11 +216,11 @@ class AsyncStore(AsyncViews):
         except (ServiceError, Unreachable) as error:
             return error
 
-    async def _send(self, request: Request, deadline: Deadline | None) -> Reply:
+    async def _send(self, request: Request, deadline: OperationDeadline | None) -> Response:
         """Send a request that hooks observe or that has a deadline."""
         left = None if deadline is None else deadline.left()
-        with Watch(request, self.setup) as watch:
-            return watch.answered(await self.transport.call(request.operation, watch.payload, timeout=left))
+        with ObservedRequest(request, self.setup) as watch:
+            return watch.record(await self.transport.call(request.operation, watch.payload, timeout=left))
 
     async def close(self) -> None:
         """Close the transport, which also closes all stores that share it, such as scopes."""

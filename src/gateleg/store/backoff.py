@@ -10,7 +10,7 @@ from gateleg.store.transports import ServiceError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.store.flow import Flow, Reply, Request
+    from gateleg.store.flow import Flow, Request, Response
     from gateleg.store.setup import Setup
 
 __all__ = ["retry_conflicts"]
@@ -21,14 +21,14 @@ CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressExc
 TRANSIENT = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
-def retry_conflicts(request: Request, setup: Setup, error: ServiceError | None = None) -> Flow[Reply]:
+def retry_conflicts(request: Request, setup: Setup, error: ServiceError | None = None) -> Flow[Response]:
     """Send a request, and retry it while it conflicts with other transactions. `error` is that of a first attempt, if it was made."""
     delays: Iterator[float] | None = None
     while True:
         if error is None:
             try:
-                reply: Reply = yield request
-                return reply
+                response: Response = yield request
+                return response
             except ServiceError as refusal:
                 error = refusal
         if not is_transient(error):

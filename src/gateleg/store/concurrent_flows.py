@@ -31,11 +31,11 @@ class _Branch(Generic[R]):
         self.ended = False
         self.result: Any = None
 
-    def advance(self, ticks: Callable[[], float], reply: Any = None) -> None:
-        """Send the flow its reply; an exception is raised in it."""
+    def advance(self, ticks: Callable[[], float], response: Any = None) -> None:
+        """Send the flow the result of its step; an exception is raised in it."""
         self.requests = []
         try:
-            step = self.flow.throw(reply) if isinstance(reply, Exception) else self.flow.send(reply)
+            step = self.flow.throw(response) if isinstance(response, Exception) else self.flow.send(response)
         except StopIteration as end:
             self.ended, self.result = True, end.value
         except Exception as error:
@@ -64,10 +64,10 @@ def run_concurrently(flows: Sequence[Flow[R]], ticks: Callable[[], float], *, fa
             asking = [branch for branch in branches if branch.requests]
             waiting = [branch for branch in branches if not branch.requests and not branch.ended]
             if asking:
-                replies = iter((yield Together([request for branch in asking for request in branch.requests])))
+                received = iter((yield Together([request for branch in asking for request in branch.requests])))
                 for branch in asking:
-                    answers = [next(replies) for _ in branch.requests]
-                    branch.advance(ticks, answers if branch.together else answers[0])
+                    responses = [next(received) for _ in branch.requests]
+                    branch.advance(ticks, responses if branch.together else responses[0])
                 if waiting:
                     _resume(waiting, ticks(), ticks)
             elif waiting:

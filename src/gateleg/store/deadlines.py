@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 
-class Deadline:
+class OperationDeadline:
     """The time by which an operation must end."""
 
     __slots__ = ("_end", "_setup")

@@ -67,9 +67,9 @@ def explain_refusal(expected: Expectation, item: Item | None, request: Request |
     name = str(expected.ref)
     broken = [guard for guard in expected.guards if not guard.holds(item or {})]
     if item is None and broken and not expected.present:
-        return beyond(broken[0], expected.ref, None, "update", request)
+        return bound_error(broken[0], expected.ref, None, "update", request)
     if item is None:
-        return _nothing_there(expected, name, request)
+        return _missing_item_error(expected, name, request)
     certain = _certain(expected, item, request)
     if certain is not None:
         return certain
@@ -125,11 +125,11 @@ def _certain(expected: Expectation, item: Item, request: Request | None) -> Stor
         return IllegalTransition(what, why=f"Only {allowed} can move to {move.target}.", current=current, failed=failed, request=request)
     broken = [guard for guard in expected.guards if not guard.holds(item)]
     if broken:
-        return beyond(broken[0], expected.ref, item, "update", request)
+        return bound_error(broken[0], expected.ref, item, "update", request)
     return None
 
 
-def beyond(guard: Guard, ref: Ref[Any], item: Item | None, verb: str, request: Request | None) -> ConstraintFailed:
+def bound_error(guard: Guard, ref: Ref[Any], item: Item | None, verb: str, request: Request | None) -> ConstraintFailed:
     """The error of a write that would break a bound of an item's attribute."""
     current = None if item is None else _current(ref, item)
     found = getattr(current, guard.attribute, None)
@@ -138,7 +138,7 @@ def beyond(guard: Guard, ref: Ref[Any], item: Item | None, verb: str, request: R
     return ConstraintFailed(what, attribute=guard.attribute, bound=f"{guard.rule}={guard.bound}", current=current, request=request)
 
 
-def _nothing_there(expected: Expectation, name: str, request: Request | None) -> StoreError:
+def _missing_item_error(expected: Expectation, name: str, request: Request | None) -> StoreError:
     if expected.version and not expected.present:
         return LostRace(f"{name} was deleted after it was read.", request=request)
     if expected.present or not expected.conditional:

@@ -1,6 +1,6 @@
 """Flows: multi-step operations as generators. This is the only interface between the store's logic and its I/O.
 
-A flow yields steps for its driver to perform, receives their replies, and returns its result. Errors of the service are raised at the
+A flow yields steps for its driver to perform, receives their results, and returns its own. Errors of the service are raised at the
 `yield`. Flows do no I/O and read only the setup's clock, so tests can drive them by hand.
 """
 
@@ -10,16 +10,16 @@ from collections.abc import Generator, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-__all__ = ["Flow", "Found", "Pause", "Reply", "Request", "Step", "Together"]
+__all__ = ["Flow", "Found", "Pause", "Request", "Response", "Step", "Together"]
 
 R = TypeVar("R")
 Payload = dict[str, Any]
-Reply = dict[str, Any]
+Response = dict[str, Any]
 
 
 @dataclass(slots=True)
 class Request:
-    """Send a request to the service. The reply is its response."""
+    """Send a request to the service. The `yield` evaluates to the response."""
 
     operation: str
     payload: Payload
@@ -29,27 +29,27 @@ class Request:
     retries: int = 0
     #: for an update that was bound from a prepared one: identifies everything in the payload except the key and the values
     statement: Hashable = None
-    #: context that the operation needs to interpret the reply
+    #: context that the operation needs to interpret the response
     about: Any = None
 
 
 @dataclass(slots=True)
 class Together:
-    """Send several requests concurrently. The reply is a list in the same order, with an exception for each request that failed."""
+    """Send several requests concurrently. The `yield` evaluates to their responses, with an exception for each request that failed."""
 
     requests: list[Request]
 
 
 @dataclass(slots=True)
 class Pause:
-    """Wait for a number of seconds. The reply is None."""
+    """Wait for a number of seconds."""
 
     seconds: float
 
 
 @dataclass(slots=True)
 class Found:
-    """Yield these results to the caller of a stream. The reply is None, sent when the caller asks for more."""
+    """Give these results to the caller of a stream. The flow continues when the caller asks for more."""
 
     items: Iterable[Any]
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 from gateleg.store.async_store import AsyncStore
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Request, Together, request_of
-from gateleg.store.observing.notify import Watch
+from gateleg.store.observing.observed_request import ObservedRequest
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.store.flow import Flow, Reply, Step
+    from gateleg.store.flow import Flow, Response, Step
     from gateleg.store.operations.operation import Operation
     from gateleg.store.transports.group_commit import GroupCommitTransport
 
@@ -36,24 +36,24 @@ _LINGER_SECONDS = 0.003
 
 
 class _PendingFlow:
-    """A flow that waits for a commit, with its current step and the reply to it."""
+    """A flow that waits for a commit, with its current step and the response to it."""
 
     def __init__(self, flow: Flow[Any]) -> None:
         self.flow = flow
         self.step: Step | None = next(flow)
-        self.reply: Any = None
+        self.response: Any = None
         self.result: Any = None
         self.error: Exception | None = None
         self.committed: asyncio.Future[None] | None = None
         #: for a write that was prepared outside the transaction: executes it
-        self.second_step: Callable[[], Reply] | None = None
+        self.second_step: Callable[[], Response] | None = None
 
-    def advance(self, reply: Any) -> None:
-        """Send the reply to the flow, and store its next step, its result or its error."""
-        self.reply = None
+    def advance(self, response: Any) -> None:
+        """Send the response to the flow, and store its next step, its result or its error."""
+        self.response = None
         sent = self.step
         try:
-            self.step = self.flow.throw(reply) if isinstance(reply, Exception) else self.flow.send(reply)
+            self.step = self.flow.throw(response) if isinstance(response, Exception) else self.flow.send(response)
         except StopIteration as end:
             self.step, self.result = None, end.value
         except (ServiceError, Unreachable) as error:
@@ -91,11 +91,11 @@ class GroupCommitStore(AsyncStore):
         while pending.step is not None:
             if _needs_commit(pending.step):
                 await self._join_commit(pending)
-                if pending.reply is None:
+                if pending.response is None:
                     continue
             else:
-                pending.reply = await self._perform(pending.step, None)
-            pending.advance(pending.reply)
+                pending.response = await self._perform(pending.step, None)
+            pending.advance(pending.response)
         if pending.error is not None:
             raise pending.error
         return cast("R", pending.result)
@@ -104,7 +104,7 @@ class GroupCommitStore(AsyncStore):
         """Wait until the flow has run inside a transaction that is committed."""
         loop = asyncio.get_running_loop()
         if isinstance(pending.step, Request) and not self.setup.hooks:
-            pending.second_step = self.transport.ready(pending.step.operation, pending.step.payload, pending.step.statement)
+            pending.second_step = self.transport.prepare_call(pending.step.operation, pending.step.payload, pending.step.statement)
         if not self._waiting:
             # Commit one iteration later, so that the claim after the completion of a job shares its commit.
             loop.call_soon(loop.call_soon, self._commit_batch)
@@ -130,18 +130,18 @@ class GroupCommitStore(AsyncStore):
             # The whole transaction failed: every flow gets the error, and may retry.
             for pending in batch:
                 if pending.step is not None and _needs_commit(pending.step):
-                    pending.reply = [error] * len(pending.step.requests) if isinstance(pending.step, Together) else error
+                    pending.response = [error] * len(pending.step.requests) if isinstance(pending.step, Together) else error
         for pending in batch:
             # A hook may have cancelled the task meanwhile.
             if pending.committed is not None and not pending.committed.done():
                 pending.committed.set_result(None)
 
     def _run_until_write(self, pending: _PendingFlow) -> None:
-        """Run a flow up to and including its first write, whose reply is sent after the commit. Stop before a step of any other kind."""
+        """Run a flow up to and including its first write, whose response is sent after the commit. Stop before a step of any other kind."""
         while (step := pending.step) is not None:
             second_step, pending.second_step = pending.second_step, None
             if _is_write(step):
-                pending.reply = (
+                pending.response = (
                     [self._call(request) for request in step.requests] if isinstance(step, Together) else self._call(step, second_step)
                 )
                 return
@@ -149,14 +149,14 @@ class GroupCommitStore(AsyncStore):
                 return
             pending.advance(self._call(step, second_step))
 
-    def _call(self, request: Request, second_step: Callable[[], Reply] | None = None) -> Reply | Exception:
+    def _call(self, request: Request, second_step: Callable[[], Response] | None = None) -> Response | Exception:
         try:
             if second_step is not None:
                 return second_step()
             if not self.setup.hooks:
-                return self.transport.answer(request.operation, request.payload, request.statement)
-            with Watch(request, self.setup) as watch:
-                return watch.answered(self.transport.answer(request.operation, watch.payload))
+                return self.transport.execute(request.operation, request.payload, request.statement)
+            with ObservedRequest(request, self.setup) as watch:
+                return watch.record(self.transport.execute(request.operation, watch.payload))
         except Exception as error:
             return error
 

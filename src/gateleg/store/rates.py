@@ -22,16 +22,16 @@ class Rate:
         #: when the units used so far are within the limit
         self._paid = setup.ticks()
 
-    def charge(self, reply: dict[str, Any]) -> Flow[None]:
-        """Pause until the units used by an answer are within the limit."""
+    def charge(self, response: dict[str, Any]) -> Flow[None]:
+        """Pause until the units used by a response are within the limit."""
         now = self._ticks()
-        self._paid = max(self._paid, now) + used(reply) / self._units
+        self._paid = max(self._paid, now) + used(response) / self._units
         if self._paid > now:
             yield Pause(self._paid - now)
 
 
-def used(reply: dict[str, Any]) -> float:
-    """The consumed capacity units that an answer reports."""
-    capacity = reply.get("ConsumedCapacity")
+def used(response: dict[str, Any]) -> float:
+    """The consumed capacity units that a response reports."""
+    capacity = response.get("ConsumedCapacity")
     entries = capacity if isinstance(capacity, list) else [capacity] if capacity else []
     return float(sum(entry.get("CapacityUnits", 0) for entry in entries))

@@ -99,8 +99,8 @@ class Setup:
         """A token that makes a transaction idempotent."""
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
-    def marks(self, number: int) -> list[str]:
-        """A number of unique texts from one call of the system's random generator, which takes as long as a small read."""
+    def tokens(self, number: int) -> list[str]:
+        """A number of unique tokens from one call of the system's random generator, which takes as long as a small read."""
         text = f"{self.random.getrandbits(128 * number):0{32 * number}x}" if number else ""
         return [text[start : start + 32] for start in range(0, len(text), 32)]
 

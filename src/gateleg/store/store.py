@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from gateleg.store.deadlines import Deadline
+from gateleg.store.deadlines import OperationDeadline
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Found, Pause, Request, Together, request_of
-from gateleg.store.observing.notify import Watch
+from gateleg.store.observing.observed_request import ObservedRequest
 from gateleg.store.operations import (
     batches,
     bulk_deletes,
@@ -27,8 +27,8 @@ from gateleg.store.operations import (
     writes,
 )
 from gateleg.store.operations.loaders import Loader
-from gateleg.store.pools import Pool
 from gateleg.store.setup import Options, Setup, setup_from
+from gateleg.store.thread_pool import ThreadPool
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.verbs import runs, streams
 from gateleg.store.views import Views
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
-    from gateleg.store.flow import Flow, Reply, Step
+    from gateleg.store.flow import Flow, Response, Step
     from gateleg.store.operations.operation import Operation, Stream
     from gateleg.store.transports import Transport
 
@@ -60,7 +60,7 @@ class Store(Views):
         self.transport = transport
         self.setup = setup_from(prefix, options)
         self._sleep = sleep
-        self._pool = Pool()
+        self._pool = ThreadPool()
 
     @classmethod
     def embedded(cls, path: str | PathLike[str] = ":memory:", prefix: str = "", **options: Unpack[Options]) -> Store:
@@ -123,13 +123,13 @@ class Store(Views):
         deadline = None
         try:
             if setup.direct:
-                reply = self.transport.call(first.operation, first.payload)
+                response = self.transport.call(first.operation, first.payload)
             else:
-                deadline = None if setup.timeout is None else Deadline(setup)
-                reply = self._send(first, deadline)
+                deadline = None if setup.timeout is None else OperationDeadline(setup)
+                response = self._send(first, deadline)
         except (ServiceError, Unreachable) as error:
             return self._drive(single.refused(first, error, setup), deadline, first)
-        result: Any = single.finish(first, reply, setup)
+        result: Any = single.finish(first, response, setup)
         return self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
     def stream(self, operation: Stream[R]) -> Iterator[R]:
@@ -158,9 +158,9 @@ class Store(Views):
 
     def drive(self, flow: Flow[R]) -> R:
         """Perform the steps of a flow and return its result."""
-        return self._drive(flow, None if self.setup.timeout is None else Deadline(self.setup))
+        return self._drive(flow, None if self.setup.timeout is None else OperationDeadline(self.setup))
 
-    def _drive(self, flow: Flow[R], deadline: Deadline | None, step: Step | None = None) -> R:
+    def _drive(self, flow: Flow[R], deadline: OperationDeadline | None, step: Step | None = None) -> R:
         """Perform the steps of a flow; `step` is the last step that was already performed."""
         try:
             step = next(flow)
@@ -174,7 +174,7 @@ class Store(Views):
 
     def iterate(self, flow: Flow[Any]) -> Iterator[Any]:
         """Perform the steps of a flow and yield its results."""
-        deadline = None if self.setup.timeout is None else Deadline(self.setup)
+        deadline = None if self.setup.timeout is None else OperationDeadline(self.setup)
         step: Step | None = None
         try:
             step = next(flow)
@@ -189,18 +189,18 @@ class Store(Views):
         except (ServiceError, Unreachable) as error:
             raise translated(error, request_of(step)) from error
 
-    def _advance(self, flow: Flow[Any], step: Step, deadline: Deadline | None) -> Step:
-        """Perform a step, send its reply to the flow, and return the next step."""
+    def _advance(self, flow: Flow[Any], step: Step, deadline: OperationDeadline | None) -> Step:
+        """Perform a step, send its result to the flow, and return the next step."""
         try:
             if type(step) is Request and self.setup.direct:
-                reply = self.transport.call(step.operation, step.payload)
+                response = self.transport.call(step.operation, step.payload)
             else:
-                reply = self._perform(step, deadline)
+                response = self._perform(step, deadline)
         except (ServiceError, Unreachable) as error:
             return flow.throw(error)
-        return flow.send(reply)
+        return flow.send(response)
 
-    def _perform(self, step: Step, deadline: Deadline | None) -> Any:
+    def _perform(self, step: Step, deadline: OperationDeadline | None) -> Any:
         if isinstance(step, Request):
             return self._send(step, deadline)
         if isinstance(step, Together):
@@ -209,18 +209,18 @@ class Store(Views):
             return self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
         raise TypeError(f"{step!r} is not a step for this driver")
 
-    def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | Exception:
+    def _attempt(self, request: Request, deadline: OperationDeadline | None) -> Response | Exception:
         try:
             return self._send(request, deadline)
         except (ServiceError, Unreachable) as error:
             return error
 
-    def _send(self, request: Request, deadline: Deadline | None) -> Reply:
+    def _send(self, request: Request, deadline: OperationDeadline | None) -> Response:
         if self.setup.direct:
             return self.transport.call(request.operation, request.payload)
         left = None if deadline is None else deadline.left()
-        with Watch(request, self.setup) as watch:
-            return watch.answered(self.transport.call(request.operation, watch.payload, timeout=left))
+        with ObservedRequest(request, self.setup) as watch:
+            return watch.record(self.transport.call(request.operation, watch.payload, timeout=left))
 
     def close(self) -> None:
         """Close the transport, which also closes all stores that share it, such as scopes."""

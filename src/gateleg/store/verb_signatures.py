@@ -16,7 +16,7 @@ _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
 _WRAPPED = re.compile(r"\b(?:Operation|WriteOperation|Stream|Flow)\[")
 
 
-def describe(verb: Any, build: Callable[..., Any], *, hides: int = 0, within: str = "", answers: str | None = None) -> Any:
+def describe(verb: Any, build: Callable[..., Any], *, hides: int = 0, within: str = "", responses: str | None = None) -> Any:
     """Give a method the name, documentation and signature of the function that builds its operation.
 
     `hides` is the number of leading parameters that the method fills in itself. The return annotation is the type inside `Operation[...]`,
@@ -25,7 +25,7 @@ def describe(verb: Any, build: Callable[..., Any], *, hides: int = 0, within: st
     functools.update_wrapper(verb, build)
     del verb.__wrapped__
     signature = inspect.signature(build)
-    result = unwrapped(str(signature.return_annotation)) if answers is None else answers
+    result = unwrapped(str(signature.return_annotation)) if responses is None else responses
     parameters = [_SELF, *list(signature.parameters.values())[hides:]]
     if parameters[1:] and parameters[1].kind is not inspect.Parameter.POSITIONAL_ONLY:
         parameters[0] = _SELF.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)

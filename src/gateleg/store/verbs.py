@@ -133,4 +133,4 @@ def adds(build: Callable[P, WriteOperation[R]]) -> Callable[Concatenate[_Collect
         scope = self.setup.scope
         self.add(build(*args, **options) if scope is None else _inside(scope, build, args, options))
 
-    return cast("Callable[Concatenate[_Collector, P], None]", describe(verb, build, answers="None"))
+    return cast("Callable[Concatenate[_Collector, P], None]", describe(verb, build, responses="None"))

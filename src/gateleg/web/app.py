@@ -29,7 +29,7 @@ from gateleg.web.bodies import BodyLimit, DeclaredLimit, declared_limits
 from gateleg.web.contributions import EventRoute, Surface
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
-from gateleg.web.envelope import answer, status_of
+from gateleg.web.envelope import error_response, status_of
 from gateleg.web.errors import Refusal, Unknown
 from gateleg.web.event_routes import event_routes
 from gateleg.web.headers import console_policy
@@ -162,12 +162,14 @@ def _handle_errors(app: FastAPI) -> None:
         elif isinstance(error, GatelegError) and error.public is not None:
             # The response has only the public message; the log has all of it.
             _log.warning("%s", error, extra={"request_id": request.state.request_id, "path": request.url.path})
-        return answer(error)
+        return error_response(error)
 
     async def handle_invalid_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         problems = [{"at": [str(part) for part in problem["loc"]], "message": problem_message(problem)} for problem in error.errors()]
-        return answer(InvalidRequest("The request is not valid.", fix=_content_type_fix(request, error), details={"problems": problems}))
+        return error_response(
+            InvalidRequest("The request is not valid.", fix=_content_type_fix(request, error), details={"problems": problems})
+        )
 
     async def handle_invalid_item(request: Request, error: Exception) -> Response:
         assert isinstance(error, ValidationError)
@@ -175,7 +177,7 @@ def _handle_errors(app: FastAPI) -> None:
             # Not an entity built from the request body, so the fault is the server's: answer 500 and log it.
             raise error
         problems = [{"at": [str(part) for part in problem["loc"]], "message": problem_message(problem)} for problem in error.errors()]
-        return answer(InvalidRequest("The request body is not a valid item.", details={"problems": problems}))
+        return error_response(InvalidRequest("The request body is not a valid item.", details={"problems": problems}))
 
     async def ignore_disconnect(request: HTTPConnection, error: Exception) -> None:
         """Do nothing: most websockets end because the client disconnects."""

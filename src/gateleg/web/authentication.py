@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse
 from gateleg.net import is_loopback
 from gateleg.store import StoreError
 from gateleg.web.dynamodb_hint import is_dynamodb_request, not_dynamodb_response
-from gateleg.web.envelope import answer
+from gateleg.web.envelope import error_response
 from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
 from gateleg.web.headers import sent_path
 from gateleg.web.local_access import LOCAL_PREFIX, check_direct, host_name, token_needed
@@ -213,7 +213,7 @@ class AuthenticationMiddleware:
             await receive()
             await send({"type": "websocket.close", "code": 4401 if isinstance(error, NotSignedIn) else 4403, "reason": error.code})
         elif not _wants_page(scope, headers) or self._surfaces.is_for_programs(scope["path"]):
-            await answer(error)(scope, receive, send)
+            await error_response(error)(scope, receive, send)
         elif isinstance(error, NotSignedIn):
             # The undecoded path: decoding could change the meaning of an escaped character.
             requested = sent_path(scope) + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")

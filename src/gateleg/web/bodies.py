@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from starlette.datastructures import Headers
 from starlette.routing import compile_path
 
-from gateleg.web.envelope import answer
+from gateleg.web.envelope import error_response
 from gateleg.web.errors import BadRequest, TooLargeBody
 
 if TYPE_CHECKING:
@@ -83,17 +83,17 @@ class BodyLimit:
         self._declared = declared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one request."""
+        """Pass a request on, with a limit on its body."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         limit = limit_of(scope["method"], scope["path"], self._settings, self._declared)
         announced = Headers(scope=scope).get("content-length")
         if announced is not None and not (announced.isascii() and announced.isdigit()):
-            await answer(BadRequest("The Content-Length is not a number."))(scope, receive, send)
+            await error_response(BadRequest("The Content-Length is not a number."))(scope, receive, send)
             return
         if announced is not None and int(announced[:18]) > limit:
-            await answer(_too_large(limit))(scope, receive, send)
+            await error_response(_too_large(limit))(scope, receive, send)
             return
         await self._counted(scope, receive, send, limit)
 
@@ -119,7 +119,7 @@ class BodyLimit:
         with contextlib.suppress(TooLargeBody):
             await self.app(scope, counted, noted)
         if received > limit and not started:
-            await answer(_too_large(limit))(scope, receive, send)
+            await error_response(_too_large(limit))(scope, receive, send)
 
 
 def _too_large(limit: int) -> TooLargeBody:

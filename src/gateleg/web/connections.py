@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from gateleg.web.envelope import answer
+from gateleg.web.envelope import error_response
 from gateleg.web.errors import BadRequest, HeadTooLarge, TooManyConnections, TooSlow
 
 if TYPE_CHECKING:
@@ -253,10 +253,10 @@ class BoundedHttp(HttpToolsProtocol):
         self._stop_watching()
         if self.transport.is_closing():
             return
-        told = answer(error)
-        headers = [*told.raw_headers, (b"connection", b"close")]
+        response = error_response(error)
+        headers = [*response.raw_headers, (b"connection", b"close")]
         self.transport.write(
-            STATUS_LINE[told.status_code] + b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n" + bytes(told.body)
+            STATUS_LINE[response.status_code] + b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n" + bytes(response.body)
         )
         if linger and self.transport.can_write_eof():
             # Closing while the client still sends would discard the response.

@@ -81,7 +81,7 @@ def kit_checks(host: Host) -> list[Check]:
 async def _store(host: Host) -> CheckResult:
     health = await host.store.within(5.0).health()
     place = format_setting(host.settings.store)
-    if health.well:
+    if health.ok:
         return CheckResult("ok", f"{place} answers")
     return CheckResult(
         "failed", "; ".join(health.problems), fix=f"Check that {place} is running, can be reached, and accepts your credentials."
@@ -90,7 +90,7 @@ async def _store(host: Host) -> CheckResult:
 
 async def _tables(host: Host) -> CheckResult:
     health = await host.store.within(10.0).health(*host.tables)
-    if health.well:
+    if health.ok:
         return CheckResult("ok", f"all {len(host.tables)} tables match their declarations")
     return CheckResult(
         "failed", "; ".join(health.problems), fix="`gateleg tables plan` shows the differences, `gateleg tables apply` applies them."
@@ -147,6 +147,6 @@ def clock_result(workers: Sequence[WorkerRecord]) -> CheckResult:
     """Whether the clocks of workers agree: leases and delays depend on them."""
     apart = [worker for worker in workers if abs(worker.clock_ahead) > _APART]
     if apart:
-        told = ", ".join(f"{worker.host} by {worker.clock_ahead:+.0f} s" for worker in apart)
-        return CheckResult("warning", f"clocks differ: {told}", fix="Synchronise the clocks with NTP.")
+        workers_ahead = ", ".join(f"{worker.host} by {worker.clock_ahead:+.0f} s" for worker in apart)
+        return CheckResult("warning", f"clocks differ: {workers_ahead}", fix="Synchronise the clocks with NTP.")
     return CheckResult("ok", "the clocks of all workers agree")

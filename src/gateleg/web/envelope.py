@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 __all__ = ["body_of"]
 
 _log = logging.getLogger("gateleg.web")
-_LATER = "Try again in a moment. The log of the host has the reason."
-_AGAIN = "Read it again, and repeat the change on its current state."
-_SMALLER = "Send less: upload large content to the object store, and send its key."
+_TRY_LATER = "Try again in a moment. The log of the host has the reason."
+_READ_AGAIN = "Read it again, and repeat the change on its current state."
+_SEND_LESS = "Send less: upload large content to the object store, and send its key."
 #: Fixes for clients of the API, for errors whose own fix is for the developers of an application.
 ADVICE: Mapping[type[Exception], str] = {
     store_errors.StoreError: "",
     store_errors.NotFound: "Check the id; the item may have been deleted.",
-    store_errors.ConditionFailed: _AGAIN,
+    store_errors.ConditionFailed: _READ_AGAIN,
     store_errors.AlreadyExists: "Choose another key, or change the existing item.",
     store_errors.UniqueTaken: "Choose another value.",
     store_errors.TransactionCanceled: "Nothing was written. Read the items again, and repeat the change on their current state.",
-    store_errors.TransactionConflict: _LATER,
+    store_errors.TransactionConflict: _TRY_LATER,
     store_errors.IdempotencyMismatch: "Use a token for one request only.",
-    store_errors.Throttled: _LATER,
+    store_errors.Throttled: _TRY_LATER,
     store_errors.TooLarge: "Send less.",
     store_errors.KeyTooLong: "Send a shorter name or id.",
     store_errors.TooMany: "Send fewer at once.",
     store_errors.BadLimit: "Request at least one result.",
     store_errors.CursorRejected: "Start again without a cursor.",
-    store_errors.LockHeld: _LATER,
-    store_errors.LockLost: _LATER,
-    store_errors.TableMissing: _LATER,
-    store_errors.TableBusy: _LATER,
-    store_errors.QuotaExceeded: _LATER,
-    store_errors.ServiceFailed: _LATER,
-    store_errors.NoAnswer: _LATER,
+    store_errors.LockHeld: _TRY_LATER,
+    store_errors.LockLost: _TRY_LATER,
+    store_errors.TableMissing: _TRY_LATER,
+    store_errors.TableBusy: _TRY_LATER,
+    store_errors.QuotaExceeded: _TRY_LATER,
+    store_errors.ServiceFailed: _TRY_LATER,
+    store_errors.NoAnswer: _TRY_LATER,
     store_errors.TimedOut: "Request less at once, or try again in a moment.",
     model_errors.EmptyUpdate: "Send at least one attribute to change.",
     model_errors.EncodeError: "Send another value.",
@@ -62,8 +62,8 @@ ADVICE: Mapping[type[Exception], str] = {
     model_errors.NaiveTime: "Send the time with its zone, such as 2026-01-31T12:00:00Z.",
     model_errors.S3KeyRefused: "Send the key of an object, such as films/1/final.mp4, instead of a URL.",
     job_errors.UnknownJobType: "Correct the name of the job type.",
-    job_errors.ConfigTooLarge: _SMALLER,
-    job_errors.BadEvent: _SMALLER,
+    job_errors.ConfigTooLarge: _SEND_LESS,
+    job_errors.BadEvent: _SEND_LESS,
     object_errors.ObjectExists: "Choose another key.",
     object_errors.ObjectMissing: "Check the key; the object may have been deleted.",
     object_errors.OutsideRoot: "Check the key; the object may have been deleted.",
@@ -89,7 +89,7 @@ def body_of(error: Exception) -> dict[str, Any]:
         return _body("internal", "The host failed. Its log has the reason under the request id.", {})
     if status >= 500 and isinstance(error, store_errors.StoreError | ObjectsError):
         # Messages of disks and services contain folders, addresses and accounts, which belong in the log only.
-        return _body(error.code, (type(error).__doc__ or "").partition("\n")[0], {"fix": _LATER})
+        return _body(error.code, (type(error).__doc__ or "").partition("\n")[0], {"fix": _TRY_LATER})
     found = {"fix": advice_for(error), "why": error.why}
     return _body(error.code, error.public or error.message, {name: text for name, text in found.items() if text} | error.details)
 
@@ -103,7 +103,7 @@ def _body(code: str, message: str, details: dict[str, Any]) -> dict[str, Any]:
     return {"error": {"code": code, "message": message, "details": details}}
 
 
-def answer(error: Exception) -> Response:
+def error_response(error: Exception) -> Response:
     """The response for an error."""
     headers = dict(getattr(error, "headers", None) or {})
     status = status_of(error)

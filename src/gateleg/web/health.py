@@ -11,7 +11,7 @@ from gateleg.web.metrics import exposition
 
 router = APIRouter(tags=["Health"])
 #: Seconds for which a successful check is reused.
-_BELIEVED = 5.0
+_CACHE_SECONDS = 5.0
 _CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -44,11 +44,11 @@ async def ready(request: Request) -> Alive:
     """Whether the host can work: the store responds, and every table and index exists as declared."""
     host, now = host_of(request), host_of(request).store.setup.ticks()
     looked = getattr(request.app.state, "health", None)
-    if looked is None or not looked[1].well or now - looked[0] >= _BELIEVED:
+    if looked is None or not looked[1].ok or now - looked[0] >= _CACHE_SECONDS:
         # One billed request per table, so frequent callers get the result of a moment ago.
         looked = request.app.state.health = (now, await host.store.within(5.0).health(*host.tables))
     found = looked[1]
-    if not found.well:
+    if not found.ok:
         # Anonymous callers learn that something is wrong, but not what.
         known = getattr(request.state, "principal", None) is not None
         details = {"problems": list(found.problems)} if known else None

@@ -32,7 +32,7 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 #: How often the last use of a key is recorded.
 _NOTE_EVERY = timedelta(minutes=10)
 #: Seconds for which a key is cached: a revoked key is refused everywhere after this time.
-BELIEVED = 1.0
+CACHE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Keys:
     async def exist(self) -> bool:
         """Whether a key was ever created. Until then, users of this machine have access with the host's token."""
         now = self._store.setup.ticks()
-        if self._some is None or (not self._some[1] and now - self._some[0] >= BELIEVED):
+        if self._some is None or (not self._some[1] and now - self._some[0] >= CACHE_SECONDS):
             # Keys are never deleted, so this stays true.
             self._some = (now, len(await self._store.page(ApiKey.every(), limit=1)) > 0)
         return self._some[1]
@@ -183,7 +183,7 @@ class Keys:
         """A key as it was at most a second ago."""
         now = self._store.setup.ticks()
         known = self._read.get(key_id)
-        if known is not None and now - known[0] < BELIEVED:
+        if known is not None and now - known[0] < CACHE_SECONDS:
             return known[1]
         if len(self._read) > 10_000:
             self._read.clear()

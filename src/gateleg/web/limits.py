@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _KEY_SECONDS = 60.0
 _SIGNIN_SECONDS = 300.0
 #: How many callers are tracked; the least recently active one is dropped first.
-_REMEMBERED = 10_000
+_MAX_TRACKED_CALLERS = 10_000
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Buckets:
         level = self._level(name)
         self._levels[name] = (level - 1, self.ticks())
         self._levels.move_to_end(name)
-        if len(self._levels) > _REMEMBERED:
+        if len(self._levels) > _MAX_TRACKED_CALLERS:
             self._levels.popitem(last=False)
 
     def forgive(self, name: str) -> None:

@@ -89,14 +89,14 @@ def _histogram(traffic: Traffic) -> Iterator[Sample]:
 
 
 def _store(costs: Mapping[tuple[str, str], Tally]) -> Iterator[Family]:
-    told = {
+    descriptions = {
         "requests": "Requests to the store.",
         "errors": "Requests to the store that failed.",
         "items": "Items returned by the store.",
         "units": "Capacity units consumed, as reported by the store.",
         "seconds": "Seconds taken by requests to the store.",
     }
-    for name, about in told.items():
+    for name, about in descriptions.items():
         samples = [
             ({"pattern": pattern, "operation": operation}, float(getattr(tally, name))) for (pattern, operation), tally in costs.items()
         ]

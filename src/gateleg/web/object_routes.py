@@ -21,7 +21,7 @@ from gateleg.web.principal import Role
 
 router = APIRouter(tags=["Objects"])
 #: Types that browsers execute. They are sandboxed: scripts run, but reach nothing.
-_ACTIVE = (
+_ACTIVE_TYPES = (
     "text/html",
     "application/xhtml+xml",
     "image/svg+xml",
@@ -30,11 +30,11 @@ _ACTIVE = (
     "text/javascript",
     "application/javascript",
 )
-_ROOM = (
+_ACTIVE_POLICY = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; media-src data: blob:; frame-ancestors 'self'"
 )
-_SHOWN = "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+_PASSIVE_POLICY = "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 
 
 class RangeRefused(Refusal):
@@ -48,14 +48,14 @@ class RangeRefused(Refusal):
 def policy_of(content_type: str) -> str:
     """The content security policy for content of a type."""
     kind = content_type.partition(";")[0].strip().lower()
-    return _ROOM if kind in _ACTIVE or kind.endswith("+xml") else _SHOWN
+    return _ACTIVE_POLICY if kind in _ACTIVE_TYPES or kind.endswith("+xml") else _PASSIVE_POLICY
 
 
 def served_type(content_type: str) -> str:
     """The content type for browsers. For text without an encoding they would assume a legacy one."""
     kind, _, rest = content_type.partition(";")
     plain = kind.strip().lower()
-    says_itself = plain in _ACTIVE or "charset" in rest.lower()
+    says_itself = plain in _ACTIVE_TYPES or "charset" in rest.lower()
     return content_type if says_itself or not plain.startswith("text/") else f"{content_type}; charset=utf-8"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
-from gateleg.web.envelope import answer, status_of
+from gateleg.web.envelope import error_response, status_of
 from gateleg.web.headers import CONSOLE_POLICY, security_headers, sent_path
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 REQUEST_ID = "x-request-id"
 #: The status in logs and metrics for a client that disconnected before its response, as in nginx.
 CLIENT_LEFT = 499
-_SANE = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_VALID_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _log = logging.getLogger("gateleg.web")
 
 
 def request_id_of(headers: Headers) -> str:
     """The caller's request id if it is valid, or else a new one."""
     given = headers.get(REQUEST_ID, "")
-    return given if _SANE.fullmatch(given) else uuid.uuid4().hex
+    return given if _VALID_ID.fullmatch(given) else uuid.uuid4().hex
 
 
 def route_of(scope: Scope) -> str:
@@ -45,7 +45,7 @@ def route_of(scope: Scope) -> str:
 
 
 class RequestContextMiddleware:
-    """Sees every request in and every answer out."""
+    """Adds a request id and security headers to every response, and logs and counts it."""
 
     def __init__(self, app: ASGIApp, traffic: Traffic, surfaces: Surfaces, policy: str = CONSOLE_POLICY) -> None:
         self.app = app
@@ -54,7 +54,7 @@ class RequestContextMiddleware:
         self._surfaces = surfaces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one request or websocket."""
+        """Handle a request or a websocket."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -68,21 +68,21 @@ class RequestContextMiddleware:
     async def _http(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
         status, started = 0, time.perf_counter()
 
-        async def dressed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers[REQUEST_ID] = request_id
-                programs = self._surfaces.at(scope["path"]) is not None
+                for_programs = self._surfaces.at(scope["path"]) is not None
                 secure = scope.get("scheme") == "https"
-                for name, value in security_headers(scope["path"], headers, secure, programs=programs, console=self._policy).items():
+                for name, value in security_headers(scope["path"], headers, secure, programs=for_programs, console=self._policy).items():
                     headers[name] = value
             await send(message)
 
         self._traffic.begun()
         try:
-            await self.app(scope, receive, dressed)
+            await self.app(scope, receive, send_with_headers)
         except ClientDisconnect:
             # The client is gone, and nothing has failed.
             status = status or CLIENT_LEFT
@@ -92,7 +92,7 @@ class RequestContextMiddleware:
             if status:
                 # The response has started: it can only be cut off, so that nobody takes it for complete.
                 raise
-            await answer(error)(scope, receive, dressed)
+            await error_response(error)(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
             self._traffic.ended(scope["method"], route_of(scope), status, seconds)

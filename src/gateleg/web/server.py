@@ -39,7 +39,7 @@ class OpenToAll(Refusal):
     fix = "Create a key first with `gateleg keys create NAME --role admin`, or listen on 127.0.0.1."
 
 
-def _where(settings: Settings) -> str:
+def _store_options(settings: Settings) -> str:
     """The options with which another command finds the host's store, if it needs any."""
     found = ""
     for name, value in (("store", settings.store), ("prefix", settings.prefix)):
@@ -64,7 +64,7 @@ async def check_reach(host: Host) -> None:
     if not await host.keys.exist():
         what = f"No API key exists yet in {format_setting(settings.store)}, but {settings.host} can be reached from other machines."
         raise OpenToAll(
-            what, fix=f"Create a key first with `gateleg keys create NAME --role admin{_where(settings)}`, or listen on 127.0.0.1."
+            what, fix=f"Create a key first with `gateleg keys create NAME --role admin{_store_options(settings)}`, or listen on 127.0.0.1."
         )
     if settings.tls_cert is None and not (settings.url or "").startswith("https:"):
         _log.warning("Keys and sessions are sent unencrypted: set tls_cert, or set url to the https address of a proxy.")
@@ -84,12 +84,12 @@ def listen(settings: Settings) -> socket.socket:
         listener.listen(1024)
     except OSError as error:
         listener.close()
-        raise CannotListen(_told(error, settings)) from None
+        raise CannotListen(_listen_problem(error, settings)) from None
     listener.setblocking(False)
     return listener
 
 
-def _told(error: OSError, settings: Settings) -> str:
+def _listen_problem(error: OSError, settings: Settings) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"Port {settings.port} of {settings.host} is already in use."
     if error.errno == errno.EACCES:

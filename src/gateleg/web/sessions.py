@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.store import ConditionFailed, StoreError
 from gateleg.web.errors import NotSignedIn
-from gateleg.web.keys import BELIEVED, check_usable, digest_of, principal_of
+from gateleg.web.keys import CACHE_SECONDS, check_usable, digest_of, principal_of
 from gateleg.web.local_access import token_from
 from gateleg.web.principal import LOCAL
 from gateleg.web.tables import Session
@@ -113,7 +113,7 @@ class Sessions:
     async def _found(self, digest: str) -> Session | None:
         ticks = self._store.setup.ticks()
         known = self._read.get(digest)
-        if known is not None and ticks - known[0] < BELIEVED:
+        if known is not None and ticks - known[0] < CACHE_SECONDS:
             return known[1]
         if len(self._read) > 10_000:
             self._read.clear()

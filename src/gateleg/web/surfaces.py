@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Match
 
 from gateleg.web.application import RESERVED, BadApplication
 from gateleg.web.bodies import DeclaredLimit
-from gateleg.web.envelope import answer
+from gateleg.web.envelope import error_response
 from gateleg.web.errors import NotAllowed, NotSignedIn, Refusal
 from gateleg.web.lifespans import asgi_lifespan, run_in_own_task
 from gateleg.web.principal import Role
@@ -55,7 +55,7 @@ class SurfaceRoute(BaseRoute):
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 4403, "reason": refusal.code})
             else:
-                await answer(refusal)(scope, receive, send)
+                await error_response(refusal)(scope, receive, send)
             return
         # A copy that routers of the surface may modify: logs and metrics identify the request by this route.
         path = scope["path"] if scope["path"] != self.path else f"{self.path}/"

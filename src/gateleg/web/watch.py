@@ -80,13 +80,13 @@ class FolderSource:
 
     def _entry(self, key: str, path: str) -> Entry | None:
         try:
-            told = os.lstat(path)
+            status = os.lstat(path)
         except FileNotFoundError:
             return None
-        if not stat.S_ISREG(told.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             return None
-        etag = _UNSETTLED if told.st_mtime > self.clock() - self.settle else f"{told.st_mtime_ns}-{told.st_size}"
-        return Entry(key, told.st_size, etag, datetime.fromtimestamp(told.st_mtime, UTC))
+        etag = _UNSETTLED if status.st_mtime > self.clock() - self.settle else f"{status.st_mtime_ns}-{status.st_size}"
+        return Entry(key, status.st_size, etag, datetime.fromtimestamp(status.st_mtime, UTC))
 
 
 def _files(folder: str, prefix: str, after: bytes) -> Iterator[tuple[str, str]]:

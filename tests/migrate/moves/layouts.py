@@ -7,7 +7,7 @@ from typing import Any
 
 from gateleg.migrate import KeyMove, Moving
 from gateleg.migrate.moves.control import enter_phase
-from gateleg.migrate.moves.phases import Phase, way
+from gateleg.migrate.moves.phases import Phase, phases_between
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.model import LSI, Attr, Entity, Key, KeyPart, Pattern, Table, Version, field
 from gateleg.store import Store
@@ -128,7 +128,7 @@ def move_to(store: Store, phase: Phase, move: KeyMove = agents_move) -> None:
 
     for stage in move.stages:
         state = store.drive(read_state(move, stage, store.setup))
-        for one in way(state.phase, phase):
+        for one in phases_between(state.phase, phase):
             store.drive(enter_phase(move, stage, one, store.setup))
 
 

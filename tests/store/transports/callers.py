@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from gateleg.net import Credentials, Retries, ServiceClock
 from gateleg.store.transports.async_http import AsyncWireTransport
 from gateleg.store.transports.http import WireTransport
-from gateleg.store.transports.http_protocol import Options
+from gateleg.store.transports.http_protocol import HttpOptions
 
 KEY = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG")
 
@@ -26,9 +26,9 @@ class Caller(Protocol):
 Make = Callable[..., Caller]
 
 
-def options_for(url: str, options: Options | None) -> Options:
+def options_for(url: str, options: HttpOptions | None) -> HttpOptions:
     """Options for tests: fixed credentials, and waits without randomness."""
-    given = options or Options()
+    given = options or HttpOptions()
     retries = replace(given.retries, random=lambda: 1.0) if isinstance(given.retries, Retries) else given.retries
     return replace(given, endpoint=url, region="us-east-1", credentials=given.credentials or KEY, retries=retries)
 
@@ -36,7 +36,7 @@ def options_for(url: str, options: Options | None) -> Options:
 class SyncCaller:
     """The transport for threads."""
 
-    def __init__(self, url: str, options: Options | None = None, clock: ServiceClock | None = None) -> None:
+    def __init__(self, url: str, options: HttpOptions | None = None, clock: ServiceClock | None = None) -> None:
         self.waits: list[float] = []
         self.transport = WireTransport(options_for(url, options), clock=clock, sleep=self.waits.append)
         self.call = self.transport.call
@@ -46,7 +46,7 @@ class SyncCaller:
 class AsyncCaller:
     """The transport for asyncio, in a separate event loop."""
 
-    def __init__(self, url: str, options: Options | None = None, clock: ServiceClock | None = None) -> None:
+    def __init__(self, url: str, options: HttpOptions | None = None, clock: ServiceClock | None = None) -> None:
         self.waits: list[float] = []
         self.runner = asyncio.Runner()
         self.transport = AsyncWireTransport(options_for(url, options), clock=clock, sleep=self._wait)

@@ -9,14 +9,14 @@ import pytest
 from gateleg.net import Retries, ServiceClock
 from gateleg.net.http import Timeouts
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.http_protocol import Options
+from gateleg.store.transports.http_protocol import HttpOptions
 from tests.net.http.faulty import CLOSE, RESET, SILENCE, Act, answer, refusal, service
 from tests.store.transports.callers import KEY, Make
 
 GET: dict[str, Any] = {"TableName": "t", "Key": {}}
 COUNT: dict[str, Any] = {"TableName": "t", "UpdateExpression": "ADD n :one"}
-PATIENT = Options(timeouts=Timeouts(connect=5, read=10))
-HASTY = Options(timeouts=Timeouts(connect=5, read=0.05))
+PATIENT = HttpOptions(timeouts=Timeouts(connect=5, read=10))
+HASTY = HttpOptions(timeouts=Timeouts(connect=5, read=0.05))
 
 
 def test_one_connection_carries_many_requests(make: Make) -> None:
@@ -88,7 +88,7 @@ def test_reads_are_retried_after_service_errors(make: Make) -> None:
 
 def test_a_service_that_stays_down_is_an_error(make: Make) -> None:
     with service(*[refusal("InternalServerError", 500)] * 9) as play:
-        caller = make(play.url, Options(retries=Retries(attempts=3)))
+        caller = make(play.url, HttpOptions(retries=Retries(attempts=3)))
         with pytest.raises(ServiceError) as caught:
             caller.call("GetItem", GET)
         assert (caught.value.code, caught.value.status, caught.value.attempts) == ("InternalServerError", 500, 3)
@@ -96,7 +96,7 @@ def test_a_service_that_stays_down_is_an_error(make: Make) -> None:
 
 def test_calls_share_their_budget_of_retries(make: Make) -> None:
     with service(*[refusal("InternalServerError", 500)] * 9) as play:
-        caller = make(play.url, Options(retries=Retries(burst=2, rate=0.0)))
+        caller = make(play.url, HttpOptions(retries=Retries(burst=2, rate=0.0)))
         for _ in range(2):
             with pytest.raises(ServiceError):
                 caller.call("GetItem", GET)
@@ -106,7 +106,7 @@ def test_calls_share_their_budget_of_retries(make: Make) -> None:
 def test_a_service_that_is_not_there(make: Make) -> None:
     with service() as play:
         url = play.url
-    caller = make(url, Options(retries=Retries(attempts=2)))
+    caller = make(url, HttpOptions(retries=Retries(attempts=2)))
     with pytest.raises(Unreachable, match="No connection to http://") as caught:
         caller.call("UpdateItem", COUNT)
     assert (caught.value.attempts, len(caller.waits)) == (2, 1)
@@ -137,7 +137,7 @@ def test_the_timeout_of_a_call_holds_for_all_of_it(make: Make) -> None:
 
 def test_a_call_does_not_wait_beyond_its_timeout(make: Make) -> None:
     with service(refusal("ThrottlingException")) as play:
-        caller = make(play.url, Options(retries=Retries(first=60, longest=60)))
+        caller = make(play.url, HttpOptions(retries=Retries(first=60, longest=60)))
         with pytest.raises(ServiceError, match="ThrottlingException"):
             caller.call("GetItem", GET, timeout=5)
         assert caller.waits == []
@@ -152,7 +152,7 @@ def test_an_answer_in_pieces(make: Make) -> None:
 
 def test_compressed_answers_are_requested_and_read(make: Make) -> None:
     with service(answer(gzip.compress(b'{"Item":{}}'), content_encoding="gzip")) as play:
-        assert make(play.url, Options(gzip=True)).call("GetItem", GET) == {"Item": {}}
+        assert make(play.url, HttpOptions(gzip=True)).call("GetItem", GET) == {"Item": {}}
         assert b"\r\nAccept-Encoding: gzip\r\n" in play.requests[0]
 
 
@@ -174,7 +174,7 @@ def test_a_connection_that_the_service_gives_up_is_not_kept(make: Make) -> None:
 
 def test_a_connection_is_not_kept_for_ever(make: Make) -> None:
     with service() as play:
-        caller = make(play.url, Options(timeouts=Timeouts(idle=0.0)))
+        caller = make(play.url, HttpOptions(timeouts=Timeouts(idle=0.0)))
         caller.call("GetItem", GET)
         caller.call("GetItem", GET)
         assert play.connections == 2
@@ -208,5 +208,5 @@ class Turncoat:
 
 def test_expired_credentials_are_replaced(make: Make) -> None:
     with service(refusal("ExpiredTokenException")) as play:
-        make(play.url, Options(credentials=Turncoat())).call("UpdateItem", COUNT)
+        make(play.url, HttpOptions(credentials=Turncoat())).call("UpdateItem", COUNT)
         assert [b"X-Amz-Security-Token: fresh" in request for request in play.requests] == [False, True]

@@ -6,7 +6,7 @@ import pytest
 from gateleg.net import Credentials, Deadline, Fixed, Retries, RetryBudget, ServiceClock
 from gateleg.net.http import ConnectionLost, NotConnected
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.retries import CallAttempts, Refused
+from gateleg.store.transports.retries import CallAttempts, ErrorResponse
 
 PUT: dict[str, Any] = {"TableName": "t", "Item": {}}
 COUNT: dict[str, Any] = {"UpdateExpression": "ADD n :one"}
@@ -40,8 +40,8 @@ def desk() -> Desk:
     return Desk()
 
 
-def refusal(code: str, status: int = 400, date: str | None = None) -> Refused:
-    return Refused(ServiceError(code, "why", status=status), date)
+def refusal(code: str, status: int = 400, date: str | None = None) -> ErrorResponse:
+    return ErrorResponse(ServiceError(code, "why", status=status), date)
 
 
 def test_the_span_doubles_up_to_the_longest(desk: Desk) -> None:

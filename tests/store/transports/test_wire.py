@@ -21,7 +21,7 @@ from gateleg.net.http import tls_context
 from gateleg.store.transports import AsyncTransport, ServiceError, Transport, Unreachable
 from gateleg.store.transports.async_http import AsyncWireTransport
 from gateleg.store.transports.http import WireTransport
-from gateleg.store.transports.http_protocol import Options, ProtocolClient
+from gateleg.store.transports.http_protocol import HttpOptions, ProtocolClient
 from tests.net.http.faulty import SILENCE, answer, service
 from tests.store.transports.callers import KEY, AsyncCaller, Make, options_for
 
@@ -90,7 +90,7 @@ def test_a_failed_condition_returns_the_item(make: Make, url: str) -> None:
 
 
 def test_a_wrong_secret_is_refused_once(make: Make, url: str) -> None:
-    caller = make(url, Options(credentials=Credentials(KEY.key_id, "wrong")))
+    caller = make(url, HttpOptions(credentials=Credentials(KEY.key_id, "wrong")))
     with pytest.raises(ServiceError) as caught:
         caller.call("GetItem", get(1))
     assert (caught.value.code, caught.value.attempts) == ("InvalidSignatureException", 1)
@@ -105,7 +105,7 @@ def test_a_machine_with_a_wrong_clock_is_served(make: Make, url: str, seconds: i
 
 
 def test_a_large_answer_comes_compressed(make: Make, url: str) -> None:
-    caller = make(url, Options(gzip=True))
+    caller = make(url, HttpOptions(gzip=True))
     item = {"id": {"S": "1"}, "text": {"S": "long " * 50_000}}
     caller.call("PutItem", {"TableName": "Songs", "Item": item})
     assert caller.call("GetItem", get(1))["Item"] == item
@@ -132,7 +132,7 @@ def secure_url(certificate: tuple[Path, Path]) -> Iterator[str]:
 
 
 def test_an_encrypted_connection_is_kept(secure_url: str, make: Make, certificate: tuple[Path, Path]) -> None:
-    caller = make(secure_url, Options(tls=tls_context(certificate[0])))
+    caller = make(secure_url, HttpOptions(tls=tls_context(certificate[0])))
     for number in range(5):
         caller.call("PutItem", put(number))
     assert caller.call("Scan", {"TableName": "Songs"})["Count"] == 5
@@ -215,7 +215,7 @@ async def test_credentials_are_loaded_in_a_thread_once_for_all_tasks() -> None:
 
     source = Slow()
     with service() as play:
-        transport = AsyncWireTransport(options_for(play.url, Options(credentials=source)))
+        transport = AsyncWireTransport(options_for(play.url, HttpOptions(credentials=source)))
         await asyncio.gather(*(transport.call("GetItem", get(number)) for number in range(5)))
         await transport.close()
     assert source.loaded == 1
@@ -239,7 +239,7 @@ def test_a_child_does_not_share_the_connections_of_its_parent() -> None:
 
 
 def test_amazon_is_the_default_service() -> None:
-    client = ProtocolClient(Options(region="eu-west-1", credentials=KEY))
+    client = ProtocolClient(HttpOptions(region="eu-west-1", credentials=KEY))
     assert client.address.url == "https://dynamodb.eu-west-1.amazonaws.com/"
     assert client.streams.url == "https://streams.dynamodb.eu-west-1.amazonaws.com/"
     assert client.write("GetItem", b"", KEY).startswith(b"POST / HTTP/1.1\r\nHost: dynamodb.eu-west-1.amazonaws.com\r\n")
@@ -249,4 +249,4 @@ def test_amazon_is_the_default_service() -> None:
 def test_a_service_without_a_region_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateleg.store.transports.http_protocol.region_of_chain", lambda profile: None)
     with pytest.raises(ValueError, match="No region was passed"):
-        ProtocolClient(Options())
+        ProtocolClient(HttpOptions())

@@ -95,10 +95,10 @@ async def test_a_hurried_topic_is_looked_at_at_once() -> None:
     watch(live, source, told, every=60)
     await source.next_look()
     source.value = 5
-    live.hurry("numbers")
+    live.refresh("numbers")
     await source.next_look()
     assert told[-1] == (5, None)
-    live.hurry("unknown")
+    live.refresh("unknown")
 
 
 async def test_nothing_is_polled_when_nobody_watches() -> None:

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI, Request
 
 from gateleg.objects import AsyncObjects, DirectoryObjects, ThreadedObjects
-from gateleg.web.envelope import answer
+from gateleg.web.envelope import error_response
 from gateleg.web.errors import Refusal, TooLargeBody
 from gateleg.web.uploads import UploadRules, WrongContent, receive_files, receive_object
 
@@ -31,7 +31,7 @@ async def client(tmp_path: Path, objects: AsyncObjects) -> AsyncIterator[httpx.A
 
     @app.exception_handler(Refusal)
     async def told(request: Request, error: Exception) -> object:
-        return answer(error)
+        return error_response(error)
 
     @app.post("/files")
     async def files(request: Request, max_bytes: int = 10_000_000, files: int = 3) -> list[list[object]]:

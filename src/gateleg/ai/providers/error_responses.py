@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 #: The maximum length of a service's message that is shown.
-_SHOWN = 400
+_MAX_MESSAGE_CHARACTERS = 400
 _TOO_LONG = (
     "context_length",
     "context length",
@@ -29,7 +29,7 @@ _TOO_LONG = (
 
 def parse_error_response(status: int, headers: Mapping[str, str], body: bytes, key: str | None = None) -> AiError:
     """The error for an error response. If the service repeats the key in its message, the key is removed."""
-    code, message = _told(body)
+    code, message = _error_parts(body)
     return error_for(status, code, redact_key(message, key), retry_after(headers))
 
 
@@ -41,7 +41,7 @@ def redact_key(message: str, key: str | None) -> str:
 def error_for(status: int, code: str, message: str, wait: float | None = None) -> AiError:
     """The error for a status, the service's error code and its message."""
     text = f"The service answered {status}" + (f" ({code})" if code else "")
-    error = _refused(status, code, message, text + (f": {message[:_SHOWN].rstrip('.')}." if message else "."), wait)
+    error = _refused(status, code, message, text + (f": {message[:_MAX_MESSAGE_CHARACTERS].rstrip('.')}." if message else "."), wait)
     # A service's message may repeat what was sent; its codes do not.
     error.public = f"The service answered {status}" + (f" ({code})." if _CODE.fullmatch(code) else ".")
     return error
@@ -62,12 +62,12 @@ def _refused(status: int, code: str, message: str, text: str, wait: float | None
     return ModelRefused(text)
 
 
-def _told(body: bytes) -> tuple[str, str]:
+def _error_parts(body: bytes) -> tuple[str, str]:
     """The code and message of an error body, in the forms that services use."""
     try:
         found: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return "", body[:_SHOWN].decode("utf-8", "replace").strip() if not body.lstrip().startswith(b"<") else ""
+        return "", body[:_MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace").strip() if not body.lstrip().startswith(b"<") else ""
     error = found.get("error", found) if isinstance(found, dict) else found
     if isinstance(error, dict):
         code = error.get("code") if isinstance(error.get("code"), str) else None

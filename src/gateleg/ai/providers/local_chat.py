@@ -123,16 +123,16 @@ class LocalChat:
         chat = yield from self._chat()
         if not has_prompted_tools(request):
             return (yield from chat.stream(prompt_tools(request), _without_silence_limit(deadline), builder))
-        speech = ToolReplyParser(request)
+        parser = ToolReplyParser(request)
 
-        def told(deltas: list[Delta]) -> list[Delta]:
+        def recorded(deltas: list[Delta]) -> list[Delta]:
             for delta in deltas:
                 builder.add(delta)
             return deltas
 
         written = chat.stream(prompt_tools(request), _without_silence_limit(deadline), ReplyBuilder())
-        reply = yield from _map_pieces(written, lambda delta: told(speech.feed(delta.text)))
-        for delta in told(speech.rest()):
+        reply = yield from _map_pieces(written, lambda delta: recorded(parser.feed(delta.text)))
+        for delta in recorded(parser.rest()):
             yield EmitPiece(delta)
         return builder.whole(reply.finish, reply.usage, reply.model)
 

@@ -35,7 +35,7 @@ def prompt_tools(request: ChatRequest) -> ChatRequest:
         raise NotOffered(
             f"The local model accepts only text, but the file {file.name!r} is {file.media_type}.", fix="Choose another model."
         )
-    history = tuple(_told(message) for message in request.messages)
+    history = tuple(_without_calls(message) for message in request.messages)
     tools = [tool for tool in request.tools if request.tool_choice in ("auto", "required", tool.name)]
     if not tools or request.tool_choice == "none":
         return replace(request, messages=history, tools=(), tool_choice="auto")
@@ -135,7 +135,7 @@ class ToolReplyParser:
         return [Delta(call=CallDelta(0, text=text))] if text else []
 
 
-def _told(message: Message) -> Message:
+def _without_calls(message: Message) -> Message:
     """Calls, their results and text files as text."""
     if isinstance(message, User) and message.files:
         return User(with_texts(message))

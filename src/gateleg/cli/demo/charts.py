@@ -36,12 +36,12 @@ def bar_chart(title: str, bars: Sequence[tuple[str, float]], unit: str, *, colou
 
 def report_page(title: str, charts: Sequence[str], notes: Sequence[str]) -> str:
     """Charts on one page."""
-    told = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    list_items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:760px;margin:32px auto;padding:0 16px;color:#1b1f24;background:#fff}"
         "svg{max-width:100%;height:auto;border:1px solid #d9dde2;border-radius:8px;margin:8px 0}</style>"
-        f"<h1>{escape(title)}</h1><ul>{told}</ul>{''.join(charts)}</html>\n"
+        f"<h1>{escape(title)}</h1><ul>{list_items}</ul>{''.join(charts)}</html>\n"
     )
 
 

@@ -145,7 +145,7 @@ def logs(
     """
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         job_id = find_id(opened, job)
-        _tell_of_object(opened.get_or_archived(job_id))
+        _print_log_location(opened.get_or_archived(job_id))
         if follow:
             print_updates(opened, job_id, json)
         else:
@@ -153,7 +153,7 @@ def logs(
                 typer.echo(entry.model_dump_json() if json else f"{entry.timestamp:%Y-%m-%d %H:%M:%S} {entry.level:7} {entry.message}")
 
 
-def _tell_of_object(job: "Job | ArchivedJob") -> None:
+def _print_log_location(job: "Job | ArchivedJob") -> None:
     """Say where the rest of an archived log is."""
     if job.logs.log_location is not None:
         typer.echo(

@@ -82,7 +82,7 @@ def opened_queue(settings: Settings) -> Iterator[Queue]:
     with opened(settings) as target:
         try:
             queue = Queue(target, Jobs(), tables=names_in(settings, target))
-            _tell_of_other_tables(queue)
+            _warn_of_other_tables(queue)
             yield queue
         except JobError as error:
             fail(str(error), FAILED)
@@ -94,7 +94,7 @@ def opened_queue(settings: Settings) -> Iterator[Queue]:
             )
 
 
-def _tell_of_other_tables(queue: Queue) -> None:
+def _warn_of_other_tables(queue: Queue) -> None:
     """Warn on standard error if the store has jobs in tables with other names, and none in those of the command."""
     from gateleg.jobs.other_tables import other_tables_warning
 

@@ -114,9 +114,9 @@ def _work(work: "Work") -> dict[str, str]:
         "failed": f"{work.failed:,}",
         "retried": f"{work.retried:,}",
         "per minute": f"{work.throughput:.1f}",
-        "p50 run": optional_duration(work.run_half),
-        "p95 run": optional_duration(work.run_most),
-        "p95 wait": optional_duration(work.wait_most),
+        "p50 run": optional_duration(work.run_p50),
+        "p95 run": optional_duration(work.run_p95),
+        "p95 wait": optional_duration(work.wait_p95),
         "lost claims": f"{work.lost_claims:,}",
     }
 

@@ -188,11 +188,11 @@ def _report() -> "Report":
     from gateleg.migrate.migrator import Report
     from gateleg.migrate.moves.passes import describe_progress
 
-    told = [0.0]
+    last_printed = [0.0]
 
     def progress(task: str, found: "dict[str, Any]") -> None:
-        if time.monotonic() - told[0] > 1 or found["done"]:
-            told[0] = time.monotonic()
+        if time.monotonic() - last_printed[0] > 1 or found["done"]:
+            last_printed[0] = time.monotonic()
             typer.echo(f"  {task}: {describe_progress(found)}", err=True)
 
     def step(text: str) -> None:

@@ -109,7 +109,7 @@ def apply(
             except Unsettled as error:
                 fail(str(error))
     if json:
-        print_json([_told(name, outcome) for name, outcome in outcomes.items()])
+        print_json([_outcome_data(name, outcome) for name, outcome in outcomes.items()])
     _conclude(outcomes, quiet=json)
 
 
@@ -170,7 +170,7 @@ def _summary(plans: "list[Plan]") -> str:
     return "\n" + "\n".join(parts)
 
 
-def _told(name: str, outcome: "Outcome") -> dict[str, Any]:
+def _outcome_data(name: str, outcome: "Outcome") -> dict[str, Any]:
     left = outcome.left
     return {
         "table": name,
@@ -203,7 +203,7 @@ class _Watcher:
         self.out = out
         self.yes = yes
         self.quiet = quiet
-        self.told = ""
+        self.last_text = ""
 
     def agree(self, step: "Step") -> bool:
         """Ask for confirmation, unless --yes was passed."""
@@ -216,9 +216,9 @@ class _Watcher:
 
     def waiting(self, text: str) -> None:
         """Print once what is being waited for."""
-        if text != self.told and not self.quiet:
+        if text != self.last_text and not self.quiet:
             self.out.print(f"    {text} ...", style="dim")
-        self.told = text
+        self.last_text = text
 
     def end(self, step: "Step") -> None:
         """Print nothing."""

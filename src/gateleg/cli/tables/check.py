@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item
 
 #: the maximum number of findings of a kind that are printed
-_SHOWN = 20
+_MAX_SHOWN = 20
 
 
 def check(
@@ -85,10 +85,10 @@ def _print(report: "ConsistencyReport", fix: bool) -> None:
         holders = ", ".join(map(_key, wrong.holders))
         lines.append(f"{wrong.table.name}: {texts[wrong.kind].format(key=_key(wrong.key), holders=holders)}")
     lines += [f"{_key(fault.key)} cannot be read: {fault.why}" for fault in report.faults]
-    for line in lines[:_SHOWN]:
+    for line in lines[:_MAX_SHOWN]:
         typer.echo(line)
-    if len(lines) > _SHOWN:
-        typer.echo(f"and {len(lines) - _SHOWN:,} more (--json prints all)")
+    if len(lines) > _MAX_SHOWN:
+        typer.echo(f"and {len(lines) - _MAX_SHOWN:,} more (--json prints all)")
     if report.orphans:
         typer.echo(f"{count(report.orphans, 'item')} counted in a parent that does not exist; delete those that are not needed")
     done = f", {report.fixed:,} corrected" if fix else ""

@@ -117,7 +117,7 @@ def _rewindable(stream: IO[bytes]) -> Any:
     """The stream, if it is seekable, or else a copy of it on disk."""
     if stream.seekable():
         return stream
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - whoever asked closes it
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     shutil.copyfileobj(stream, copy)
     copy.seek(0)
     return copy

@@ -34,7 +34,7 @@ _REPORTS_SIZE: Final = frozenset({"ConditionExpression", "FilterExpression"})
 
 
 def is_cacheable(names: Names) -> bool:
-    """Whether to cache what belongs to these names: a name may have 64 KB, and a request may have many."""
+    """Whether to cache a compiled expression that uses these names: they may have 64 KB each, and a request may have many."""
     return sum(map(len, names.values())) <= MAX_SIZE
 
 

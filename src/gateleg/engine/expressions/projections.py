@@ -1,4 +1,4 @@
-"""Projections: the parts of an item that an answer contains."""
+"""Projections: the parts of an item that a response contains."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

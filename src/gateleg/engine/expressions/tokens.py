@@ -15,7 +15,6 @@ ALIAS: Final = "alias"
 VALUE: Final = "value"
 NUMBER: Final = "number"
 SYMBOL: Final = "symbol"
-WRONG: Final = "wrong"
 END: Final = "end"
 
 _TOKEN = re.compile(
@@ -25,7 +24,7 @@ _TOKEN = re.compile(
     r"|(?P<value>:[A-Za-z0-9_]+)"
     r"|(?P<number>[0-9]+)"
     r"|(?P<symbol><>|<=|>=|[=<>()\[\],.+-])"
-    r"|(?P<wrong>.)",
+    r"|(?P<unexpected>.)",
     re.DOTALL,
 )
 

@@ -1,1 +1,1 @@
-"""The operations of DynamoDB: handlers from a request to its answer."""
+"""The operations of DynamoDB: handlers from a request to its response."""

@@ -96,10 +96,10 @@ def list_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         key=lambda backup: _sort_key(backup.arn),
     )
     limit = request.get("Limit") or _PAGE
-    answer: dict[str, Any] = {"BackupSummaries": [_summary(backup) for backup in backups[:limit]]}
+    response: dict[str, Any] = {"BackupSummaries": [_summary(backup) for backup in backups[:limit]]}
     if len(backups) > limit:
-        answer["LastEvaluatedBackupArn"] = backups[limit - 1].arn
-    return answer
+        response["LastEvaluatedBackupArn"] = backups[limit - 1].arn
+    return response
 
 
 def _sort_key(arn: str) -> tuple[str, str]:

@@ -59,8 +59,8 @@ def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
                 unprocessed[name] = {**entry, "Keys": left}
             responses[name] = _projected(context, prepared, stored)
             consumed.append(capacity.consumed(request.get("ReturnConsumedCapacity"), layout.table, units, {}))
-    answer: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
-    return _with_capacity(answer, consumed)
+    response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
+    return _with_capacity(response, consumed)
 
 
 def _partition(layout: Layout, key: Item) -> str:
@@ -125,11 +125,11 @@ def batch_write_item(context: Context, request: dict[str, Any]) -> dict[str, Any
                 change.store(context, connection)
                 written.setdefault(name, []).append((layout, key))
                 consumed[layout.table.name] = capacity.add(consumed.get(layout.table.name), change.capacity(mode))
-    answer: dict[str, Any] = {"UnprocessedItems": {}}
+    response: dict[str, Any] = {"UnprocessedItems": {}}
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
         metrics = {name: _metrics(context, items) for name, items in written.items()}
-        answer["ItemCollectionMetrics"] = {name: found for name, found in metrics.items() if found}
-    return _with_capacity(answer, list(consumed.values()))
+        response["ItemCollectionMetrics"] = {name: found for name, found in metrics.items() if found}
+    return _with_capacity(response, list(consumed.values()))
 
 
 def _checked_write(entry: dict[str, Any]) -> tuple[str, Item, int]:
@@ -181,11 +181,11 @@ def _metrics(context: Context, items: list[tuple[Layout, Item]]) -> list[dict[st
     return list(found.values())
 
 
-def _with_capacity(answer: dict[str, Any], consumed: list[dict[str, Any] | None]) -> dict[str, Any]:
+def _with_capacity(response: dict[str, Any], consumed: list[dict[str, Any] | None]) -> dict[str, Any]:
     present = [units for units in consumed if units is not None]
     if present:
-        answer["ConsumedCapacity"] = present
-    return answer
+        response["ConsumedCapacity"] = present
+    return response
 
 
 OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {

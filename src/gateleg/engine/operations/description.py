@@ -20,7 +20,7 @@ def describe(table: Table, counter: ItemCounter) -> dict[str, Any]:
     """The full description of a table."""
     count, size = counter(None)
     billing = table.settings.get("BillingMode")
-    answer: dict[str, Any] = {
+    response: dict[str, Any] = {
         "AttributeDefinitions": [{"AttributeName": n, "AttributeType": t} for n, t in table.definitions.items()],
         "TableName": table.name,
         "KeySchema": table.keys.wire(),
@@ -34,19 +34,19 @@ def describe(table: Table, counter: ItemCounter) -> dict[str, Any]:
         **_billing(table),
     }
     if local := [index for index in table.indexes if index.kind == "LSI"]:
-        answer["LocalSecondaryIndexes"] = [_index(table, index, counter) for index in local]
+        response["LocalSecondaryIndexes"] = [_index(table, index, counter) for index in local]
     if world := [index for index in table.indexes if index.kind == "GSI"]:
-        answer["GlobalSecondaryIndexes"] = [_global_index(table, index, counter) for index in world]
-    answer |= _stream(table) | _encryption(table.namespace, table.settings)
+        response["GlobalSecondaryIndexes"] = [_global_index(table, index, counter) for index in world]
+    response |= _stream(table) | _encryption(table.namespace, table.settings)
     for member in ("TableClassSummary", "OnDemandThroughput", "RestoreSummary"):
         if member in table.settings:
-            answer[member] = table.settings[member]
-    answer["DeletionProtectionEnabled"] = table.settings.get("DeletionProtectionEnabled", False)
-    return answer | _warm_throughput(table.settings, billing, table.status)
+            response[member] = table.settings[member]
+    response["DeletionProtectionEnabled"] = table.settings.get("DeletionProtectionEnabled", False)
+    return response | _warm_throughput(table.settings, billing, table.status)
 
 
 def describe_deleted(table: Table, counter: ItemCounter) -> dict[str, Any]:
-    """The description in the answer of DeleteTable, without keys, indexes and times."""
+    """The description in the response of DeleteTable, without keys, indexes and times."""
     whole = describe(table, counter)
     kept = (
         "TableName",
@@ -99,24 +99,24 @@ def _index(table: Table, index: Index, counter: ItemCounter) -> dict[str, Any]:
 
 
 def _global_index(table: Table, index: Index, counter: ItemCounter) -> dict[str, Any]:
-    answer = _index(table, index, counter)
-    answer["IndexStatus"] = index.status
+    response = _index(table, index, counter)
+    response["IndexStatus"] = index.status
     if index.status == "CREATING" and table.status != "CREATING":
-        answer["Backfilling"] = True
-    answer["ProvisionedThroughput"] = _throughput(index.settings)
+        response["Backfilling"] = True
+    response["ProvisionedThroughput"] = _throughput(index.settings)
     if "OnDemandThroughput" in index.settings:
-        answer["OnDemandThroughput"] = index.settings["OnDemandThroughput"]
-    return answer | _warm_throughput(index.settings, table.settings.get("BillingMode"), table.status)
+        response["OnDemandThroughput"] = index.settings["OnDemandThroughput"]
+    return response | _warm_throughput(index.settings, table.settings.get("BillingMode"), table.status)
 
 
 def _stream(table: Table) -> dict[str, Any]:
-    answer: dict[str, Any] = {}
+    response: dict[str, Any] = {}
     if table.stream is not None:
-        answer["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.stream}
+        response["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.stream}
     if table.stream_label is not None:
-        answer["LatestStreamLabel"] = table.stream_label
-        answer["LatestStreamArn"] = f"{table.arn}/stream/{table.stream_label}"
-    return answer
+        response["LatestStreamLabel"] = table.stream_label
+        response["LatestStreamArn"] = f"{table.arn}/stream/{table.stream_label}"
+    return response
 
 
 def _encryption(namespace: Namespace, settings: dict[str, Any]) -> dict[str, Any]:

@@ -158,10 +158,10 @@ def list_exports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         found = [transfer for transfer in found if table is not None and transfer.table_uuid == table.uuid]
     limit = request.get("MaxResults") or transfer_lists.PAGE
     shown, token = transfer_lists.page(found, "export", limit, request.get("NextToken"))
-    answer: dict[str, Any] = {"ExportSummaries": [_summary(transfer.description) for transfer in shown]}
+    response: dict[str, Any] = {"ExportSummaries": [_summary(transfer.description) for transfer in shown]}
     if token is not None:
-        answer["NextToken"] = token
-    return answer
+        response["NextToken"] = token
+    return response
 
 
 def _summary(description: dict[str, Any]) -> dict[str, Any]:

@@ -93,12 +93,12 @@ def list_imports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         found = transfers.list_transfers(connection, "import", context.namespace, request.get("TableArn"))
     limit = request.get("PageSize") or transfer_lists.PAGE
     shown, token = transfer_lists.page(found, "import", limit, request.get("NextToken"))
-    answer: dict[str, Any] = {
+    response: dict[str, Any] = {
         "ImportSummaryList": [{name: t.description[name] for name in _SUMMARY_MEMBERS if name in t.description} for t in shown],
     }
     if token is not None:
-        answer["NextToken"] = token
-    return answer
+        response["NextToken"] = token
+    return response
 
 
 OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {

@@ -30,13 +30,13 @@ def describe_contributor_insights(context: Context, request: dict[str, Any]) -> 
     entry = table.settings.get("ContributorInsights", {}).get(index or "")
     if entry is None:
         return {**_names(table, index), "ContributorInsightsStatus": "DISABLED"}
-    answer = {**_names(table, index), "ContributorInsightsStatus": entry["Status"], "LastUpdateDateTime": entry["At"]}
+    response = {**_names(table, index), "ContributorInsightsStatus": entry["Status"], "LastUpdateDateTime": entry["At"]}
     if entry["Status"] == "ENABLED":
-        answer["ContributorInsightsMode"] = entry["Mode"]
-        answer["ContributorInsightsRuleList"] = [
+        response["ContributorInsightsMode"] = entry["Mode"]
+        response["ContributorInsightsRuleList"] = [
             f"DynamoDBContributorInsights-{rule}-{table.name}-{int(table.created * 1000)}" for rule in _rules(table, entry["Mode"])
         ]
-    return answer
+    return response
 
 
 def list_contributor_insights(context: Context, request: dict[str, Any]) -> dict[str, Any]:

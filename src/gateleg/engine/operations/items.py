@@ -35,13 +35,13 @@ def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     if projection is not None and projection.nested:
         layout.check_scalar(projection.nested)
     row = context.database.row(layout.get, (layout.request_key(key) if row_key is None else row_key,))
-    answer: dict[str, Any] = {}
+    response: dict[str, Any] = {}
     if row is not None:
-        answer["Item"] = context.response_item(row[1]) if projection is None else projection.apply(parse_item(row[1]))
+        response["Item"] = context.response_item(row[1]) if projection is None else projection.apply(parse_item(row[1]))
     if "ReturnConsumedCapacity" in request:
         units = capacity.read_units(row[0] if row else 0, bool(request.get("ConsistentRead")))
-        _add_capacity(answer, capacity.consumed(request["ReturnConsumedCapacity"], layout.table, units, {}))
-    return answer
+        _add_capacity(response, capacity.consumed(request["ReturnConsumedCapacity"], layout.table, units, {}))
+    return response
 
 
 def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -193,21 +193,21 @@ def _wants_failed_item(request: dict[str, Any]) -> bool:
 
 
 def _write_answer(context: Context, request: dict[str, Any], change: ItemChange, key: Item, returned: Item | None) -> dict[str, Any]:
-    answer: dict[str, Any] = {}
+    response: dict[str, Any] = {}
     if returned is not None:
-        answer["Attributes"] = returned
+        response["Attributes"] = returned
     if request.get("ReturnConsumedCapacity") is not None:
-        _add_capacity(answer, change.capacity(request["ReturnConsumedCapacity"]))
+        _add_capacity(response, change.capacity(request["ReturnConsumedCapacity"]))
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
         metrics = collection_metrics(context, change.layout, key)
         if metrics is not None:
-            answer["ItemCollectionMetrics"] = metrics
-    return answer
+            response["ItemCollectionMetrics"] = metrics
+    return response
 
 
-def _add_capacity(answer: dict[str, Any], consumed: dict[str, Any] | None) -> None:
+def _add_capacity(response: dict[str, Any], consumed: dict[str, Any] | None) -> None:
     if consumed is not None:
-        answer["ConsumedCapacity"] = consumed
+        response["ConsumedCapacity"] = consumed
 
 
 OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {

@@ -146,7 +146,7 @@ def _with_base_items(page: Page, rows: Iterable[tuple[Any, ...]], consistent: bo
 
 
 def _take_all(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter) -> None:
-    """Take every row."""
+    """Read every row of the range, until the page is full."""
     stored = page.stored
     scanned = total = 0
     for row in rows:
@@ -162,7 +162,7 @@ def _take_all(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Pa
 
 
 def _take_matching(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter, wanted: Condition, values: Any) -> None:
-    """Take the rows that match the filter."""
+    """Read rows until the page is full, and keep those that match the filter."""
     test = wanted.test
     items: list[Item] = []
     for row in rows:
@@ -249,7 +249,7 @@ def check_projected(source: Source, request: dict[str, Any], projection: Project
             raise invalid_parameter(f"Global secondary index {index.index.name} does not project [{', '.join(missing)}]")
 
 
-def answer(
+def respond(
     context: Context, source: Source, page: Page, request: dict[str, Any], prepared: Prepared, scanned: KeyRange | None = None
 ) -> dict[str, Any]:
     """The response of a Query or Scan; `scanned` is the key range of a Scan."""

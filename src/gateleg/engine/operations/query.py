@@ -40,7 +40,7 @@ def query(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     page = paging.read_page(context, source, key_range, request, prepared)
     if page.last is not None and not _may_have_more_rows(source):
         page.last = None
-    return paging.answer(context, source, page, request, prepared)
+    return paging.respond(context, source, page, request, prepared)
 
 
 def scan(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def scan(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     paging.check_nested(source, prepared.projection)
     paging.check_nested(source, prepared.filter)
     page = paging.read_page(context, source, key_range, request, prepared)
-    return paging.answer(context, source, page, request, prepared, scanned=key_range)
+    return paging.respond(context, source, page, request, prepared, scanned=key_range)
 
 
 def _resume_scan(source: Source, request: dict[str, Any], key_range: KeyRange, start: Item) -> KeyRange:

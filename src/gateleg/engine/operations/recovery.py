@@ -79,9 +79,9 @@ def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) ->
         table = restores.plan(source, request, context.namespace, now)
         summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
         cut = changelog.first_after(connection, source.id, at)
-        answer = restores.restore(context, connection, table, summary, lambda rows: copies.of_table(connection, source, rows, cut))
+        response = restores.restore(context, connection, table, summary, lambda rows: copies.of_table(connection, source, rows, cut))
     context.wake()
-    return answer
+    return response
 
 
 def _source_name(context: Context, request: dict[str, Any]) -> str:
@@ -133,9 +133,9 @@ def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict
         restores.check_target(context, request["TargetTableName"])
         table = restores.plan(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
-        answer = restores.restore(context, connection, table, summary, lambda rows: copies.of_backup(connection, backup.rows, rows))
+        response = restores.restore(context, connection, table, summary, lambda rows: copies.of_backup(connection, backup.rows, rows))
     context.wake()
-    return answer
+    return response
 
 
 OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {

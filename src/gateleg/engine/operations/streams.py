@@ -33,10 +33,10 @@ def list_streams(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         found = streams.list_streams(connection, context.namespace, name, after, limit + 1, context.now())
     if name is not None and not found and context.catalog.find_table(context.namespace, name) is None:
         raise not_found(f"Requested resource not found: Table: {name} not found")
-    answer: dict[str, Any] = {"Streams": [{"StreamArn": s.arn, "TableName": s.table_name, "StreamLabel": s.label} for s in found[:limit]]}
+    response: dict[str, Any] = {"Streams": [{"StreamArn": s.arn, "TableName": s.table_name, "StreamLabel": s.label} for s in found[:limit]]}
     if len(found) > limit:
-        answer["LastEvaluatedStreamArn"] = found[limit - 1].arn
-    return answer
+        response["LastEvaluatedStreamArn"] = found[limit - 1].arn
+    return response
 
 
 def describe_stream(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -76,10 +76,10 @@ def _shard(connection: apsw.Connection, shard: Shard) -> dict[str, Any]:
     numbers = {"StartingSequenceNumber": streams.sequence_number(start)}
     if end is not None:
         numbers["EndingSequenceNumber"] = streams.sequence_number(end)
-    answer: dict[str, Any] = {"ShardId": shard.id, "SequenceNumberRange": numbers}
+    response: dict[str, Any] = {"ShardId": shard.id, "SequenceNumberRange": numbers}
     if shard.parent is not None:
-        answer["ParentShardId"] = shard.parent
-    return answer
+        response["ParentShardId"] = shard.parent
+    return response
 
 
 def get_shard_iterator(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -143,10 +143,10 @@ def get_records(context: Context, request: dict[str, Any]) -> dict[str, Any]:
             _check_not_trimmed(connection, stream, iterator.seq, now)
         start = max(start, iterator.seq, _horizon(connection, stream, now))
         records, after = _read(context, connection, stream, start, end, limit)
-    answer: dict[str, Any] = {"Records": records}
+    response: dict[str, Any] = {"Records": records}
     if after is not None:
-        answer["NextShardIterator"] = ShardIterator(stream.arn, iterator.shard, after, now).encode()
-    return answer
+        response["NextShardIterator"] = ShardIterator(stream.arn, iterator.shard, after, now).encode()
+    return response
 
 
 def _read(

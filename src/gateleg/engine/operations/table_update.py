@@ -49,7 +49,7 @@ _MULTI_REGION_MEMBERS = ("ReplicaUpdates", "GlobalTableWitnessUpdates", "MultiRe
 
 @dataclass(frozen=True)
 class TableUpdate:
-    """The changed table apart from its set of indexes, the table to describe in the answer, and the index to create or drop."""
+    """The changed table apart from its set of indexes, the table to describe in the response, and the index to create or drop."""
 
     table: Table
     response_table: Table
@@ -59,7 +59,7 @@ class TableUpdate:
 
 @dataclass(frozen=True, slots=True)
 class UpdateTimes:
-    """When the change began, for the answer, and when it was done, for the catalog."""
+    """When the change began, for the response, and when it was done, for the catalog."""
 
     began: float
     done: float
@@ -246,7 +246,7 @@ def _changed_index(table: Table, index: Index, update: Wire, times: UpdateTimes)
 
 
 def _while_warming(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Warm throughput in the answer while it is being raised: UPDATING, with the old units."""
+    """Warm throughput in the response while it is being raised: UPDATING, with the old units."""
     return {"WarmThroughput": settings.get("WarmThroughput", {}), "WarmStatus": "UPDATING"}
 
 

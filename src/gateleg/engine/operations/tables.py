@@ -17,7 +17,7 @@ _PAGE = 100
 
 
 def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Create a table. It is usable at once, although the answer says CREATING."""
+    """Create a table. It is usable at once, although the response says CREATING."""
     if request.get("VectorIndexes"):
         raise invalid_parameter("VectorIndexes cannot be specified: vector indexes are not offered")
     if context.like_local:
@@ -44,10 +44,10 @@ def list_tables(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """List table names in order, page by page."""
     limit = request.get("Limit") or _PAGE
     names = context.catalog.names(context.namespace, request.get("ExclusiveStartTableName"), limit + 1)
-    answer: dict[str, Any] = {"TableNames": names[:limit]}
+    response: dict[str, Any] = {"TableNames": names[:limit]}
     if len(names) > limit:
-        answer["LastEvaluatedTableName"] = names[limit - 1]
-    return answer
+        response["LastEvaluatedTableName"] = names[limit - 1]
+    return response
 
 
 def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -77,10 +77,10 @@ def delete_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
             raise in_use(f"Attempt to change a resource which is still in use: Table is being backed up or restored from: {table.name}")
         if table.settings.get("DeletionProtectionEnabled"):
             raise validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
-        answer = describe_deleted(table, lambda index: counted if index is None else (0, 0))
+        response = describe_deleted(table, lambda index: counted if index is None else (0, 0))
         context.catalog.drop(connection, table)
     context.wake()
-    return {"TableDescription": answer}
+    return {"TableDescription": response}
 
 
 def _frozen_counter(context: Context, table: Table) -> ItemCounter:

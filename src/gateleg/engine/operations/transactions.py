@@ -50,7 +50,7 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
     layouts = [context.layout(get["TableName"]) for get in gets]
     keys = _map_or_cancel(lambda i: layouts[i].request_key(given[i]), len(gets))
     check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
-    answers: list[dict[str, Any]] = []
+    responses: list[dict[str, Any]] = []
     sizes: list[tuple[str, int]] = []
     with context.database.snapshot() as connection:
         for layout, key, expressions in zip(layouts, keys, prepared, strict=True):
@@ -58,19 +58,19 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
             size = row[0] if row else 0
             sizes.append((layout.table.name, size))
             if row is None:
-                answers.append({})
+                responses.append({})
             elif expressions.projection is None:
-                answers.append({"Item": context.response_item(row[1])})
+                responses.append({"Item": context.response_item(row[1])})
             else:
                 item = expressions.projection.apply(parse_item(row[1]))
-                answers.append({"Item": item} if item else {})
+                responses.append({"Item": item} if item else {})
     if sum(size for _, size in sizes) > MAX_BYTES:
         raise validation("Collection size of items returned by TransactGetItems exceeds 4 MB")
-    return _with_capacity({"Responses": answers}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
+    return _with_capacity({"Responses": responses}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
 
 
-def _with_capacity(answer: dict[str, Any], consumed: list[dict[str, Any]]) -> dict[str, Any]:
-    return {**answer, "ConsumedCapacity": consumed} if consumed else answer
+def _with_capacity(response: dict[str, Any], consumed: list[dict[str, Any]]) -> dict[str, Any]:
+    return {**response, "ConsumedCapacity": consumed} if consumed else response
 
 
 def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def cancel_if_any_failed(reasons: list[dict[str, Any]]) -> None:
 def run_once_per_token(
     context: Context, connection: apsw.Connection, request: dict[str, Any], run: Callable[[apsw.Connection], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Run a transaction unless the same ClientRequestToken was used in the last ten minutes; then return the earlier answer."""
+    """Run a transaction unless the same ClientRequestToken was used in the last ten minutes; then return the earlier response."""
     token = request.get("ClientRequestToken")
     if token is None:
         return run(connection)
@@ -230,11 +230,11 @@ def run_once_per_token(
     if row is not None:
         if row[0] != digest:
             raise EngineError("IdempotentParameterMismatchException", "Idempotent parameter mismatch")
-        answer: dict[str, Any] = orjson.loads(row[1])
-        return answer
-    answer = run(connection)
-    connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?)", (token, digest, now, orjson.dumps(answer)))
-    return answer
+        response: dict[str, Any] = orjson.loads(row[1])
+        return response
+    response = run(connection)
+    connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?)", (token, digest, now, orjson.dumps(response)))
+    return response
 
 
 def _metrics(context: Context, request: dict[str, Any], actions: list[Action], changes: list[ItemChange]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from gateleg.engine.partiql.parameters import read_parameters
 from gateleg.engine.partiql.requests import ONLY_IN_TRANSACTIONS, BoundStatement, bind_statement, resolve_command
 from gateleg.engine.partiql.writes import StatementWrite
 
-#: Error codes in the answer, by code of the engine.
+#: Error codes in the response, by code of the engine.
 _CODES: Final = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
@@ -32,11 +32,11 @@ _CODES: Final = {
 
 @dataclass(slots=True)
 class _BatchStatement:
-    """One statement of the batch, from its text to its answer. After an error, it is skipped."""
+    """One statement of the batch, from its text to its response. After an error, it is skipped."""
 
     request: dict[str, Any]
     bound: BoundStatement | None = None
-    #: the table, which the answer names once it is known
+    #: the table, which the response names once it is known
     table: str | None = None
     layout: Layout | None = None
     read: SelectCommand | None = None
@@ -57,16 +57,16 @@ class _BatchStatement:
                 raise
             self.error = error
 
-    def answer(self) -> dict[str, Any]:
-        """The statement's entry in the answer."""
-        answer: dict[str, Any] = {}
+    def response(self) -> dict[str, Any]:
+        """The statement's entry in the response."""
+        response: dict[str, Any] = {}
         if self.error is not None:
-            answer["Error"] = {"Code": _CODES[self.error.code], "Message": self.error.message}
+            response["Error"] = {"Code": _CODES[self.error.code], "Message": self.error.message}
         elif self.item is not None:
-            answer["Item"] = self.item
+            response["Item"] = self.item
         if self.table is not None:
-            answer["TableName"] = self.table
-        return answer
+            response["TableName"] = self.table
+        return response
 
 
 def batch(context: Context, statements: list[dict[str, Any]], mode: str | None) -> dict[str, Any]:
@@ -87,10 +87,10 @@ def batch(context: Context, statements: list[dict[str, Any]], mode: str | None) 
         raise validation("Provided list of item keys contains duplicates")
     for statement in batch_statements:
         statement.attempt(lambda statement: _run(context, statement, mode))
-    answer: dict[str, Any] = {"Responses": [statement.answer() for statement in batch_statements]}
+    response: dict[str, Any] = {"Responses": [statement.response() for statement in batch_statements]}
     if mode in ("TOTAL", "INDEXES") and any(statement.consumed is not None for statement in batch_statements):
-        answer["ConsumedCapacity"] = _consumed(batch_statements)
-    return answer
+        response["ConsumedCapacity"] = _consumed(batch_statements)
+    return response
 
 
 def _bind(statement: _BatchStatement) -> None:

@@ -15,7 +15,7 @@ class StatementError(Exception):
         self.text_range = text_range
 
     def error(self, text: str) -> EngineError:
-        """The error for the answer, with the position as line, column and length."""
+        """The error for the response, with the position as line, column and length."""
         if self.text_range is None:
             return validation(self.message)
         start, end = self.text_range

@@ -91,17 +91,17 @@ def select(context: Context, layout: Layout, read: SelectCommand, values: Values
     cursor = cursors.decode(options.token, options.bound(layout)) if options.token is not None else SelectCursor(0, None)
     rows = Rows()
     following = _read_ranges(context, source, plan, read, values, options, cursor, rows)
-    answer: dict[str, Any] = {"Items": response(context, read, rows)}
+    response: dict[str, Any] = {"Items": _response_items(context, read, rows)}
     if following is not None:
-        answer["NextToken"] = cursors.encode(following, options.bound(layout))
+        response["NextToken"] = cursors.encode(following, options.bound(layout))
     consumed = _consumed(source, rows, options)
     if consumed is not None:
-        answer["ConsumedCapacity"] = consumed
-    return answer
+        response["ConsumedCapacity"] = consumed
+    return response
 
 
-def response(context: Context, read: SelectCommand, rows: Rows) -> Any:
-    """The rows in the form of the answer: whole items, or their columns."""
+def _response_items(context: Context, read: SelectCommand, rows: Rows) -> Any:
+    """The rows in the form of the response: whole items, or their columns."""
     if not read.columns:
         return context.response_items(rows.stored) if not rows.items else rows.items
     items = rows.items or [parse_item(stored) for stored in rows.stored]

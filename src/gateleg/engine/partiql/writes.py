@@ -140,8 +140,8 @@ def run(context: Context, write: StatementWrite) -> None:
 def response(write: StatementWrite, mode: str | None) -> dict[str, Any]:
     """The response of ExecuteStatement to a write."""
     returned = write.returned()
-    answer: dict[str, Any] = {"Items": [] if returned is None else [returned]}
+    response: dict[str, Any] = {"Items": [] if returned is None else [returned]}
     consumed = write.change.capacity(mode)
     if consumed is not None:
-        answer["ConsumedCapacity"] = consumed
-    return answer
+        response["ConsumedCapacity"] = consumed
+    return response

@@ -107,7 +107,7 @@ def _acquire_permit(context: QueueContext, state: QueueState) -> Flow[int | None
 def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worker_id: str, number: int) -> Flow[list[Job]]:
     claimed: list[Job] = []
     # Make the tokens before the first read, because after it other writers may have to wait for this claim.
-    tokens = context.setup.marks(number)
+    tokens = context.setup.tokens(number)
     for _ in range(_MAX_READS):
         total: int | None = None
         if not selector.has_candidates(queue):
@@ -121,7 +121,7 @@ def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worke
             tried += len(chosen)
             term = LeaseTerm.of(context, worker_id)
             chosen = yield from _without_expired(context, chosen, term)
-            tokens += context.setup.marks(max(0, len(chosen) - len(tokens)))
+            tokens += context.setup.tokens(max(0, len(chosen) - len(tokens)))
             attempts = [_try_claim(context, selector, candidate, term, tokens.pop()) for candidate in chosen]
             outcomes = yield from run_concurrently(attempts, context.setup.ticks)
             claimed += [job for job in outcomes if isinstance(job, Job)]
@@ -162,11 +162,11 @@ def _read_candidates(context: QueueContext, selector: CandidateSelector, queue: 
     payload = _ready_query(kind, table, queue, _MAX_CANDIDATES, tuple(full)) if full else _ready_query(kind, table, queue, limit)
     candidates: list[Candidate] = []
     while True:
-        reply = yield Request("Query", payload, "Job.ready")
-        candidates += map(Candidate.read, reply["Items"])
-        if not full or len(candidates) >= limit or "LastEvaluatedKey" not in reply:
+        response = yield Request("Query", payload, "Job.ready")
+        candidates += map(Candidate.read, response["Items"])
+        if not full or len(candidates) >= limit or "LastEvaluatedKey" not in response:
             return candidates[:limit]
-        payload = {**payload, "ExclusiveStartKey": reply["LastEvaluatedKey"], "Limit": _FILTERED_PAGE_ITEMS}
+        payload = {**payload, "ExclusiveStartKey": response["LastEvaluatedKey"], "Limit": _FILTERED_PAGE_ITEMS}
 
 
 @lru_cache(maxsize=256)

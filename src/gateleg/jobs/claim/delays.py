@@ -96,13 +96,13 @@ def correct_delays(context: QueueContext, queue: str, start: Item | None = None,
         due = due.where(Job.run_at > now)
     # Without a projection: an index that was created before it projected `delayed_at` would reject it.
     (payload,) = due.requests(table_name=context.queue_table_name, limit=examine, start=start)
-    reply = yield Request("Query", payload, "Job.due")
+    response = yield Request("Query", payload, "Job.due")
     number = 0
-    for delayed in map(Delayed.read, reply["Items"]):
+    for delayed in map(Delayed.read, response["Items"]):
         run_at = corrected_run_at(delayed, now)
         if run_at is not None:
             number += yield from _write_corrected_run_at(context, queue, delayed, run_at, now)
-    return DelayCorrections(number, reply.get("LastEvaluatedKey"))
+    return DelayCorrections(number, response.get("LastEvaluatedKey"))
 
 
 def _write_corrected_run_at(context: QueueContext, queue: str, delayed: Delayed, run_at: datetime, now: datetime) -> Flow[int]:

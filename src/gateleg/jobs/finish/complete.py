@@ -108,7 +108,7 @@ def current_after(context: QueueContext, job: Job, error: Exception, delay: floa
     yield Pause(delay)
     found = yield from find(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
     if found is None:
-        raise LeaseLost(f"Job {job.job_id} does not exist any more.") from error
+        raise LeaseLost(f"Job {job.job_id} no longer exists.") from error
     return found
 
 

@@ -28,7 +28,7 @@ _COUNTS = ("claimed", "completed", "failed", "retried", "cancelled", "lost_claim
 _MINUTES = 3
 #: Waiting and running jobs are counted up to this number, which is enough for a chart.
 _MAX_DEPTH = 1000
-_KEPT = timedelta(hours=49)
+_RETENTION = timedelta(hours=49)
 
 
 def minute_of(time: datetime) -> datetime:
@@ -75,7 +75,7 @@ def _update_hour(context: QueueContext, queue: str, hour: datetime, fresh: dict[
         after[number] = minute.model_copy(update=kept)
     if after == before:
         return 0
-    hour_item = context.tables.hour(queue=queue, hour=hour, minutes=after, expires_at=hour + _KEPT)
+    hour_item = context.tables.hour(queue=queue, hour=hour, minutes=after, expires_at=hour + _RETENTION)
     yield from put(hour_item, returning="none").flow(context.setup)
     return 1
 

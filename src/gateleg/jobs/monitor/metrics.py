@@ -21,8 +21,8 @@ _COUNTS = {
     "lost_claims": "Claims that were lost to another worker",
 }
 _TIMES = {
-    "run": ("Seconds that attempts took", {"0.5": "run_half", "0.95": "run_most"}),
-    "wait": ("Seconds that jobs waited between becoming claimable and starting", {"0.5": "wait_half", "0.95": "wait_most"}),
+    "run": ("Seconds that attempts took", {"0.5": "run_p50", "0.95": "run_p95"}),
+    "wait": ("Seconds that jobs waited between becoming claimable and starting", {"0.5": "wait_p50", "0.95": "wait_p95"}),
 }
 
 

@@ -43,13 +43,13 @@ class Work:
     #: completed jobs per minute
     throughput: float = 0.0
     #: the median run time of attempts in seconds; these four times are at most 19 % too high
-    run_half: float | None = None
+    run_p50: float | None = None
     #: the 95th percentile of run times
-    run_most: float | None = None
+    run_p95: float | None = None
     #: the median wait, from when a job became claimable to its start
-    wait_half: float | None = None
+    wait_p50: float | None = None
     #: the 95th percentile of waits
-    wait_most: float | None = None
+    wait_p95: float | None = None
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ def summed(recorded: Sequence[MinuteCounts], minutes: int) -> Work:
     return Work(
         **counts,
         throughput=counts["completed"] / minutes,
-        run_half=quantile(runs, 0.5),
-        run_most=quantile(runs, 0.95),
-        wait_half=quantile(waits, 0.5),
-        wait_most=quantile(waits, 0.95),
+        run_p50=quantile(runs, 0.5),
+        run_p95=quantile(runs, 0.95),
+        wait_p50=quantile(waits, 0.5),
+        wait_p95=quantile(waits, 0.95),
     )

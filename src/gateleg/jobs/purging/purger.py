@@ -40,8 +40,9 @@ class Purger:
         self._store = store.reading(expired=True)
         self._objects = objects
         self._purges = {purge.entity: purge for purge in purges}
-        if len(self._purges) < len(purges):
-            raise BadPurge("An entity has two purges.", fix="Merge them into one `Purge`.")
+        for purge in purges:
+            if self._purges[purge.entity] is not purge:
+                raise BadPurge(f"{purge.entity.__name__} has two purges.", fix="Merge them into one `Purge`.")
 
     async def sweep(self, log: Callable[[str], object] = _log.info, check: Callable[[], object] = lambda: None) -> PurgeReport:
         """Purge every item that is due, and return the counts. If an item fails, the sweep continues with the others.

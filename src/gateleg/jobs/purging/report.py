@@ -3,7 +3,7 @@
 from pydantic import BaseModel, Field
 
 #: The maximum number of failures whose messages are kept.
-_KEPT = 20
+_MAX_FAILURES = 20
 
 
 class PurgeReport(BaseModel):
@@ -31,7 +31,7 @@ class PurgeReport(BaseModel):
     def fail(self, what: str) -> None:
         """Count a failure."""
         self.failed += 1
-        if len(self.failures) < _KEPT:
+        if len(self.failures) < _MAX_FAILURES:
             self.failures.append(what)
 
     def hook(self, name: str, removed: int | None) -> None:

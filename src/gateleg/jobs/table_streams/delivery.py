@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.table_streams.tables import FailedChange
 from gateleg.model import ModelError, read_change, spec_of
-from gateleg.store.operations.entity_reads import brought_up_item
+from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_forms import is_legacy, with_current_key
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class RecordDelivery:
 
     async def _current(self, table: Table, item: Item) -> Item:
         for spec in _owners(table, item):
-            current = await self._store.drive(brought_up_item(spec, item, self._store.setup))
+            current = await self._store.drive(upcast_item(spec, item, self._store.setup))
             return with_current_key(current, spec) if table.spec_for(item) is None else current
         return item
 

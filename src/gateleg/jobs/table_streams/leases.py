@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("gateleg.jobs.streams")
 #: How long the lease of a finished shard is kept: longer than streams keep records.
-_REMEMBERED = timedelta(days=3)
+_LEASE_RETENTION = timedelta(days=3)
 
 
 class LeaseTaken(Exception):
@@ -120,7 +120,7 @@ class ShardLeases:
 
     async def finish(self, held: HeldShard) -> None:
         """Record that a shard is finished, and release it."""
-        until = self._store.setup.now() + _REMEMBERED
+        until = self._store.setup.now() + _LEASE_RETENTION
         await self.write(held, ShardLease.done.set(True), ShardLease.owner.set(""), ShardLease.expires_at.set(until))
 
     async def release(self, held: HeldShard) -> None:

@@ -43,16 +43,16 @@ async def shards_of(store: AsyncStore, table: Table) -> list[Shard]:
     request: dict[str, Any] = {"TableName": store.setup.name_of(table)}
     while True:
         try:
-            reply = await store.transport.call("ListStreams", request)
+            response = await store.transport.call("ListStreams", request)
         except ServiceError as error:
             if error.code in _GONE:
                 return found
             raise
-        for stream in reply["Streams"]:
+        for stream in response["Streams"]:
             found += await _shards_of_stream(store, table, stream["StreamArn"])
-        if "LastEvaluatedStreamArn" not in reply:
+        if "LastEvaluatedStreamArn" not in response:
             return found
-        request["ExclusiveStartStreamArn"] = reply["LastEvaluatedStreamArn"]
+        request["ExclusiveStartStreamArn"] = response["LastEvaluatedStreamArn"]
 
 
 async def _shards_of_stream(store: AsyncStore, table: Table, arn: str) -> list[Shard]:
@@ -78,21 +78,21 @@ async def iterator_after(store: AsyncStore, stream: str, shard: str, checkpoint:
     if checkpoint is not None:
         place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": checkpoint}
     try:
-        reply = await store.transport.call("GetShardIterator", {"StreamArn": stream, "ShardId": shard, **place})
+        response = await store.transport.call("GetShardIterator", {"StreamArn": stream, "ShardId": shard, **place})
     except ServiceError as error:
         if error.code == "TrimmedDataAccessException":
             raise Trimmed from error
         if error.code in _GONE:
             return None
         raise
-    found: str = reply["ShardIterator"]
+    found: str = response["ShardIterator"]
     return found
 
 
 async def read_records(store: AsyncStore, iterator: str, limit: int) -> RecordBatch | None:
     """The records at an iterator; None if the iterator has expired."""
     try:
-        reply = await store.transport.call("GetRecords", {"ShardIterator": iterator, "Limit": limit})
+        response = await store.transport.call("GetRecords", {"ShardIterator": iterator, "Limit": limit})
     except ServiceError as error:
         if error.code == "TrimmedDataAccessException":
             raise Trimmed from error
@@ -101,4 +101,4 @@ async def read_records(store: AsyncStore, iterator: str, limit: int) -> RecordBa
         if error.code in _GONE:
             return RecordBatch([], None)
         raise
-    return RecordBatch(reply["Records"], reply.get("NextShardIterator"))
+    return RecordBatch(response["Records"], response.get("NextShardIterator"))

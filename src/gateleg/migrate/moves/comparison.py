@@ -84,6 +84,6 @@ def _both(direction: Direction, key: Item, other: Item, setup: Setup) -> Flow[tu
         {"Get": {"TableName": setup.name_of(direction.source.table), "Key": key}},
         {"Get": {"TableName": setup.name_of(direction.target.table), "Key": other}},
     ]
-    reply = yield from retry_conflicts(Request("TransactGetItems", {"TransactItems": gets}, "verify"), setup)
-    one, two = (answer.get("Item") or None for answer in reply["Responses"])
+    response = yield from retry_conflicts(Request("TransactGetItems", {"TransactItems": gets}, "verify"), setup)
+    one, two = (response.get("Item") or None for response in response["Responses"])
     return one, two

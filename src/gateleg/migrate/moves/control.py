@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.migrate.errors import Paused, PhaseRefused
 from gateleg.migrate.moves.phase_views import StageView, raise_fence, read_processes
-from gateleg.migrate.moves.phases import Phase, neighbours
+from gateleg.migrate.moves.phases import Phase, are_adjacent
 from gateleg.migrate.moves.tables import FENCES, MoveState
 from gateleg.store.flow import Pause
 from gateleg.store.operations.reads import Find
@@ -54,7 +54,7 @@ def enter_phase(
     """
     state = yield from read_state(move, stage, setup)
     if state.phase is not phase:
-        if not neighbours(state.phase, phase):
+        if not are_adjacent(state.phase, phase):
             raise PhaseRefused(f"{move.name}, {stage.name}, is in the phase {state.phase}, which {phase} does not follow.")
         changes = {"phase": phase, "epoch": state.epoch + 1, "changed_at": setup.now(), "changed_by": by}
         if phase.order <= Phase.BACKFILL.order:

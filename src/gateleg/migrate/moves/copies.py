@@ -14,7 +14,7 @@ from gateleg.migrate.moves.items import TransactionRefused, as_read, copy_over, 
 from gateleg.migrate.moves.kept_values import read_kept
 from gateleg.store import StoreError, TransactionCanceled, UniqueTaken
 from gateleg.store.operations.batches import batch_get_flow
-from gateleg.store.operations.write_kinds import Check
+from gateleg.store.operations.write_kinds import ConditionCheck
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +166,7 @@ def _written(
     seen: dict[Any, Item | None] = {}
     for one in group:
         ref = direction.source.ref_of(one.source)
-        operations.append(Check(ref, as_read(direction.source, one.source)))
+        operations.append(ConditionCheck(ref, as_read(direction.source, one.source)))
         operations.append((yield from copy_over(direction.target, one.wanted, one.existing, setup)))
         seen[place_of(direction.source, one.source, setup)] = one.source
         seen[place_of(direction.target, one.wanted, setup)] = one.existing

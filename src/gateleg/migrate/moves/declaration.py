@@ -90,7 +90,7 @@ class KeyMove:
             raise BadMove(f"{self.name} moves {self.old.__name__} to itself.", fix="Declare the new layout as another entity.")
         names = [stage.name for stage in self.stages]
         if not names or len(set(names)) != len(names) or any(not _NAME.fullmatch(name) for name in names):
-            raise BadMove(f"The stages of {self.name} need names of their own: {', '.join(names) or 'there are none'}.")
+            raise BadMove(f"The stages of {self.name} need distinct names: {', '.join(names) or 'there are none'}.")
         if not self.stages[-1].everything:
             raise BadMove(f"The last stage of {self.name} leaves partitions out.", fix="Let the last stage be MoveStage('rest').")
         for kept, entity in ((self.old_only, self.old), (self.new_only, self.new)):

@@ -34,7 +34,7 @@ from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
 from gateleg.store.error_translation import explain_refusal
 from gateleg.store.flow import Pause
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
-from gateleg.store.operations.write_kinds import Check, Delete, Patch, Put, reread
+from gateleg.store.operations.write_kinds import ConditionCheck, Delete, Patch, Put, reread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,7 +161,7 @@ class _Planner:
                 active.append((direction, view))
         if active and directions[0].source_side == "new" and not active[0][1].phase.complete:
             before = yield from self._bring(active[0][0], operation, before)
-        if not active or isinstance(operation, Check):
+        if not active or isinstance(operation, ConditionCheck):
             return _Planned(operation, self._attempt.add(operation, owner), before, before)
         return (yield from self._mirrored(operation, owner, before, active))
 
@@ -257,7 +257,7 @@ def _result(planned: _Planned, setup: Setup) -> Flow[Any]:
     """The result of the single verb."""
     operation, spec = planned.operation, spec_of(planned.operation.entity)
     returning = getattr(operation, "returning", "none")
-    if isinstance(operation, Check) or returning == "none":
+    if isinstance(operation, ConditionCheck) or returning == "none":
         return None
     if returning == "old":
         return None if planned.before is None else (yield from decoded(spec, planned.before, setup))

@@ -51,11 +51,11 @@ def read_errors(move: KeyMove, stage: MoveStage, setup: Setup, *, limit: int | N
     (payload,) = ItemError.of_stage(move=key, stage=stage.name).requests(table_name=setup.name_of(migrations_table), consistent=True)
     found: list[ItemError] = []
     while True:
-        reply = yield Request("Query", payload if limit is None else payload | {"Limit": limit}, "item errors")
-        found += [spec_of(ItemError).decode(item) for item in reply["Items"]]
-        if "LastEvaluatedKey" not in reply or (limit is not None and len(found) >= limit):
+        response = yield Request("Query", payload if limit is None else payload | {"Limit": limit}, "item errors")
+        found += [spec_of(ItemError).decode(item) for item in response["Items"]]
+        if "LastEvaluatedKey" not in response or (limit is not None and len(found) >= limit):
             return found[:limit]
-        payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+        payload = payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
 
 def forget_errors(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[None]:

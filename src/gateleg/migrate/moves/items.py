@@ -8,11 +8,11 @@ from gateleg.migrate.moves.tables import FENCES, Fence
 from gateleg.model.expressions import missing
 from gateleg.store import TransactionCanceled
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import brought_up_item
+from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import unchanged
 from gateleg.store.operations.transaction_entries import combine_entries, identity
 from gateleg.store.operations.transactions import transaction_flow
-from gateleg.store.operations.write_kinds import Check, Delete, Put
+from gateleg.store.operations.write_kinds import ConditionCheck, Delete, Put
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def read_item(spec: Spec[Any], key: Item, setup: Setup) -> Flow[Item | None]:
     """Read an item consistently."""
     payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
-    reply = yield Request("GetItem", payload, f"{spec.name}.move")
-    item: Item | None = reply.get("Item")
+    response = yield Request("GetItem", payload, f"{spec.name}.move")
+    item: Item | None = response.get("Item")
     return item
 
 
@@ -53,7 +53,7 @@ def as_read(spec: Spec[Any], item: Item | None) -> Condition:
 
 def decoded(spec: Spec[Any], item: Item, setup: Setup) -> Flow[Any]:
     """Decode a stored item; reads the items that its upcasters need."""
-    return spec.decode((yield from brought_up_item(spec, item, setup)))
+    return spec.decode((yield from upcast_item(spec, item, setup)))
 
 
 def in_present_schema(spec: Spec[Any], item: Item, setup: Setup) -> Flow[Item]:
@@ -75,10 +75,10 @@ def remove(spec: Spec[Any], existing: Item, setup: Setup) -> Flow[Delete[Any]]:
     return Delete((yield from decoded(spec, existing, setup)), condition=as_read(spec, existing), check_version=False)
 
 
-def fence_check(view: StageView, setup: Setup) -> Check:
+def fence_check(view: StageView, setup: Setup) -> ConditionCheck:
     """The check that a stage is still in the epoch that the writer knows."""
     number = setup.random.randrange(FENCES)
-    return Check(Fence.key(move=view.move, stage=view.stage, number=number), Fence.epoch == view.epoch)
+    return ConditionCheck(Fence.key(move=view.move, stage=view.stage, number=number), Fence.epoch == view.epoch)
 
 
 class TransactionRefused(Exception):

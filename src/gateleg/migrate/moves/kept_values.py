@@ -1,5 +1,8 @@
-"""Attributes that only one side of a move has (`old_only`, `new_only`), kept while that side's items are deleted and restored with them:
-old items by clean-up and the rollback from it, copies by the rollback to the beginning and the next backfill."""
+"""Keeps attributes that only one side of a move has (`old_only`, `new_only`) while that side's items are deleted, to restore them later.
+
+Clean-up deletes old items, and a rollback from it restores them. A rollback to the beginning deletes copies, and the next backfill restores
+them.
+"""
 
 from __future__ import annotations
 
@@ -57,14 +60,14 @@ def forget_kept(move: KeyMove, stage: MoveStage, side: Side, setup: Setup) -> Fl
         query = KeptValues.of_shard(move=move.state_key, stage=stage.name, side=side, shard=shard)
         (payload,) = query.requests(table_name=name, consistent=True)
         while True:
-            reply = yield Request("Query", payload, "kept values")
-            keys = [{part: item[part] for part in migrations_table.attributes} for item in reply["Items"]]
+            response = yield Request("Query", payload, "kept values")
+            keys = [{part: item[part] for part in migrations_table.attributes} for item in response["Items"]]
             if keys:
                 entries: dict[Any, Any] = {identity(name, key): {"DeleteRequest": {"Key": key}} for key in keys}
                 yield from batch_write_flow(entries, setup, "kept values")
-            if "LastEvaluatedKey" not in reply:
+            if "LastEvaluatedKey" not in response:
                 break
-            payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+            payload = payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
 
 def _place(move: KeyMove, stage: MoveStage, side: Side, spec: Spec[Any], item: Item) -> dict[str, Any]:

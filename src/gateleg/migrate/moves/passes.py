@@ -94,11 +94,11 @@ class TablePass:
         (payload,) = query.requests(table_name=setup.name_of(migrations_table), consistent=True)
         found: list[Checkpoint] = []
         while True:
-            reply = yield Request("Query", payload, f"{self.task} checkpoints")
-            found += [spec_of(Checkpoint).decode(item) for item in reply["Items"]]
-            if "LastEvaluatedKey" not in reply:
+            response = yield Request("Query", payload, f"{self.task} checkpoints")
+            found += [spec_of(Checkpoint).decode(item) for item in response["Items"]]
+            if "LastEvaluatedKey" not in response:
                 return found
-            payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+            payload = payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
 
     def begin(self, segments: int, setup: Setup, *, anew: bool = False) -> Flow[list[Checkpoint]]:
         """The segments, started if necessary; with `anew`, from the beginning."""
@@ -173,9 +173,9 @@ class _Runner:
         setup, began = self._setup, self._setup.ticks()
         view = yield from self._view()
         payload = self._payload(checkpoint)
-        reply = yield Request("Scan", payload, f"{self._pass.direction.source.name} {self._pass.task}")
+        response = yield Request("Scan", payload, f"{self._pass.direction.source.name} {self._pass.task}")
         items: list[Item] = []
-        for item in reply["Items"]:
+        for item in response["Items"]:
             mine = yield from self._pass.holds(item, setup)
             items += [item] if mine else []
         try:
@@ -183,7 +183,7 @@ class _Runner:
         except EpochEnded:
             # The phase may have changed meanwhile: read it again, and repeat the page.
             return checkpoint
-        last = reply.get("LastEvaluatedKey")
+        last = response.get("LastEvaluatedKey")
         checkpoint = checkpoint.model_copy(
             update={
                 "start": None if last is None else json.dumps(last),
@@ -196,7 +196,7 @@ class _Runner:
             }
         )
         yield from Put(checkpoint, returning="none").flow(setup)
-        yield from self._make_way(reply, done, setup.ticks() - began)
+        yield from self._make_way(response, done, setup.ticks() - began)
         return checkpoint
 
     def _view(self) -> Flow[StageView]:
@@ -221,11 +221,11 @@ class _Runner:
             payload["ExclusiveStartKey"] = json.loads(checkpoint.start)
         return payload
 
-    def _make_way(self, reply: dict[str, Any], done: PageResult, seconds: float) -> Flow[None]:
+    def _make_way(self, response: dict[str, Any], done: PageResult, seconds: float) -> Flow[None]:
         """Wait as long as the limits require."""
         throttle = self._throttle
         if throttle.reads is not None:
-            yield from throttle.reads.charge(reply)
+            yield from throttle.reads.charge(response)
         if throttle.writes is not None and done.units:
             yield from throttle.writes.charge({"ConsumedCapacity": {"CapacityUnits": done.units}})
         if self._limits.latency is not None:

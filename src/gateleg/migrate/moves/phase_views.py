@@ -1,7 +1,7 @@
-"""What a process knows of the phases of moves, for how long it may act on it, and how others learn that it does.
+"""The phases of moves as a process knows them, under a lease.
 
-A process reads the phases again every few seconds. Before it acts upon them it writes a lease, an item with the epochs that it knows and
-the time until which it may act. Who changes a phase waits until every lease has the new epoch or is over.
+A process reads the phases every few seconds. Before it acts on them, it writes a lease: an item with the epochs that it knows, and the time
+until which it may act on them. A process that changes a phase waits until every lease has the new epoch or has expired.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REFRESH = 2.0
 LEASE = 10.0
 _MISSING = "ResourceNotFoundException"
 #: how long the record of a dead process is kept, in seconds
-_KEPT = 86_400
+_RETENTION_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class PhaseViews:
         lapsed = self._read_at is None or now - self._read_at >= self._lease
         known = {} if lapsed else self._epochs()
         try:
-            # The lease is written before the phases are read: whoever changes them afterwards waits for this process.
+            # Write the lease before reading the phases: a process that changes them later then waits for this one.
             yield from self._announce(known, setup)
             views = yield from read_views(setup)
         except ServiceError as error:
@@ -140,7 +140,7 @@ class PhaseViews:
             requests=self._requests,
             failures=self._failures,
             seconds=self._seconds,
-            expires_at=datetime.fromtimestamp(now + _KEPT, UTC),
+            expires_at=datetime.fromtimestamp(now + _RETENTION_SECONDS, UTC),
         )
         yield from Put(item, returning="none").flow(setup)
 
@@ -178,8 +178,8 @@ def _queried(query: Any, setup: Setup) -> Flow[list[dict[str, Any]]]:
     (payload,) = query.requests(table_name=setup.name_of(migrations_table), consistent=True)
     items: list[dict[str, Any]] = []
     while True:
-        reply = yield Request("Query", payload, f"{migrations_table.name} phases")
-        items += reply["Items"]
-        if "LastEvaluatedKey" not in reply:
+        response = yield Request("Query", payload, f"{migrations_table.name} phases")
+        items += response["Items"]
+        if "LastEvaluatedKey" not in response:
             return items
-        payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+        payload = payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}

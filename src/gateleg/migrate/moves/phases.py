@@ -52,12 +52,12 @@ class Phase(StrEnum):
 PHASES = tuple(Phase)
 
 
-def neighbours(one: Phase, other: Phase) -> bool:
+def are_adjacent(one: Phase, other: Phase) -> bool:
     """Whether a stage may go directly from one phase to the other."""
     return abs(one.order - other.order) == 1
 
 
-def way(start: Phase, end: Phase) -> tuple[Phase, ...]:
+def phases_between(start: Phase, end: Phase) -> tuple[Phase, ...]:
     """The phases from `start` (exclusive) to `end`, in order."""
     step = 1 if end.order >= start.order else -1
     return tuple(PHASES[number] for number in range(start.order + step, end.order + step, step))

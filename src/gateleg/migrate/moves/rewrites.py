@@ -287,11 +287,11 @@ class _Carrier:
             step = next(inner)
             while True:
                 try:
-                    reply = yield Found((yield from self._results(direction, list(step.items)))) if isinstance(step, Found) else step
+                    response = yield Found((yield from self._results(direction, list(step.items)))) if isinstance(step, Found) else step
                 except (ServiceError, Unreachable) as error:
                     step = inner.throw(error)
                 else:
-                    step = inner.send(reply)
+                    step = inner.send(response)
         except StopIteration:
             return
 
@@ -300,12 +300,12 @@ class _Carrier:
         return (yield from self._all_converted(direction, [old.encode(instance) for instance in found]))
 
     def _translated(self, query: Query[Any]) -> tuple[Direction, Query[Any]] | None:
-        """The query of the old entity that answers one of the new entity; None if it can run directly."""
+        """The query of the old entity that responses one of the new entity; None if it can run directly."""
         direction = self._check_readable(query.entity, query.pattern)
         if direction is None:
             return None
-        answer = direction.move.patterns[query.pattern.split(".")[-1]](query)
-        return direction, answer if answer.descending == query.descending else answer.reversed()
+        response = direction.move.patterns[query.pattern.split(".")[-1]](query)
+        return direction, response if response.descending == query.descending else response.reversed()
 
     def _check_readable(self, entity: type[BaseModel], pattern: str = "") -> Direction | None:
         """Refuse what cannot be answered; returns the move whose old entity must answer while copies are missing."""

@@ -1,9 +1,9 @@
-"""Copies under a key that their old item does not lead to any more: its parent has changed, or the item itself by a program that knows
-nothing of the move.
+"""Stale copies: the key of a new item is no longer the one that its old item converts to.
 
-Such a copy is removed only where one transaction can prove it: the old item is there, it and its parent are as they were read, and from
-them follows another key. What only the new side knows (`new_only`) goes along to the copy under that key, or keeps the copy from being
-removed where both have it.
+The parent of the old item has changed, or a program that does not know the move has changed the item itself. A copy is only removed if one
+transaction can prove that it is stale: the old item exists, it and its parent are unchanged since they were read, and they convert to
+another key. Attributes that only the new side has (`new_only`) are carried over to the copy under that key; if it has them too, the stale
+copy stays.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gateleg.migrate.moves.items import (
 from gateleg.migrate.moves.tables import ItemError
 from gateleg.model import spec_of
 from gateleg.store import StoreError
-from gateleg.store.operations.write_kinds import Check, Delete
+from gateleg.store.operations.write_kinds import ConditionCheck, Delete
 
 if TYPE_CHECKING:
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
@@ -128,7 +128,7 @@ def _parent(direction: Direction, old: Item, setup: Setup) -> Flow[tuple[Any, li
 
 def _replace(direction: Direction, copy: Item, proof: _StalenessProof, view: StageView, setup: Setup) -> Flow[None]:
     """One transaction: everything read is unchanged, the copy is deleted, and the right one is written."""
-    operations: list[WriteOperation[Any]] = [Check(spec.ref_of(item), as_read(spec, item)) for spec, item in proof.read]
+    operations: list[WriteOperation[Any]] = [ConditionCheck(spec.ref_of(item), as_read(spec, item)) for spec, item in proof.read]
     seen: dict[Any, Item | None] = {place_of(spec, item, setup): item for spec, item in proof.read}
     spec = direction.source
     operations.append((yield from remove(spec, copy, setup)))

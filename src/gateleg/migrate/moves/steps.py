@@ -1,7 +1,7 @@
 """The steps of a move: the work on entering and leaving each phase, and the conditions for it.
 
 Everything here is a flow, so that the command line, a job and a test run the same steps. An interrupted step is run
-again, and continues where it was.
+again, and continues where it stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat
 from gateleg.migrate.moves.kept_values import forget_kept
 from gateleg.migrate.moves.passes import RateLimits, TablePass, Throttle, progress_of
 from gateleg.migrate.moves.phase_views import LEASE, read_processes
-from gateleg.migrate.moves.phases import Phase, way
+from gateleg.migrate.moves.phases import Phase, phases_between
 from gateleg.migrate.moves.stale_copies import remove_stale_copies
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.model import spec_of
@@ -100,7 +100,7 @@ def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, options
         yield from _undo_copies(move, stage, setup, options)
     # Finish what an interruption may have left of the current phase.
     yield from _work(move, stage, state.phase, setup, options)
-    for phase in way(state.phase, until) if until.order > state.phase.order else ():
+    for phase in phases_between(state.phase, until) if until.order > state.phase.order else ():
         yield from check_not_paused(move, stage, setup)
         yield from _check(move, stage, phase, setup, options)
         if phase is Phase.CLOSING:
@@ -119,7 +119,7 @@ def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, options
     if state.phase is Phase.CLOSING and (yield from tasks.restore(move, stage).checkpoints(setup)):
         # It was interrupted, or could not restore all items.
         yield from _restore(move, stage, setup, options)
-    for phase in way(state.phase, until) if until.order < state.phase.order else ():
+    for phase in phases_between(state.phase, until) if until.order < state.phase.order else ():
         yield from check_not_paused(move, stage, setup)
         if phase is Phase.CLOSING:
             # Before the phase changes, so that the checkpoints show after an interruption that old items are missing.
@@ -135,7 +135,7 @@ def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, options
 
 
 def _settled(move: KeyMove, stage: MoveStage, setup: Setup, options: MoveOptions) -> Flow[MoveState]:
-    """The state of a stage, once no process acts on the previous phase: whoever changed it may have been killed while waiting."""
+    """The state of a stage, once no process acts on the previous phase: the process that changed it may have died while waiting."""
     state: MoveState = yield from read_state(move, stage, setup)
     if state.epoch:
         state = yield from enter_phase(move, stage, state.phase, setup, by=options.by, waiting=options.waiting)
@@ -225,13 +225,13 @@ def sample(move: KeyMove, stage: MoveStage, setup: Setup, number: int = 5) -> Fl
     payload: dict[str, Any] = {"TableName": setup.name_of(direction.source.table), "ConsistentRead": True}
     found: list[dict[str, Any]] = []
     while len(found) < number:
-        reply = yield Request("Scan", payload, "dry run")
-        for item in reply["Items"]:
+        response = yield Request("Scan", payload, "dry run")
+        for item in response["Items"]:
             if len(found) < number and (yield from one.holds(item, setup)):
                 found.append((yield from _shown(direction, item, setup)))
-        if "LastEvaluatedKey" not in reply:
+        if "LastEvaluatedKey" not in response:
             break
-        payload["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
+        payload["ExclusiveStartKey"] = response["LastEvaluatedKey"]
     return found
 
 

@@ -17,13 +17,13 @@ from gateleg.model.attributes.times import times_in_utc
 from gateleg.model.attributes.traits import empty_is_absent
 from gateleg.model.codec.nested import attr_type, case_of, field_names
 from gateleg.model.codec.shape_choice import shape_of
-from gateleg.model.codec.shapes import ListShape, Scope, SetShape, Shape
+from gateleg.model.codec.shapes import CodeScope, ListShape, SetShape, Shape
 from gateleg.model.codec.unchecked import construct_unchecked
 from gateleg.model.codec.wire import wire
 from gateleg.model.errors import ExpressionError, ExpressionValue, UnsupportedType
 from gateleg.model.expressions.actions import Action, AddAction, DeleteAction, RemoveAction, SetAction, Transition
 from gateleg.model.expressions.comparisons import Comparable, Size, Term
-from gateleg.model.expressions.nodes import Call, Check, Condition, Constant, Operand, Path, Placeholders
+from gateleg.model.expressions.nodes import BooleanCall, Call, Condition, Constant, Operand, Path, Placeholders
 from gateleg.model.keys.parts import KeyPart
 from gateleg.model.suggestions import did_you_mean
 
@@ -208,28 +208,28 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     def exists(self) -> Condition[Of]:
         """A condition: the item has the attribute (`attribute_exists`)."""
-        return Check("attribute_exists", (self,))
+        return BooleanCall("attribute_exists", (self,))
 
     def missing(self) -> Condition[Of]:
         """A condition: the item does not have the attribute (`attribute_not_exists`)."""
-        return Check("attribute_not_exists", (self,))
+        return BooleanCall("attribute_not_exists", (self,))
 
     def is_type(self, kind: WireType) -> Condition[Of]:
         """A condition: the attribute is stored with this DynamoDB type, such as "S" or "N" (`attribute_type`)."""
-        return Check("attribute_type", (self, Constant(kind, {"S": kind})))
+        return BooleanCall("attribute_type", (self, Constant(kind, {"S": kind})))
 
     def begins_with(self, prefix: str) -> Condition[Of]:
         """A condition: the stored text begins with a prefix."""
         self._demand(("S", "B"), "begins_with", "text")
-        return Check("begins_with", (self, Constant(prefix, wire(prefix))))
+        return BooleanCall("begins_with", (self, Constant(prefix, wire(prefix))))
 
     def contains(self, element: Any) -> Condition[Of]:
         """A condition: a text contains a substring, or a set or list contains an element."""
         if isinstance(element, Operand):
-            return Check("contains", (self, element))
+            return BooleanCall("contains", (self, element))
         if isinstance(self.shape, SetShape | ListShape):
-            return Check("contains", (self, self._element().constant(element)))
-        return Check("contains", (self, Constant(element, wire(element))))
+            return BooleanCall("contains", (self, self._element().constant(element)))
+        return BooleanCall("contains", (self, Constant(element, wire(element))))
 
     def size(self) -> Size[Of]:
         """The size of the attribute, to compare: the length of a text or binary, or the number of elements."""
@@ -386,5 +386,5 @@ def _part_field(model: type[Any], name: str) -> Attr[Any]:
 
 
 def _compiled_packer(shape: Shape) -> Any:
-    scope = Scope()
+    scope = CodeScope()
     return eval(f"lambda v: {shape.pack('v', scope)}", scope.names)

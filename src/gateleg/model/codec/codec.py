@@ -17,7 +17,7 @@ from gateleg.model.attributes.traits import empty_is_absent
 from gateleg.model.codec.fast_decoder import KEPT, VARIABLE, direct_source, remainder_source
 from gateleg.model.codec.nested import UNKNOWN
 from gateleg.model.codec.read_forms import checked_sources, remember
-from gateleg.model.codec.shapes import BINARY, INSTANT, TEXT, UUID_TEXT, Scope, SetShape
+from gateleg.model.codec.shapes import BINARY, INSTANT, TEXT, UUID_TEXT, CodeScope, SetShape
 from gateleg.model.codec.stored_keys import STORED, may_differ, stored_key
 from gateleg.model.codec.upcasters import upcast
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
@@ -48,7 +48,7 @@ class Codec(Generic[E]):
 
 def build_codec(spec: EntityLayout[E]) -> Codec[E]:
     """Generate and compile the codec of an entity."""
-    scope = Scope()
+    scope = CodeScope()
     reader = Reader(spec)
     scope.names |= {
         "ModelError": ModelError,
@@ -92,7 +92,7 @@ def _always(attribute: Attribute) -> bool:
     return not attribute.optional and not isinstance(attribute.shape, SetShape) and attribute.declared.type is not Any
 
 
-def _encoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
+def _encoder(spec: EntityLayout[Any], scope: CodeScope) -> list[str]:
     lines = ["def encode(e):", "  try:", "    d = e.__dict__", *_empty_checks(spec), "    item = {"]
     lines += [f"      {a.wire!r}: {_packed(a, scope)}," for a in spec.attributes.values() if _always(a)]
     lines += [f"      {entry.attribute!r}: {_key_source(spec, entry, scope)}," for entry in spec.key.derived]
@@ -122,7 +122,7 @@ def _encoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     ]
 
 
-def _packed(attribute: Attribute, scope: Scope) -> str:
+def _packed(attribute: Attribute, scope: CodeScope) -> str:
     """Source for the wire value of an attribute; keeps the text of a UUID in a variable for the keys."""
     v = _VALUE.format(attribute.name)
     if not _is_uuid(attribute):
@@ -141,7 +141,7 @@ def _empty_checks(spec: EntityLayout[Any]) -> list[str]:
     ]
 
 
-def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: Scope, value: str = _VALUE) -> str:
+def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: CodeScope, value: str = _VALUE) -> str:
     """Source for the wire value of a derived key attribute, given all its components."""
     if entry.text is None:
         assert entry.source is not None
@@ -149,7 +149,7 @@ def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: Scope, value: s
     return f'{{"S": {_text_source(spec, entry, entry.text, scope, value)}}}'
 
 
-def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope: Scope, value: str = _VALUE) -> str:
+def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope: CodeScope, value: str = _VALUE) -> str:
     """Source for the text of a key attribute with a template."""
     pieces = [repr(text.template.literals[0])] if text.template.literals[0] else []
     for name, component, literal in zip(entry.names, text.components, text.template.literals[1:], strict=True):
@@ -162,7 +162,7 @@ def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope:
     return " + ".join(pieces)
 
 
-def _index_source(spec: EntityLayout[Any], plan: KeyPlan, scope: Scope) -> list[str]:
+def _index_source(spec: EntityLayout[Any], plan: KeyPlan, scope: CodeScope) -> list[str]:
     """Lines that write the derived key attributes of one index, if the item belongs in the index."""
     known = {entry.attribute for entry in spec.key.derived}
     derived = [entry for entry in plan.derived if entry.attribute not in known]
@@ -193,7 +193,7 @@ def _cannot_encode(spec: EntityLayout[Any], instance: Any, error: Exception) -> 
     return EncodeError(f"{instance!r} cannot be written as {spec.name}: {type(error).__name__}: {error}.")
 
 
-def _decoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
+def _decoder(spec: EntityLayout[Any], scope: CodeScope) -> list[str]:
     lines = ["def decode(item):", "  get = item.get"]
     if spec.tag is not None and spec.table.tag is not None:
         lines += [f"  w = get({spec.table.tag!r})", f"  if w is not None and w.get('S') != {spec.tag!r}: wrong(item)"]
@@ -218,7 +218,7 @@ def _kept_attributes(spec: EntityLayout[Any]) -> dict[str, str]:
 
 
 def _form_check(
-    spec: EntityLayout[Any], scope: Scope, value: str, remember: str, kept: Mapping[str, str] = MappingProxyType({})
+    spec: EntityLayout[Any], scope: CodeScope, value: str, remember: str, kept: Mapping[str, str] = MappingProxyType({})
 ) -> list[str]:
     """Lines that run the statement `remember` if the item is stored in a form that the model would not write: see `stored_keys`.
 
@@ -246,7 +246,7 @@ def _form_check(
     return [f"if {' or '.join(tests)}: {remember}"] if tests else []
 
 
-def _validated_source(spec: EntityLayout[Any], scope: Scope) -> list[str]:
+def _validated_source(spec: EntityLayout[Any], scope: CodeScope) -> list[str]:
     """Lines that decode `item` into the instance `m` with the model's validator."""
     needed = [attribute for attribute in spec.attributes.values() if attribute.needed and not attribute.optional]
     lines = ["d = {", *(f"  {a.name!r}: {a.shape.unpack(f'item[{a.wire!r}]', scope)}," for a in needed), "}"]

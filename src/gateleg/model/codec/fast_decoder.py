@@ -29,10 +29,10 @@ from gateleg.model.codec.shapes import (
     INTEGER,
     TEXT,
     TEXT_ENUM,
+    CodeScope,
     JsonShape,
     ListShape,
     MapShape,
-    Scope,
     Shape,
     TimeShape,
 )
@@ -96,7 +96,7 @@ class _Slot:
     absent_is_none: bool = False
 
 
-def direct_source(spec: EntityLayout[Any], scope: Scope, kept: Collection[str] = ()) -> list[str] | None:
+def direct_source(spec: EntityLayout[Any], scope: CodeScope, kept: Collection[str] = ()) -> list[str] | None:
     """Lines that decode `item` into the instance `m`, or None if the entity is better left to pydantic.
 
     The wire values of `kept` attributes remain in variables (`KEPT`) for the lines that follow; None for a missing attribute.
@@ -116,7 +116,7 @@ def direct_source(spec: EntityLayout[Any], scope: Scope, kept: Collection[str] =
 
 
 def _fields_source(
-    model: Schema, slots: Mapping[str, _Slot], definitions: Mapping[str, Schema], scope: Scope, slow: str, kept: Collection[str] = ()
+    model: Schema, slots: Mapping[str, _Slot], definitions: Mapping[str, Schema], scope: CodeScope, slow: str, kept: Collection[str] = ()
 ) -> list[str] | None:
     """Lines that decode each field into a variable and leave the names of the present ones in `fields`; None if that gains little."""
     fields = {name: _field(entry["schema"], definitions, scope) for name, entry in model["schema"]["fields"].items()}
@@ -138,7 +138,7 @@ def _fields_source(
     return None if validated * 2 > len(fields) else lines
 
 
-def _validated(slot: _Slot, schema: Schema, v: str, scope: Scope, check: str) -> list[str]:
+def _validated(slot: _Slot, schema: Schema, v: str, scope: CodeScope, check: str) -> list[str]:
     """Statements that decode the wire value `w` with a validator, except for a valid empty list or map."""
     checked = f"{v} = {check}({slot.shape.unpack('w', scope)})"
     empty = {"list": ('{"L": []}', "[]"), "dict": ('{"M": {}}', "{}")}.get(schema["type"])
@@ -147,7 +147,7 @@ def _validated(slot: _Slot, schema: Schema, v: str, scope: Scope, check: str) ->
     return [f"if w == {empty[0]}: {v} = {empty[1]}", f"else: {checked}"]
 
 
-def _record(schema: Schema, shape: ModelShape, scope: Scope) -> str | None:
+def _record(schema: Schema, shape: ModelShape, scope: CodeScope) -> str | None:
     """Compile a function that decodes the content of an M as a record, or raises `Odd`; return its name, or None if pydantic must do it."""
     model = shape.model
     if not _is_plain(schema, model) or _refers(schema):
@@ -194,7 +194,7 @@ def _refers(schema: Any) -> bool:
     return schema.get("type") == "definition-ref" or any(_refers(entry) for name, entry in schema.items() if name != "metadata")
 
 
-def _field(schema: Schema, definitions: Mapping[str, Schema], scope: Scope) -> _Field | None:
+def _field(schema: Schema, definitions: Mapping[str, Schema], scope: CodeScope) -> _Field | None:
     """The inner schema and the default of a field; None if the default is validated or replaces invalid values."""
     default = None
     if schema["type"] == "default":
@@ -208,7 +208,7 @@ def _field(schema: Schema, definitions: Mapping[str, Schema], scope: Scope) -> _
     return _Field(resolve_reference(schema, definitions), default)
 
 
-def _default(schema: Schema, scope: Scope) -> str:
+def _default(schema: Schema, scope: CodeScope) -> str:
     if "default_factory" in schema:
         return f"{scope.bind(schema['default_factory'], 'factory')}()"
     value = schema["default"]
@@ -222,7 +222,7 @@ def _default(schema: Schema, scope: Scope) -> str:
     return name
 
 
-def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> list[str] | None:
+def _reading(shape: Shape, schema: Schema, v: str, scope: CodeScope, slow: str) -> list[str] | None:
     """Statements that decode the wire value `w` into `v`, or None if the wire type does not prove that the value is valid."""
     kind = schema["type"]
     rules = {name: value for name, value in schema.items() if name not in _SILENT}
@@ -262,7 +262,7 @@ def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> l
     return None
 
 
-def _reading_records(shape: Shape, schema: Schema, rules: Schema, v: str, scope: Scope, slow: str) -> list[str] | None:
+def _reading_records(shape: Shape, schema: Schema, rules: Schema, v: str, scope: CodeScope, slow: str) -> list[str] | None:
     """As `_reading`, for a record or a list of records."""
     if isinstance(shape, ModelShape) and schema["type"] == "model":
         reader = _record(schema, shape, scope)

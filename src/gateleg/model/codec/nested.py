@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.constraints import reading_validator
 from gateleg.model.attributes.traits import traits_of
-from gateleg.model.codec.shapes import Scope, Shape
+from gateleg.model.codec.shapes import CodeScope, Shape
 from gateleg.model.codec.wire import unwire, wire
 from gateleg.model.errors import EncodeError
 
@@ -49,11 +49,11 @@ class ModelShape(Shape):
     shape_of: ShapeOf
     tag: ClassVar[str] = "M"
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """A call of the model's packer, which is compiled at first use because models may be recursive."""
         return f'{{"M": {scope.bind(codec_for(self.model, self.shape_of).pack, self.model.__name__)}({v})}}'
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """A call of the model's unpacker."""
         return f'{scope.bind(codec_for(self.model, self.shape_of).unpack, self.model.__name__)}({w}["M"])'
 
@@ -65,11 +65,11 @@ class UnionShape(Shape):
     members: tuple[tuple[type[BaseModel], Shape], ...]
     shape_of: ShapeOf
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """By the class of the value."""
         return f"{scope.bind(self._pack, 'union')}({v})"
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """By the discriminator, if the models have one."""
         return f"{scope.bind(self._unpack, 'union')}({w})"
 
@@ -129,7 +129,7 @@ class ModelCodec:
         return self._unpacker(content)
 
     def _compile(self) -> None:
-        scope = Scope()
+        scope = CodeScope()
         scope.names |= {"keep": self._keep, "fail": self._fail}
         packs, unpacks, absents = [], [], []
         for name, info in self.model.model_fields.items():

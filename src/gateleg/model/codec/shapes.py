@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-class Scope:
+class CodeScope:
     """The names that generated source may use."""
 
     def __init__(self) -> None:
@@ -90,11 +90,11 @@ class Shape:
     #: the wire type of every value; empty if it depends on the value
     tag: ClassVar[str] = ""
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """Source for the wire value of the expression `v`."""
         return f"wire({v})"
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """Source for the value that pydantic validates, from the wire value `w`."""
         return f"unwire({w})"
 
@@ -116,11 +116,11 @@ class ScalarShape(Shape):
         """Source for the content: the wire value without its tag."""
         return self.source.format(v)
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """The tag and the text."""
         return f'{{"{self.kind}": {self.text(v)}}}'
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """The text, mostly unchanged: pydantic parses numbers and UUIDs faster than Python does."""
         return self.reader.format(f'{w}["{self.kind}"]')
 
@@ -131,11 +131,11 @@ class TimeShape(ScalarShape):
 
     format: TimeFormat = TimeFormat.ISO
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """The time in the declared format."""
         return super().pack(v, scope) if self.format is TimeFormat.ISO else f"{scope.bind(self.format.pack, 'time')}({v})"
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """The time, from a text or a number."""
         return f"{scope.bind(self.format.unpack, 'from_time')}({w})"
 
@@ -172,11 +172,11 @@ class NullableShape(Shape):
 
     inner: Shape
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """NULL or the inner value."""
         return f"(NULL if {v} is None else {self.inner.pack(v, scope)})"
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """None or the inner value."""
         return f'(None if "NULL" in {w} else {self.inner.unpack(w, scope)})'
 
@@ -192,11 +192,11 @@ class SetShape(Shape):
         """The element's tag plus "S"."""
         return self.element.kind + "S"
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """The texts, sorted so that equal sets have equal wire values."""
         return f'_set("{self.tag}", [{self.element.text("x")} for x in {v}])'
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """A list, which pydantic converts to a set."""
         reader = self.element.reader
         return f'{w}["{self.tag}"]' if reader == "{}" else f'[{reader.format("x")} for x in {w}["{self.tag}"]]'
@@ -209,11 +209,11 @@ class ListShape(Shape):
     element: Shape
     tag: ClassVar[str] = "L"
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """The elements in order."""
         return f'{{"L": [{self.element.pack("x", scope)} for x in {v}]}}'
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """The elements in order."""
         return f'[{self.element.unpack("x", scope)} for x in {w}["L"]]'
 
@@ -225,12 +225,12 @@ class TupleShape(Shape):
     elements: tuple[Shape, ...]
     tag: ClassVar[str] = "L"
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """Each position by its shape."""
         places = ", ".join(shape.pack(f"{v}[{at}]", scope) for at, shape in enumerate(self.elements))
         return f'{{"L": [{places}]}}'
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """Each position by its shape; pydantic checks the length."""
         readers = ", ".join(f"lambda x: {shape.unpack('x', scope)}" for shape in self.elements)
         name = scope.bind(_unpack_places, "places")
@@ -250,12 +250,12 @@ class MapShape(Shape):
     text_keys: bool = True
     tag: ClassVar[str] = "M"
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """The values by the text of their keys."""
         key = "k" if self.text_keys else "map_key(k)"
         return f'{{"M": {{{key}: {self.element.pack("x", scope)} for k, x in {v}.items()}}}}'
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """The values by the text of their keys, which pydantic converts."""
         return f'{{k: {self.element.unpack("x", scope)} for k, x in {w}["M"].items()}}'
 
@@ -272,11 +272,11 @@ class JsonShape(Shape):
         """B if compressed, else S."""
         return "B" if self.compressed else "S"
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """The value as pydantic's JSON."""
         return f"{scope.bind(self._to_wire, 'to_json')}({v})"
 
-    def unpack(self, w: str, scope: Scope) -> str:
+    def unpack(self, w: str, scope: CodeScope) -> str:
         """The value that pydantic parses from the JSON."""
         return f"{scope.bind(self._from_wire, 'from_json')}({w})"
 
@@ -298,7 +298,7 @@ class RichShape(Shape):
 
     adapter: TypeAdapter[Any]
 
-    def pack(self, v: str, scope: Scope) -> str:
+    def pack(self, v: str, scope: CodeScope) -> str:
         """The JSON form, as a wire value."""
         return f"wire({scope.bind(self._plain, 'plain')}({v}))"
 

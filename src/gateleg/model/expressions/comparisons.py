@@ -11,7 +11,7 @@ from gateleg.model.errors import ExpressionError, ExpressionValue
 from gateleg.model.expressions.nodes import (
     Arithmetic,
     Between,
-    Check,
+    BooleanCall,
     Comparison,
     Condition,
     Constant,
@@ -44,12 +44,12 @@ class Comparable(Operand[T], Generic[T, Of]):
 
     def __eq__(self, other: T | Operand[T] | None) -> Condition[Of]:  # type: ignore[override]
         if other is None:
-            return Check("attribute_not_exists", (self,))
+            return BooleanCall("attribute_not_exists", (self,))
         return self._compare("=", other)
 
     def __ne__(self, other: T | Operand[T] | None) -> Condition[Of]:  # type: ignore[override]
         if other is None:
-            return Check("attribute_exists", (self,))
+            return BooleanCall("attribute_exists", (self,))
         return self._compare("<>", other)
 
     def __lt__(self, other: T | Operand[T]) -> Condition[Of]:

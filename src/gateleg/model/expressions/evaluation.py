@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model.errors import ExpressionError
 from gateleg.model.expressions.comparisons import Size
-from gateleg.model.expressions.nodes import Between, Both, Check, Comparison, Condition, Constant, Membership, Not, Operand
+from gateleg.model.expressions.nodes import Between, BooleanCall, Both, Comparison, Condition, Constant, Membership, Not, Operand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ def is_satisfied(condition: Condition, item: Item) -> bool:
         return (all if condition.word == "AND" else any)(is_satisfied(term, item) for term in condition.terms)
     if isinstance(condition, Not):
         return not is_satisfied(condition.condition, item)
-    if isinstance(condition, Check):
+    if isinstance(condition, BooleanCall):
         return _checked(condition, item)
     if isinstance(condition, Between):
         found = value_of(condition.operand, item)
@@ -101,7 +101,7 @@ def _size(found: Value | None) -> Value | None:
     return {"N": str(len(content))} if tag in _SIZED else None
 
 
-def _checked(condition: Check, item: Item) -> bool:
+def _checked(condition: BooleanCall, item: Item) -> bool:
     found = value_of(condition.arguments[0], item)
     if condition.function == "attribute_exists":
         return found is not None

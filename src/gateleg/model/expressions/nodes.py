@@ -127,8 +127,8 @@ class Reference(Operand[T_co]):
 
 
 @dataclass(frozen=True, eq=False)
-class Call(Operand[T_co]):
-    """A function call: size, if_not_exists or list_append."""
+class _FunctionCall:
+    """A call of one of DynamoDB's functions."""
 
     function: str
     arguments: tuple[Operand[Any], ...]
@@ -145,6 +145,11 @@ class Call(Operand[T_co]):
         """The paths of its arguments."""
         for argument in self.arguments:
             yield from argument.paths()
+
+
+@dataclass(frozen=True, eq=False)
+class Call(_FunctionCall, Operand[T_co]):
+    """A function call whose result is a value: size, if_not_exists or list_append."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,34 +335,18 @@ class Membership(Condition):
 
 
 @dataclass(frozen=True, eq=False)
-class Check(Condition):
-    """A function call with a boolean result: attribute_exists, begins_with, contains, ..."""
-
-    function: str
-    arguments: tuple[Operand[Any], ...]
-
-    def render(self, out: Placeholders) -> str:
-        """The call."""
-        return f"{self.function}({', '.join(argument.render(out) for argument in self.arguments)})"
-
-    def cache_key(self, values: list[Value]) -> Hashable:
-        """The function and its arguments."""
-        return self.function, tuple([argument.cache_key(values) for argument in self.arguments])
-
-    def paths(self) -> Iterator[Path]:
-        """The paths of the arguments."""
-        for argument in self.arguments:
-            yield from argument.paths()
+class BooleanCall(_FunctionCall, Condition):
+    """A function call whose result is a boolean: attribute_exists, begins_with, contains, ..."""
 
 
 def exists(attribute: str) -> Condition:
     """A condition: the item has a top-level attribute, given its wire name."""
-    return Check("attribute_exists", (Reference((attribute,)),))
+    return BooleanCall("attribute_exists", (Reference((attribute,)),))
 
 
 def missing(attribute: str) -> Condition:
     """A condition: the item lacks a top-level attribute, given its wire name."""
-    return Check("attribute_not_exists", (Reference((attribute,)),))
+    return BooleanCall("attribute_not_exists", (Reference((attribute,)),))
 
 
 def equals(attribute: str, value: Value) -> Condition:

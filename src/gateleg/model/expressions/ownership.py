@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model.errors import ForeignAttribute
 from gateleg.model.expressions.comparisons import Size, Term
-from gateleg.model.expressions.nodes import Arithmetic, Between, Both, Call, Check, Comparison, Condition, Constant, Membership, Not
+from gateleg.model.expressions.nodes import Arithmetic, Between, BooleanCall, Both, Call, Comparison, Condition, Constant, Membership, Not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ __all__ = ["check_about"]
 
 
 def check_about(condition: Any, entity: type[Any], option: str = "condition=") -> None:
-    """Refuse what is not a condition, and a condition on attributes of another entity."""
+    """Raise `ForeignAttribute` unless the argument is a condition on attributes of the entity."""
     if type(condition) is Comparison and type(condition.right) is Constant and getattr(condition.left, "owner", None) is entity:
         return
     if not isinstance(condition, Condition):
@@ -39,7 +39,7 @@ def _parts(node: Any) -> Iterator[Any]:
         inner = node.terms
     elif isinstance(node, Not):
         inner = (node.condition,)
-    elif isinstance(node, Check | Call):
+    elif isinstance(node, BooleanCall | Call):
         inner = node.arguments
     elif isinstance(node, Between):
         inner = (node.operand, node.low, node.high)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.codec.shapes import Scope
+from gateleg.model.codec.shapes import CodeScope
 from gateleg.model.keys.components import IntegerComponent, TextComponent, render_source
 from gateleg.model.keys.parts import KeyPart
 from gateleg.model.keys.plans import Ref
@@ -31,7 +31,7 @@ def compile_ref(entity: type[E], key: KeyPlan, sources_by_name: Mapping[str, Sou
     sources = [sources_by_name[name] for name in key.names]
     if not sources or not all(map(_is_exact, sources)):
         return lambda given: None
-    scope, tests = Scope(), [f"len(given) == {len(sources)}"]
+    scope, tests = CodeScope(), [f"len(given) == {len(sources)}"]
     for source in sources:
         tests.append(f"type(v_{source.name} := given[{source.name!r}]) is {scope.bind(source.declared.type, 'kind')}")
         if source.declared.type in (str, bytes):
@@ -51,7 +51,7 @@ def _is_exact(source: Source) -> bool:
     return isinstance(kind, type) and not issubclass(kind, KeyPart) and not source.declared.metadata
 
 
-def _field(entry: KeyField, scope: Scope, tests: list[str]) -> str:
+def _field(entry: KeyField, scope: CodeScope, tests: list[str]) -> str:
     """Source for the wire value of one key attribute; appends the conditions that it relies on to `tests`."""
     if entry.text is None:
         assert entry.source is not None
@@ -63,7 +63,7 @@ def _field(entry: KeyField, scope: Scope, tests: list[str]) -> str:
     return f'{{"S": {" + ".join(piece for piece in pieces if piece != repr(""))}}}'
 
 
-def _rendered(component: Component, v: str, scope: Scope, tests: list[str]) -> str:
+def _rendered(component: Component, v: str, scope: CodeScope, tests: list[str]) -> str:
     """Source for the text of a component; plain text and padded numbers, the most frequent ones, are rendered without a function call."""
     if isinstance(component, TextComponent) and not component.fold:
         tests += [f"{delimiter!r} not in {v}" for delimiter in (*component.delimiters, HIGH)]

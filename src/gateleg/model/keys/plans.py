@@ -186,6 +186,9 @@ class Ref(Generic[E_co]):
         return [plan.build(self.values) for plan in plans if plan.holds(self.values)]
 
     def __str__(self) -> str:
-        """The entity and the components of the key, for messages: `Job(job_id='...')`."""
+        """The entity and the components of the key, for messages: `Job(job_id='...')`. Numbers are without quotes."""
         names: tuple[str, ...] = read_spec(self.entity).key.names
-        return f"{self.entity.__name__}({', '.join(f'{name}={str(self.values.get(name))!r}' for name in names)})"
+        values = ((name, self.values.get(name)) for name in names)
+        return (
+            f"{self.entity.__name__}({', '.join(f'{name}={value if type(value) is int else repr(str(value))}' for name, value in values)})"
+        )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from gateleg.errors import problem_message
-from gateleg.model.codec.shapes import Scope, Shape
+from gateleg.model.codec.shapes import CodeScope, Shape
 from gateleg.model.errors import KeyValueError
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ class Source:
     @cached_property
     def pack(self) -> Callable[[Any], Value]:
         """A function from the Python value to the wire value."""
-        scope = Scope()
+        scope = CodeScope()
         packer: Callable[[Any], Value] = eval(f"lambda v: {self.shape.pack('v', scope)}", scope.names)
         return packer
 
     @cached_property
     def unpack(self) -> Callable[[Value], Any]:
         """A function from the wire value to a value that pydantic accepts."""
-        scope = Scope()
+        scope = CodeScope()
         unpacker: Callable[[Value], Any] = eval(f"lambda w: {self.shape.unpack('w', scope)}", scope.names)
         return unpacker
 

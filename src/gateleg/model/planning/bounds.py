@@ -16,7 +16,7 @@ from gateleg.model.errors import ExpressionValue
 from gateleg.model.expressions.actions import AddAction, DeleteAction, RemoveAction, SetAction
 from gateleg.model.expressions.comparisons import Size, Term
 from gateleg.model.expressions.evaluation import is_satisfied
-from gateleg.model.expressions.nodes import Arithmetic, Call, Check, Comparison, Condition, Constant, Not, Operand, Reference, all_of
+from gateleg.model.expressions.nodes import Arithmetic, BooleanCall, Call, Comparison, Condition, Constant, Not, Operand, Reference, all_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -132,7 +132,7 @@ def _numbers(action: Action, path: Path, default: Decimal | None, sign: int, shi
 def _sets(action: Action, tag: str, elements: list[str]) -> Iterator[Guard]:
     assert action.attr is not None
     place: Reference[Any] = Reference(action.path)
-    members = [Check("contains", (place, Constant(None, {tag[0]: element}))) for element in elements]
+    members = [BooleanCall("contains", (place, Constant(None, {tag[0]: element}))) for element in elements]
     if isinstance(action, AddAction):
         most = action.attr.bounds.max_length
         if most is not None:
@@ -175,17 +175,17 @@ def _elements(actions: Sequence[Action]) -> Iterator[Guard]:
         parent = parts[0].attr.parent
         places = [Reference[Any](part.path) for part in parts]
         if grows and (most := parent.bounds.max_length) is not None:
-            there = all_of(*(Check("attribute_exists", (place,)) for place in places))
+            there = all_of(*(BooleanCall("attribute_exists", (place,)) for place in places))
             assert there is not None
             yield Guard(parent.name, "max_length", most, _size(path, "<=", most - len(parts)) | there)
         elif not grows and (least := parent.bounds.min_length) is not None:
-            gone = all_of(*(Check("attribute_not_exists", (place,)) for place in places))
+            gone = all_of(*(BooleanCall("attribute_not_exists", (place,)) for place in places))
             assert gone is not None
             yield Guard(parent.name, "min_length", least, _size(path, ">=", least + len(parts)) | gone)
 
 
 def _absent(path: Path) -> Condition:
-    return Check("attribute_not_exists", (Reference(path),))
+    return BooleanCall("attribute_not_exists", (Reference(path),))
 
 
 def _size(path: Path, operator: Operator, count: int) -> Condition:

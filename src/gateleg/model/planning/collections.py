@@ -36,7 +36,7 @@ class Collection:
     def __init__(self, *entities: type[BaseModel], title: str, index: str = "") -> None:
         if not entities:
             raise DeclarationError(
-                "A collection without entities.", fix='Name those that share a partition: Collection(Project, Scene, title="...").'
+                "A collection needs at least one entity.", fix='Name those that share a partition: Collection(Project, Scene, title="...").'
             )
         self.entities = entities
         self.title = title

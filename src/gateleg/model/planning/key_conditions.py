@@ -9,7 +9,7 @@ from gateleg.model.attributes.attr import Attr
 from gateleg.model.codec.shapes import TimeShape
 from gateleg.model.errors import NotAKeyCondition, QueryError
 from gateleg.model.expressions.evaluation import compares
-from gateleg.model.expressions.nodes import Between, Check, Comparison, Condition, Constant, Placeholders
+from gateleg.model.expressions.nodes import Between, BooleanCall, Comparison, Condition, Constant, Placeholders
 from gateleg.model.keys.plans import KeyField, KeyPlan, sharded
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def read_bound(condition: Condition) -> Bound:
         operand, bound = condition.left, Bound("", condition.operator, (condition.right.value,))
     elif isinstance(condition, Between) and isinstance(condition.low, Constant) and isinstance(condition.high, Constant):
         operand, bound = condition.operand, Bound("", "BETWEEN", (condition.low.value, condition.high.value))
-    elif isinstance(condition, Check) and condition.function == "begins_with" and isinstance(condition.arguments[1], Constant):
+    elif isinstance(condition, BooleanCall) and condition.function == "begins_with" and isinstance(condition.arguments[1], Constant):
         operand, bound = condition.arguments[0], Bound("", "begins_with", (condition.arguments[1].value,))
     if not isinstance(operand, Attr) or len(operand.path) != 1:
         raise NotAKeyCondition("A key can only be restricted by a single comparison of a sort attribute with a value.")

@@ -231,7 +231,7 @@ def plan_put(
 def _put_guard(
     spec: Spec[Any], now: datetime, absent: bool, version: int | None, marked: Mapping[str, Any] | None, condition: Condition | None
 ) -> Condition | None:
-    """What a put demands of the item that is there: that it is absent, or has a version, or the values of `marked`; and the condition."""
+    """The condition of a put on the stored item: it is absent, has a version or the values of `marked`; and the caller's condition."""
     guard = _none_there(spec, now) if absent else version_condition(spec, version) if version is not None else None
     if marked is not None:
         guard = all_of(guard, as_marked(spec, marked))

@@ -11,7 +11,7 @@ from gateleg.objects.errors import ObjectMissing, StorageFailed, StorageFull
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
@@ -22,6 +22,6 @@ def translated_errors(key: str, *, missing: bool = True) -> Iterator[None]:
     except OSError as error:
         if missing and isinstance(error, FileNotFoundError):
             raise ObjectMissing(f"The object {key!r} does not exist.") from error
-        if error.errno in _NO_ROOM:
+        if error.errno in _DISK_FULL:
             raise StorageFull(f"The disk has no space left for {key!r}.") from error
         raise StorageFailed(f"{key!r}: {error.strerror or error}.") from error

@@ -84,7 +84,7 @@ class Tree:
                 continue
 
     def _open_or_create(self, path: Sequence[str]) -> Folder:
-        """Open a folder, created if needed. Its name and those of the folders above it are synced to disk, whoever created them."""
+        """Open a folder, created if needed. The names of it and of the folders above are synced to disk, even if others created them."""
         folder = self.keys.reopen()
         for depth, name in enumerate(path, start=1):
             with folder:

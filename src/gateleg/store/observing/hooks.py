@@ -16,11 +16,11 @@ class Call:
     """A request as hooks see it. All but `request` and `notes` is set before `after` is called."""
 
     request: Request
-    #: seconds from sending the request to its answer
+    #: seconds from sending the request to its response
     seconds: float = 0.0
-    #: consumed capacity units, as reported in the answer
+    #: consumed capacity units, as reported in the response
     units: float = 0.0
-    #: the number of items in the answer
+    #: the number of items in the response
     items: int = 0
     error: Exception | None = None
     #: how often the transport sent the request, if known
@@ -37,15 +37,15 @@ class Hook(Protocol):
         ...
 
     def after(self, call: Call) -> None:
-        """Called after the answer arrived, or after the request failed with `call.error`."""
+        """Called after the response arrived, or after the request failed with `call.error`."""
         ...
 
 
-def item_count(reply: dict[str, Any]) -> int:
-    """The number of items that an answer contains or counts."""
-    if "Count" in reply:
-        return int(reply["Count"])
-    if "Responses" in reply:
-        answers = reply["Responses"]
-        return sum(map(len, answers.values())) if isinstance(answers, dict) else sum("Item" in answer for answer in answers)
-    return int("Item" in reply or "Attributes" in reply)
+def item_count(response: dict[str, Any]) -> int:
+    """The number of items that a response contains or counts."""
+    if "Count" in response:
+        return int(response["Count"])
+    if "Responses" in response:
+        responses = response["Responses"]
+        return sum(map(len, responses.values())) if isinstance(responses, dict) else sum("Item" in response for response in responses)
+    return int("Item" in response or "Attributes" in response)

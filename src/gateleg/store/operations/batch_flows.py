@@ -35,7 +35,7 @@ def rounds(
 ) -> Flow[None]:
     """Process all entries of `work` in concurrent requests of up to `size` entries, until none is left.
 
-    `build` makes the request of a chunk; `read` handles its answer and returns the entries that were not processed. Those are retried in
+    `build` makes the request of a chunk; `read` handles its response and returns the entries that were not processed. Those are retried in
     the next round, after a delay with full jitter. Raises `Throttled` after too many rounds without progress.
     """
     delays, pending, number = setup.delays(), dict(work), 0
@@ -48,15 +48,15 @@ def rounds(
                 for start in range(first, min(first + size * setup.concurrency, len(places)), size)
             ]
             requests = [replace(build(chunk), retries=number) for chunk in chunks]
-            for chunk, reply in zip(chunks, (yield Together(requests)), strict=True):
-                if isinstance(reply, ServiceError) and is_throttled(reply.code, reply.status):
+            for chunk, response in zip(chunks, (yield Together(requests)), strict=True):
+                if isinstance(response, ServiceError) and is_throttled(response.code, response.status):
                     left |= chunk
-                elif isinstance(reply, Exception):
-                    raise reply
+                elif isinstance(response, Exception):
+                    raise response
                 else:
-                    left |= {place: chunk[place] for place in read(reply)}
+                    left |= {place: chunk[place] for place in read(response)}
                     if rate is not None:
-                        yield from rate.charge(reply)
+                        yield from rate.charge(response)
         if left:
             delay = next(delays, None)
             if delay is None:
@@ -80,10 +80,10 @@ def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent:
             tables.setdefault(name, {"ConsistentRead": True, "Keys": []} if consistent else {"Keys": []})["Keys"].append(key)
         return Request("BatchGetItem", {"RequestItems": tables}, pattern)
 
-    def read(reply: dict[str, Any]) -> list[Identity]:
-        for name, items in reply.get("Responses", {}).items():
+    def read(response: dict[str, Any]) -> list[Identity]:
+        for name, items in response.get("Responses", {}).items():
             found.update({identity(name, {part: item[part] for part in attributes[name]}): item for item in items})
-        return [identity(name, key) for name, entry in reply.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
+        return [identity(name, key) for name, entry in response.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
 
     yield from rounds(dict(zip(wanted, (key for _, key in keys), strict=True)), GET_LIMIT, build, read, setup)
     return [found.get(place) for place in wanted]
@@ -104,10 +104,10 @@ def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, patt
             payload["ReturnConsumedCapacity"] = "TOTAL"
         return Request("BatchWriteItem", payload, pattern)
 
-    def read(reply: dict[str, Any]) -> list[Identity]:
+    def read(response: dict[str, Any]) -> list[Identity]:
         return [
             identity(name, _entry_key(entry, attributes[name]))
-            for name, undone in reply.get("UnprocessedItems", {}).items()
+            for name, undone in response.get("UnprocessedItems", {}).items()
             for entry in undone
         ]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import Collection, Query, spec_of
-from gateleg.model.errors import ConsistentOnGlobal, MissingComponent, NotAQuestion
+from gateleg.model.errors import ConsistentOnGlobal, MissingComponent, NotAQuery
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.model.planning import Collected, CollectionQuery
 from gateleg.store.errors import KeyGivenTwice
@@ -109,13 +109,13 @@ def _all_pages(requests: Sequence[Payload], title: str) -> Flow[list[Item]]:
     items: list[Item] = []
     pending = list(requests)
     while pending:
-        replies = yield from send_all([Request("Query", payload, title) for payload in pending])
-        for reply in replies:
-            items += reply["Items"]
+        responses = yield from send_all([Request("Query", payload, title) for payload in pending])
+        for response in responses:
+            items += response["Items"]
         pending = [
-            payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
-            for payload, reply in zip(pending, replies, strict=True)
-            if "LastEvaluatedKey" in reply
+            payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+            for payload, response in zip(pending, responses, strict=True)
+            if "LastEvaluatedKey" in response
         ]
     return items
 
@@ -134,7 +134,7 @@ def collect(
         except MissingComponent as error:
             raise by_position(error) from None
     if not isinstance(target, CollectionQuery):
-        raise NotAQuestion(
+        raise NotAQuery(
             f"collect takes a Collection, and was given {type(target).__name__}.",
             fix="Use query for an access pattern of one entity, or declare Collection(Project, Scene, title=...).",
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["brought_up", "brought_up_item", "needs_lookup"]
+__all__ = ["needs_lookup", "upcast_item", "upcast_items"]
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -32,7 +32,7 @@ def needs_lookup(spec: Spec[Any], item: Item | None) -> bool:
     return bool(spec.lookups) and item is not None and upcasting_needs_lookup(item, spec)
 
 
-def brought_up(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[list[Item | ModelError]]:
+def upcast_items(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[list[Item | ModelError]]:
     """Upcast items whose upcasters need other items. In the result, an item that cannot be upcast is replaced by its error.
 
     The needed items are read in batches and kept in `looked_up`, so that none is read twice.
@@ -53,26 +53,26 @@ def brought_up(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: 
             steps = upcast_steps(item, spec)
             advance(number, steps, steps.__next__)
     while waiting:
-        places = {number: _place(ref, setup) for number, (_, ref) in waiting.items()}
+        places = {number: _identity_of(ref, setup) for number, (_, ref) in waiting.items()}
         new = {places[number]: ref for number, (_, ref) in waiting.items() if places[number] not in looked_up}
         yield from _look_up(new, setup, looked_up)
         before, waiting = waiting, {}
         for number, (steps, _) in before.items():
-            answer = looked_up[places[number]]
-            resume = _thrown(steps, answer) if isinstance(answer, ModelError) else _sent(steps, answer)
+            response = looked_up[places[number]]
+            resume = _throwing(steps, response) if isinstance(response, ModelError) else _sending(steps, response)
             advance(number, steps, resume)
     return results
 
 
-def _sent(steps: Generator[Ref[Any], Any, Item], answer: Any) -> Callable[[], Ref[Any]]:
-    return lambda: steps.send(answer)
+def _sending(steps: Generator[Ref[Any], Any, Item], response: Any) -> Callable[[], Ref[Any]]:
+    return lambda: steps.send(response)
 
 
-def _thrown(steps: Generator[Ref[Any], Any, Item], error: ModelError) -> Callable[[], Ref[Any]]:
+def _throwing(steps: Generator[Ref[Any], Any, Item], error: ModelError) -> Callable[[], Ref[Any]]:
     return lambda: steps.throw(error)
 
 
-def _place(ref: Ref[Any], setup: Setup) -> Identity:
+def _identity_of(ref: Ref[Any], setup: Setup) -> Identity:
     return identity(setup.name_of(spec_of(ref.entity).table), ref.key)
 
 
@@ -80,21 +80,21 @@ def _look_up(refs: dict[Identity, Ref[Any]], setup: Setup, looked_up: dict[Ident
     """Read the items that upcasters need into `looked_up`; for an item that cannot be decoded, store the error."""
     if not refs:
         return
-    reader = ListReader(replace(setup, on_unreadable=_quietly), looked_up=looked_up)
+    reader = ListReader(replace(setup, on_unreadable=_ignore), looked_up=looked_up)
     found = yield from read_refs(list(refs.values()), reader)
     looked_up |= dict(zip(refs, found, strict=True))
-    looked_up |= {_place(bad.ref, setup): bad.error for bad in reader.unreadable}
+    looked_up |= {_identity_of(bad.ref, setup): bad.error for bad in reader.unreadable}
 
 
-def _quietly(bad: Unreadable) -> None:
+def _ignore(bad: Unreadable) -> None:
     """Do nothing: the item whose upcaster needs this one reports the error."""
 
 
-def brought_up_item(spec: Spec[Any], item: Item, setup: Setup, looked_up: dict[Identity, Any] | None = None) -> Flow[Item]:
+def upcast_item(spec: Spec[Any], item: Item, setup: Setup, looked_up: dict[Identity, Any] | None = None) -> Flow[Item]:
     """Upcast one item whose upcasters may need other items; `looked_up` contains items that were already read."""
     if not needs_lookup(spec, item):
         return item
-    (found,) = yield from brought_up(spec, [item], setup, {} if looked_up is None else looked_up)
+    (found,) = yield from upcast_items(spec, [item], setup, {} if looked_up is None else looked_up)
     if isinstance(found, ModelError):
         raise found
     return found
@@ -104,7 +104,7 @@ def current_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader) ->
     """Upcast items; those that cannot be upcast are reported and left out."""
     if not spec.lookups:
         return list(items)
-    found = yield from brought_up(spec, items, reader.setup, reader.looked_up)
+    found = yield from upcast_items(spec, items, reader.setup, reader.looked_up)
     for item, one in zip(items, found, strict=True):
         if isinstance(one, ModelError):
             reader.report(Unreadable(spec.ref_of(item), item, one))
@@ -122,7 +122,7 @@ def read_item(spec: Spec[Any], item: Item | None, reader: ListReader) -> Flow[An
 def read_older(item: Item, ref: Ref[E], setup: Setup) -> Flow[E | None]:
     """Decode an item under a legacy key; None if it is not the item of the reference, as different items may share a legacy key."""
     spec = spec_of(ref.entity)
-    found = spec.decode(with_current_key((yield from brought_up_item(spec, item, setup)), spec))
+    found = spec.decode(with_current_key((yield from upcast_item(spec, item, setup)), spec))
     values = spec.values(found)
     return found if all(values.get(name) == ref.values.get(name) for name in spec.key.names) else None
 
@@ -163,7 +163,7 @@ def _read_each(specs: Sequence[Spec[Any]], items: Sequence[Item | None], reader:
     for numbers in asking.values():
         spec = specs[numbers[0]]
         waiting = [item for number in numbers if (item := items[number]) is not None]
-        for number, one in zip(numbers, (yield from brought_up(spec, waiting, reader.setup, reader.looked_up)), strict=True):
+        for number, one in zip(numbers, (yield from upcast_items(spec, waiting, reader.setup, reader.looked_up)), strict=True):
             if isinstance(one, ModelError):
                 reader.report(Unreadable(spec.ref_of(items[number] or {}), items[number] or {}, one))
             current[number] = None if isinstance(one, ModelError) else one

@@ -37,7 +37,7 @@ class Health:
     problems: tuple[str, ...] = ()
 
     @property
-    def well(self) -> bool:
+    def ok(self) -> bool:
         """Whether the store answers, and all tables and indexes are active and have the declared keys."""
         return not self.problems
 
@@ -85,7 +85,7 @@ def drift(table: Table, name: str, described: Mapping[str, Any] | None) -> list[
 
 
 def health(*tables: Table) -> Operation[Health]:
-    """Check that the service answers and that these tables can be used: `store.health(jobs).well`.
+    """Check that the service answers and that these tables can be used: `store.health(jobs).ok`.
 
     Does not raise errors of the service; they are in `problems` of the result.
     """

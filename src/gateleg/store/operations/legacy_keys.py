@@ -31,12 +31,12 @@ def migrate_to_current_key(ref: Ref[Any], setup: Setup) -> Flow[bool]:
     spec, moved = spec_of(ref.entity), False
     for key in ref.legacy():
         payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
-        reply = yield Request("GetItem", payload, f"{spec.name}.move")
-        while "Item" in reply and (found := (yield from read_older(reply["Item"], ref, setup))) is not None:
-            if (yield from _moved(spec, reply["Item"], found, setup)):
+        response = yield Request("GetItem", payload, f"{spec.name}.move")
+        while "Item" in response and (found := (yield from read_older(response["Item"], ref, setup))) is not None:
+            if (yield from _moved(spec, response["Item"], found, setup)):
                 moved = True
                 break
-            reply = yield Request("GetItem", payload, f"{spec.name}.move")
+            response = yield Request("GetItem", payload, f"{spec.name}.move")
     return moved
 
 

@@ -106,11 +106,11 @@ class LegacyMerge(Merge[E]):
         yield from self._drop_replaced()
 
     def _fill_ordered(self, older: _Older, page_size: int | None) -> Flow[None]:
-        reply = yield older.partition.page(older.start, page_size)
-        self.examined += reply.get("ScannedCount", len(reply["Items"]))
-        older.start = reply.get("LastEvaluatedKey")
+        response = yield older.partition.page(older.start, page_size)
+        self.examined += response.get("ScannedCount", len(response["Items"]))
+        older.start = response.get("LastEvaluatedKey")
         older.ended = older.start is None
-        found = yield from legacy_items(older.partition, reply["Items"], self._reader)
+        found = yield from legacy_items(older.partition, response["Items"], self._reader)
         yield from self._keep(older, [item for item in found if self._is_ahead(older, item)])
 
     def _fill_sorted(self, older: _Older, page_size: int | None) -> Flow[None]:
@@ -120,9 +120,9 @@ class LegacyMerge(Merge[E]):
         start: Item | None = None
         older.ended = True
         while True:
-            reply = yield older.partition.page(start, None)
-            self.examined += reply.get("ScannedCount", len(reply["Items"]))
-            found = yield from legacy_items(older.partition, reply["Items"], self._reader)
+            response = yield older.partition.page(start, None)
+            self.examined += response.get("ScannedCount", len(response["Items"]))
+            found = yield from legacy_items(older.partition, response["Items"], self._reader)
             best = sorted(
                 [*best, *(item for item in found if self._is_ahead(older, item))],
                 key=lambda item: self._order(item, True),
@@ -130,7 +130,7 @@ class LegacyMerge(Merge[E]):
             )
             older.ended = older.ended and len(best) <= most
             best = best[:most]
-            start = reply.get("LastEvaluatedKey")
+            start = response.get("LastEvaluatedKey")
             if start is None:
                 break
         yield from self._keep(older, best)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Condition
     from gateleg.model.keys.plans import KeyPlan
-    from gateleg.store.flow import Flow, Reply
+    from gateleg.store.flow import Flow, Response
 
 __all__ = ["Operation", "Stream", "locate"]
 
@@ -58,7 +58,7 @@ class Operation(Generic[R_co]):
 class SingleRequest(Operation[R_co], Generic[R_co]):
     """An operation that usually needs a single request.
 
-    `start` returns the request, or a flow if more are needed. Drivers send the request and pass its answer to `finish`, or its error to
+    `start` returns the request, or a flow if more are needed. Drivers send the request and pass its response to `finish`, or its error to
     `refused`. `flow` does the same as a generator, for use inside other operations.
     """
 
@@ -68,7 +68,7 @@ class SingleRequest(Operation[R_co], Generic[R_co]):
         """The single request, or a flow if more are needed. Mistakes in the operation's arguments are raised here."""
         raise NotImplementedError
 
-    def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co | Flow[R_co]:
+    def finish(self, request: Request, response: Response, setup: Setup) -> R_co | Flow[R_co]:
         """The result, or a flow that returns it if more requests are needed."""
         raise NotImplementedError
 
@@ -83,10 +83,10 @@ class SingleRequest(Operation[R_co], Generic[R_co]):
         if not isinstance(first, Request):
             return (yield from first)
         try:
-            reply = yield first
+            response = yield first
         except (ServiceError, Unreachable) as error:
             return (yield from self.refused(first, error, setup))
-        result = self.finish(first, reply, setup)
+        result = self.finish(first, response, setup)
         if isinstance(result, GeneratorType):
             result = yield from result
         return cast("R_co", result)
@@ -137,7 +137,7 @@ def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), c
 
 
 def _not_an_item(target: object) -> NotAnEntity:
-    """The error for what neither is nor addresses an item."""
+    """The error for a target that is neither an item nor a reference to one."""
     if isinstance(target, BoundKey):
         name = target.entity.__name__
         call = f"{name}.key({', '.join(f'{part}=...' for part in target.plan.names)})"

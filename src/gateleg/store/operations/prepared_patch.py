@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateleg.model.codec.wire import Value
     from gateleg.model.planning import Joined
     from gateleg.store.error_translation import Expectation
-    from gateleg.store.flow import Flow, Reply
+    from gateleg.store.flow import Flow, Response
     from gateleg.store.setup import Setup
 
 __all__ = ["PreparedPatch", "prepare_patch"]
@@ -96,11 +96,11 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
         """Ask for the item after the patch, unless it is known."""
         return {"ReturnValues": "ALL_NEW" if self.result is None else "NONE"}
 
-    def finish(self, request: Request, reply: Reply, setup: Setup) -> E | Flow[E]:
+    def finish(self, request: Request, response: Response, setup: Setup) -> E | Flow[E]:
         """The item after the patch."""
         if self.result is not None:
             return self.result()
-        item: E | Flow[E] = returned(self.kind, reply["Attributes"], setup)
+        item: E | Flow[E] = returned(self.kind, response["Attributes"], setup)
         return item
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[E]:

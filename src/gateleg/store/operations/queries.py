@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from pydantic import BaseModel
 
 from gateleg.model import Access, Query, spec_of
-from gateleg.model.errors import MissingComponent, NotAQuestion
+from gateleg.model.errors import MissingComponent, NotAQuery
 from gateleg.model.expressions import all_of
 from gateleg.model.keys.key import BoundKey
 from gateleg.model.keys.key_arguments import Presets
@@ -206,25 +206,25 @@ def _filters_expired(spec: Spec[Any], plan: KeyPlan) -> bool:
 def _sum(requests: Sequence[Payload], pattern: str, limit: int | None) -> Flow[int]:
     total, pending = 0, list(requests)
     while pending and (limit is None or total < limit):
-        replies = yield from send_all([Request("Query", payload, pattern) for payload in pending])
-        total += sum(reply["Count"] for reply in replies)
+        responses = yield from send_all([Request("Query", payload, pattern) for payload in pending])
+        total += sum(response["Count"] for response in responses)
         pending = [
-            payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
-            for payload, reply in zip(pending, replies, strict=True)
-            if "LastEvaluatedKey" in reply
+            payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+            for payload, response in zip(pending, responses, strict=True)
+            if "LastEvaluatedKey" in response
         ]
     return total if limit is None else min(total, limit)
 
 
 def send_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
-    """Send several requests concurrently, and return their answers; raise the first error."""
+    """Send several requests concurrently, and return their responses; raise the first error."""
     if len(requests) == 1:
         return [(yield requests[0])]
-    replies = yield Together(requests)
-    for reply in replies:
-        if isinstance(reply, Exception):
-            raise reply
-    return list(replies)
+    responses = yield Together(requests)
+    for response in responses:
+        if isinstance(response, Exception):
+            raise response
+    return list(responses)
 
 
 def without_expired(query: Query[E], setup: Setup) -> Query[E]:
@@ -248,7 +248,7 @@ def build_query(
         except MissingComponent as error:
             raise by_position(error) from None
     elif not isinstance(pattern, Query):
-        raise _not_a_question(pattern)
+        raise _not_a_query(pattern)
     elif arguments or any(not isinstance(one, Presets) for one in conditions):
         raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
     else:
@@ -256,14 +256,14 @@ def build_query(
     return query if newest_first is None or query.descending is newest_first else query.reversed()
 
 
-def _not_a_question(target: object) -> NotAQuestion:
+def _not_a_query(target: object) -> NotAQuery:
     """The error for something that cannot be queried; for an entity, the fix lists its patterns."""
     if isinstance(target, type) and hasattr(target, "__table__"):
         patterns = [f"{target.__name__}.{name}" for name in spec_of(target).patterns]
         fix = f"Query one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {target.__name__}."
-        return NotAQuestion(f"{target.__name__} is an entity, not an access pattern.", fix=fix)
+        return NotAQuery(f"{target.__name__} is an entity, not an access pattern.", fix=fix)
     shown = f"{target.entity.__name__}.key" if isinstance(target, BoundKey) else repr(target)
-    return NotAQuestion(f"{shown} is neither a pattern nor a query.")
+    return NotAQuery(f"{shown} is neither a pattern nor a query.")
 
 
 @overload

@@ -11,7 +11,7 @@ from gateleg.model import Ref, spec_of
 from gateleg.model.expressions import Placeholders
 from gateleg.store.errors import InvalidOption, NotFound
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_older
+from gateleg.store.operations.entity_reads import needs_lookup, read_older, upcast_item
 from gateleg.store.operations.operation import Operation, SingleRequest, locate
 from gateleg.store.operations.unreadable import hidden, shown_item
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Attr, Condition, Item, Spec
     from gateleg.model.keys.plans import KeyPlan
-    from gateleg.store.flow import Flow, Payload, Reply
+    from gateleg.store.flow import Flow, Payload, Response
     from gateleg.store.setup import Setup
 
 __all__ = ["Find", "Pick", "projected"]
@@ -46,9 +46,9 @@ class Find(SingleRequest[Any], Generic[E]):
             payload["ConsistentRead"] = True
         return Request("GetItem", payload, spec.name + ".get", 0, None, spec)
 
-    def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
+    def finish(self, request: Request, response: Response, setup: Setup) -> Any:
         """Decode the item. If it does not exist, read it by its legacy keys, and then by its current key again."""
-        spec, item = request.about, reply.get("Item")
+        spec, item = request.about, response.get("Item")
         if item is not None and (spec.ttl is None or not hidden(spec, item, setup)):
             return self._upcast(item, setup) if spec.lookups else spec.decode(item)
         if spec.key.legacy:
@@ -68,14 +68,14 @@ class Find(SingleRequest[Any], Generic[E]):
     def _older(self, setup: Setup) -> Flow[E | None]:
         spec, ref = spec_of(self.ref.entity), self.ref
         for key in ref.legacy():
-            reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), spec.name + ".get")
-            if "Item" in reply and not hidden(spec, reply["Item"], setup):
-                found = yield from read_older(reply["Item"], ref, setup)
+            response = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), spec.name + ".get")
+            if "Item" in response and not hidden(spec, response["Item"], setup):
+                found = yield from read_older(response["Item"], ref, setup)
                 if found is not None:
                     return found
         # It may have been moved to its current key after the first read; it never moves back.
-        reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, self.consistent), spec.name + ".get")
-        item = shown_item(reply.get("Item"), ref.entity, setup)
+        response = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, self.consistent), spec.name + ".get")
+        item = shown_item(response.get("Item"), ref.entity, setup)
         return self._checked(None if item is None else (yield from decode_flow(spec, item, setup)))
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
@@ -97,8 +97,8 @@ class Pick(Operation[dict[str, Any]]):
         item = yield from self._projected(setup, ref.key)
         for key in ref.legacy() if item is None else ():
             # The whole item is needed to check that it is the requested one, and to upcast it.
-            reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), f"{spec.name}.get")
-            older = shown_item(reply.get("Item"), ref.entity, setup)
+            response = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), f"{spec.name}.get")
+            older = shown_item(response.get("Item"), ref.entity, setup)
             found = None if older is None else (yield from read_older(older, ref, setup))
             if found is not None:
                 item = spec.encode(found)
@@ -118,8 +118,8 @@ class Pick(Operation[dict[str, Any]]):
         if spec.ttl is not None and not any(attr.path[0] == spec.ttl.wire for attr in self.project):
             paths.append(out.name(spec.ttl.wire))
         payload["ProjectionExpression"] = ", ".join(paths)
-        reply = yield Request("GetItem", payload | out.parameters(), f"{spec.name}.get")
-        return shown_item(reply.get("Item"), spec.entity, setup)
+        response = yield Request("GetItem", payload | out.parameters(), f"{spec.name}.get")
+        return shown_item(response.get("Item"), spec.entity, setup)
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
@@ -141,7 +141,7 @@ def projected(attributes: Sequence[Attr[Any]], entity: type[Any]) -> tuple[Attr[
 
 def decode_flow(spec: Spec[E], item: Item, setup: Setup) -> Flow[E]:
     """Decode an item after reading the items that its upcasters need."""
-    return spec.decode((yield from brought_up_item(spec, item, setup)))
+    return spec.decode((yield from upcast_item(spec, item, setup)))
 
 
 def get_payload(table: str, key: Item, consistent: bool) -> Payload:

@@ -80,18 +80,18 @@ class Scan(Stream[Any]):
         while progress.starts:
             numbers = list(progress.starts)[: max(setup.concurrency, 1)]
             requests = [Request("Scan", self._payload(payload, progress, number), f"{self.table.name} scan") for number in numbers]
-            for number, reply in zip(numbers, (yield Together(requests)), strict=True):
-                if isinstance(reply, Exception):
-                    raise reply
+            for number, response in zip(numbers, (yield Together(requests)), strict=True):
+                if isinstance(response, Exception):
+                    raise response
                 yield Found(
-                    self._raw(reply["Items"], reader) if self.entity is None else (yield from self._entities(reply["Items"], reader))
+                    self._raw(response["Items"], reader) if self.entity is None else (yield from self._entities(response["Items"], reader))
                 )
                 # Update the progress only now that the caller has taken the whole page.
                 del progress.starts[number]
-                if "LastEvaluatedKey" in reply:
-                    progress.starts[number] = reply["LastEvaluatedKey"]
+                if "LastEvaluatedKey" in response:
+                    progress.starts[number] = response["LastEvaluatedKey"]
                 if rate is not None:
-                    yield from rate.charge(reply)
+                    yield from rate.charge(response)
 
     def _payload(self, payload: dict[str, Any], progress: ScanProgress, number: int) -> dict[str, Any]:
         page = dict(payload)

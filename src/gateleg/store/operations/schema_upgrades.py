@@ -8,7 +8,7 @@ from gateleg.model.codec.upcasters import schema_of
 from gateleg.model.expressions import Placeholders
 from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import brought_up_item
+from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import unchanged
 from gateleg.store.transports import ServiceError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model import Item, Spec
-    from gateleg.store.flow import Flow, Reply
+    from gateleg.store.flow import Flow, Response
     from gateleg.store.setup import Setup
 
 __all__ = ["replace_unchanged", "upgrade_item"]
@@ -30,7 +30,7 @@ def upgrade_item(spec: Spec[Any], write: Mapping[str, Any], item: Item | None, s
     """
     if not item or spec.table.schema not in write.get("ExpressionAttributeNames", {}).values() or schema_of(item, spec) >= spec.schema:
         return False
-    current = yield from brought_up_item(spec, item, setup)
+    current = yield from upcast_item(spec, item, setup)
     # If the item was changed meanwhile, nothing is replaced, and the write is retried on the changed item.
     yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.upgrade")
     return True
@@ -38,7 +38,7 @@ def upgrade_item(spec: Spec[Any], write: Mapping[str, Any], item: Item | None, s
 
 def replace_unchanged(
     spec: Spec[Any], item: Item, current: Item, setup: Setup, pattern: str, options: dict[str, Any] | None = None
-) -> Flow[Reply | None]:
+) -> Flow[Response | None]:
     """Re-encode an item and put it, on condition that it has not changed since it was read; return None if it has.
 
     `current` is the item in its current schema. `options` are further parameters of the request.
@@ -48,9 +48,9 @@ def replace_unchanged(
     payload: dict[str, Any] = {"TableName": setup.name_of(spec.table), "Item": spec.encode(spec.decode(current))}
     payload |= {"ConditionExpression": condition, **out.parameters(), **(options or {})}
     try:
-        reply: Reply = yield from retry_conflicts(Request("PutItem", payload, pattern), setup)
+        response: Response = yield from retry_conflicts(Request("PutItem", payload, pattern), setup)
     except ServiceError as error:
         if error.code != "ConditionalCheckFailedException":
             raise
         return None
-    return reply
+    return response

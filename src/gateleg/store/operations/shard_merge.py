@@ -70,13 +70,13 @@ class Merge(Generic[E]):
         requests = [Request("Query", _next_page(shard, page_size), self._query.pattern) for shard in hungry]
         if not requests:
             return
-        replies = [(yield requests[0])] if len(requests) == 1 else (yield Together(requests))
-        for shard, reply in zip(hungry, replies, strict=True):
-            if isinstance(reply, Exception):
-                raise reply
-            self.examined += reply.get("ScannedCount", len(reply["Items"]))
-            shard.items.extend(reply["Items"])
-            shard.start = reply.get("LastEvaluatedKey")
+        responses = [(yield requests[0])] if len(requests) == 1 else (yield Together(requests))
+        for shard, response in zip(hungry, responses, strict=True):
+            if isinstance(response, Exception):
+                raise response
+            self.examined += response.get("ScannedCount", len(response["Items"]))
+            shard.items.extend(response["Items"])
+            shard.start = response.get("LastEvaluatedKey")
             shard.ended = shard.start is None
 
     def take(self, most: int | None) -> list[Item]:

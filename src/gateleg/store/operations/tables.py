@@ -120,12 +120,12 @@ def _check_names(table: Table, name: str) -> None:
 def describe(name: str) -> Flow[dict[str, Any] | None]:
     """The description of a table, or None if it does not exist."""
     try:
-        reply = yield Request("DescribeTable", {"TableName": name}, "describe")
+        response = yield Request("DescribeTable", {"TableName": name}, "describe")
     except ServiceError as error:
         if error.code == "ResourceNotFoundException":
             return None
         raise
-    description: dict[str, Any] = reply["Table"]
+    description: dict[str, Any] = response["Table"]
     return description
 
 
@@ -166,12 +166,12 @@ def _enable_ttl(table: Table, setup: Setup) -> Flow[None]:
 
 def _expires(name: str) -> Flow[bool]:
     """Whether TTL is enabled for a table, or is being enabled."""
-    reply = yield Request("DescribeTimeToLive", {"TableName": name}, "describe ttl")
-    return reply["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+    response = yield Request("DescribeTimeToLive", {"TableName": name}, "describe ttl")
+    return response["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
 
 
 def _tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tables of a call; whoever gives an entity means its table."""
+    """The tables that a call was given. For an entity, the error names its table."""
     for one in given:
         if hasattr(one, "__table__"):
             raise InvalidOption(f"{one.__name__} is an entity, not a table.", fix=f"Give its table: {one.__name__}.__table__.")

@@ -15,7 +15,7 @@ from gateleg.model.expressions import all_of, missing
 from gateleg.model.planning import Joined, plan_check, upper_bounds
 from gateleg.store.errors import DuplicateTarget
 from gateleg.store.operations.identities import Identity, identity
-from gateleg.store.operations.write_kinds import Check, Delete
+from gateleg.store.operations.write_kinds import ConditionCheck, Delete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ def _handed_over(one: Entry, other: Entry) -> Entry | None:
 
 def _enter(targets: dict[Identity, _Target], place: Identity, number: int, operation: WriteOperation[Any]) -> None:
     target = targets.setdefault(place, _Target(operation.ref, place))
-    if isinstance(operation, Check):
+    if isinstance(operation, ConditionCheck):
         target.checks.append(number)
     elif target.main is not None:
         raise DuplicateTarget(
@@ -173,7 +173,7 @@ def _entry(
 
 
 def _condition_of(operation: WriteOperation[Any]) -> Any:
-    assert isinstance(operation, Check)
+    assert isinstance(operation, ConditionCheck)
     return operation.condition
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from gateleg.model import DecodeError, spec_of
 from gateleg.store.backoff import retry_conflicts
-from gateleg.store.error_translation import beyond, explain_refusals, refused
+from gateleg.store.error_translation import bound_error, explain_refusals, refused
 from gateleg.store.errors import (
     NotAnOperation,
     NotFound,
@@ -23,7 +23,7 @@ from gateleg.store.errors import (
     UniqueTaken,
 )
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_item, read_older
+from gateleg.store.operations.entity_reads import needs_lookup, read_item, read_older, upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import Operation
 from gateleg.store.operations.schema_upgrades import upgrade_item
@@ -108,7 +108,7 @@ def _upcast_reasons(entries: Sequence[Entry], refusal: ServiceError, setup: Setu
         spec = spec_of(entry.ref.entity)
         if needs_lookup(spec, reason.get("Item")):
             with contextlib.suppress(DecodeError):
-                reason["Item"] = yield from brought_up_item(spec, reason["Item"], setup)
+                reason["Item"] = yield from upcast_item(spec, reason["Item"], setup)
 
 
 def single_flow(operation: WriteOperation[Any], setup: Setup, write: Write[Any] | None = None) -> Flow[None]:
@@ -230,7 +230,7 @@ def _overcounted(
     found: dict[int, StoreError] = {}
     for bound in broken:
         for number in entry.raisers.get(bound.attribute, ()):
-            found.setdefault(number, beyond(bound, entry.ref, item, operations[number].verb, request))
+            found.setdefault(number, bound_error(bound, entry.ref, item, operations[number].verb, request))
     return found
 
 
@@ -301,8 +301,8 @@ class TransactGet(Operation[list[Any]]):
         if len(gets) > OPERATIONS_LIMIT:
             raise TooMany(f"The transaction reads {len(gets)} items, but at most {OPERATIONS_LIMIT} are allowed.")
         payload = {"TransactItems": list(gets.values())}
-        reply = yield from retry_conflicts(Request("TransactGetItems", payload, "transact_get"), setup)
-        found = {place: answer["Item"] for place, answer in zip(gets, reply["Responses"], strict=True) if answer.get("Item")}
+        response = yield from retry_conflicts(Request("TransactGetItems", payload, "transact_get"), setup)
+        found = {place: response["Item"] for place, response in zip(gets, response["Responses"], strict=True) if response.get("Item")}
         reader = ListReader(setup)
         results = []
         for name, ref in zip(names, self.refs, strict=True):

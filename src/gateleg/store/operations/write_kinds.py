@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from gateleg.model import Action, Condition, Item
     from gateleg.model.planning import Joined
-    from gateleg.store.flow import Flow, Reply
+    from gateleg.store.flow import Flow, Response
     from gateleg.store.setup import Setup
 
-__all__ = ["Check", "Delete", "Patch", "Put", "invalid_returning", "reread"]
+__all__ = ["ConditionCheck", "Delete", "Patch", "Put", "invalid_returning", "reread"]
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -37,9 +37,9 @@ _RETURN_VALUES = {"new": "ALL_NEW", "old": "ALL_OLD", "none": "NONE", "changed":
 def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
     """Read the item of a write again; None if it was deleted meanwhile."""
     spec = spec_of(operation.entity)
-    reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), operation.ref.key, True), operation.pattern)
+    response = yield Request("GetItem", get_payload(setup.name_of(spec.table), operation.ref.key, True), operation.pattern)
     try:
-        return (yield from decode_flow(spec, reply["Item"], setup)) if "Item" in reply else None
+        return (yield from decode_flow(spec, response["Item"], setup)) if "Item" in response else None
     except DecodeError as error:
         raise written_unreadable(error) from error
 
@@ -118,14 +118,14 @@ class Put(WriteOperation[Any], Generic[E]):
             return {"ReturnValues": "ALL_OLD"}
         return {"ReturnValues": "ALL_NEW"} if write.kind == "Update" and self.returning == "new" else None
 
-    def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
+    def finish(self, request: Request, response: Response, setup: Setup) -> Any:
         """The stored instance, or the one that it replaced."""
         write = request.about
         if self.returning == "none":
             return None
         if self.returning == "new" and write.kind == "Put":
             return write.instance
-        return returned(self.entity, reply["Attributes"], setup) if "Attributes" in reply else None
+        return returned(self.entity, response["Attributes"], setup) if "Attributes" in response else None
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
         """The result after a transaction, whose response has no items. An item that kept its counts is read again."""
@@ -202,9 +202,9 @@ class Patch(WriteOperation[Any], Generic[E]):
         except KeyError:
             raise invalid_returning(self.returning, _RETURN_VALUES) from None
 
-    def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
+    def finish(self, request: Request, response: Response, setup: Setup) -> Any:
         """The item after or before the update, or the changed attributes."""
-        item, spec = reply.get("Attributes"), spec_of(self.entity)
+        item, spec = response.get("Attributes"), spec_of(self.entity)
         if self.returning == "none" or item is None:
             return None
         try:
@@ -265,9 +265,9 @@ class Delete(WriteOperation[Any], Generic[E]):
         """Ask for the old item if the caller wants it."""
         return {"ReturnValues": "ALL_OLD"} if self.returning == "old" else None
 
-    def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
+    def finish(self, request: Request, response: Response, setup: Setup) -> Any:
         """The deleted item, if the caller wants it."""
-        item = reply.get("Attributes")
+        item = response.get("Attributes")
         return returned(self.entity, item, setup) if item is not None and self.returning == "old" else None
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
@@ -277,7 +277,7 @@ class Delete(WriteOperation[Any], Generic[E]):
 
 
 @dataclass(slots=True)
-class Check(WriteOperation[None]):
+class ConditionCheck(WriteOperation[None]):
     """Check a condition on an item that a transaction does not write."""
 
     target: Any

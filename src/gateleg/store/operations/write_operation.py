@@ -11,7 +11,7 @@ from gateleg.model import DecodeError, spec_of
 from gateleg.store.backoff import retry_conflicts
 from gateleg.store.error_translation import explain_refusal
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup
+from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import SingleRequest
 from gateleg.store.operations.schema_upgrades import upgrade_item
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.model.planning import Joined, Write
     from gateleg.store.error_translation import Expectation
-    from gateleg.store.flow import Flow, Reply
+    from gateleg.store.flow import Flow, Response
 
 __all__ = ["WriteOperation"]
 
@@ -75,12 +75,12 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         """Further parameters of the single request."""
         return None
 
-    def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co | Flow[R_co]:
-        """The result of the single request, whose `about` is the write; a flow if decoding the answer needs other items."""
+    def finish(self, request: Request, response: Response, setup: Setup) -> R_co | Flow[R_co]:
+        """The result of the single request, whose `about` is the write; a flow if decoding the response needs other items."""
         raise NotImplementedError
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
-        """The result after a transaction, whose answer has no items."""
+        """The result after a transaction, whose response has no items."""
         raise NotImplementedError
 
     @property
@@ -104,8 +104,8 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         last_error: ServiceError | None = error
         for _ in range(_ATTEMPTS):
             try:
-                reply = yield from retry_conflicts(request, setup, last_error)
-                return (yield from self._finished(request, reply, setup))
+                response = yield from retry_conflicts(request, setup, last_error)
+                return (yield from self._finished(request, response, setup))
             except ServiceError as last:
                 if last.code != "ConditionalCheckFailedException":
                     raise
@@ -119,12 +119,12 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         item: Item | None = refusal.extra.get("Item")
         if item is not None and needs_lookup(spec_of(self.entity), item):
             with contextlib.suppress(DecodeError):
-                return (yield from brought_up_item(spec_of(self.entity), item, setup))
+                return (yield from upcast_item(spec_of(self.entity), item, setup))
         return item
 
-    def _finished(self, request: Request, reply: Reply, setup: Setup) -> Flow[R_co]:
+    def _finished(self, request: Request, response: Response, setup: Setup) -> Flow[R_co]:
         """The result of the single request, inside a flow."""
-        result = self.finish(request, reply, setup)
+        result = self.finish(request, response, setup)
         if isinstance(result, GeneratorType):
             result = yield from result
         return cast("R_co", result)
@@ -155,10 +155,10 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
             return (yield from self._transaction(write, setup))
         request = self._request(write, setup)
         try:
-            reply = yield request
+            response = yield request
         except ServiceError as error:
             return (yield from self.refused(request, error, setup))
-        return (yield from self._finished(request, reply, setup))
+        return (yield from self._finished(request, response, setup))
 
     def _transaction(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
         from gateleg.store.operations.transactions import single_flow

@@ -11,7 +11,7 @@ from gateleg.model.expressions.ownership import check_about
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.store.errors import InvalidOption
 from gateleg.store.operations.operation import locate
-from gateleg.store.operations.write_kinds import Check, Delete, Patch, Put, invalid_returning
+from gateleg.store.operations.write_kinds import ConditionCheck, Delete, Patch, Put, invalid_returning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -299,7 +299,7 @@ def delete(
 def check(target: Ref[E] | E, condition: Condition[E], /) -> WriteOperation[None]:
     """A condition of a transaction on an item that it does not write: `check(Project.key(project_id=p), Project.status == "pending")`."""
     check_about(condition, _entity_of(target), "check(...)")
-    return Check(target, condition)
+    return ConditionCheck(target, condition)
 
 
 def _entity_of(target: Any) -> type[Any]:

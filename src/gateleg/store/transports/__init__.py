@@ -1,6 +1,6 @@
-"""Transports send requests to DynamoDB. Requests and answers are the dictionaries of its JSON protocol.
+"""Transports send requests to DynamoDB. Requests and responses are the dictionaries of its JSON protocol.
 
-A transport raises `ServiceError` if the service answers with an error, and `Unreachable` if there is no answer. It retries throttling,
+A transport raises `ServiceError` if the service answers with an error, and `Unreachable` if there is no response. It retries throttling,
 internal errors and lost connections within a budget, so the errors that it raises are final. It never changes a request and keeps no state
 of callers, so stores and threads may share it.
 
@@ -20,14 +20,14 @@ __all__ = ["CLOSED", "FOREIGN", "AsyncTransport", "ServiceError", "Transport", "
 
 #: The error code of a call on a closed transport.
 CLOSED = "TransportClosed"
-#: The prefix of the error code for answers that are not DynamoDB's; the HTTP status follows.
+#: The prefix of the error code for responses that are not DynamoDB's; the HTTP status follows.
 FOREIGN = "Http"
 
 
 class ServiceError(Exception):
     """The service answered with an error.
 
-    `code` is its short name (`ConditionalCheckFailedException`), `extra` the other members of the answer's body, such as the `Item` of a
+    `code` is its short name (`ConditionalCheckFailedException`), `extra` the other members of the response's body, such as the `Item` of a
     failed condition or the `CancellationReasons` of a transaction, and `attempts` the number of times that the request was sent.
     """
 
@@ -61,7 +61,7 @@ class Unreachable(Exception):
 
 @runtime_checkable
 class Transport(Protocol):
-    """Sends requests and returns their answers."""
+    """Sends requests and returns their responses."""
 
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """Send a request, such as `call("GetItem", {"TableName": ..., "Key": ...})`. `timeout` is in seconds and includes retries."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from gateleg.net.http import AsyncPool, HttpError
 from gateleg.net.http.async_connection import connect_loop
 from gateleg.store.transports import Unreachable
-from gateleg.store.transports.answers import LIMIT
-from gateleg.store.transports.http_protocol import STREAMS, Options, ProtocolClient
-from gateleg.store.transports.retries import Refused
-from gateleg.store.transports.texts import encode
+from gateleg.store.transports.http_protocol import STREAMS, HttpOptions, ProtocolClient
+from gateleg.store.transports.requests import encode
+from gateleg.store.transports.responses import LIMIT
+from gateleg.store.transports.retries import ErrorResponse
 
 if TYPE_CHECKING:
     import ssl
@@ -30,14 +30,14 @@ class AsyncWireTransport:
 
     def __init__(
         self,
-        options: Options | None = None,
+        options: HttpOptions | None = None,
         *,
         connections: int = 100,
         connect: Callable[[Callable[[], Connection], Address, ssl.SSLContext | None], Awaitable[Connection]] = connect_loop,
         clock: ServiceClock | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        client = self._client = ProtocolClient(options or Options(), clock)
+        client = self._client = ProtocolClient(options or HttpOptions(), clock)
         self._timeouts = client.options.timeouts
         self._limit = connections
         self._sleep = sleep
@@ -68,14 +68,14 @@ class AsyncWireTransport:
         body = encode(operation, request)
         try:
             return await self._attempt(operation, body)
-        except (HttpError, Refused) as failed:
+        except (HttpError, ErrorResponse) as failed:
             failure = failed
         attempts = self._client.attempts(operation, request, deadline)
         while True:
             await self._sleep(attempts.after(failure))
             try:
                 return await self._attempt(operation, body)
-            except (HttpError, Refused) as failed:
+            except (HttpError, ErrorResponse) as failed:
                 failure = failed
 
     async def _attempt(self, operation: str, body: bytes) -> dict[str, Any]:
@@ -85,8 +85,8 @@ class AsyncWireTransport:
         async with self._turns:
             credentials = client.source.current() or await self._load()
             pool = self._streams if operation in STREAMS else self._pool
-            answer = await pool.exchange(client.write(operation, body, credentials), self._timeouts)
-        return client.read(answer)
+            response = await pool.exchange(client.write(operation, body, credentials), self._timeouts)
+        return client.read(response)
 
     def _reset_loop(self) -> None:
         """Start again in another event loop, without objects of the previous one."""

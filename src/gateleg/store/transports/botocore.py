@@ -1,6 +1,6 @@
 """DynamoDB through an existing botocore or boto3 client, with its proxies, plug-ins, endpoint rules and retries.
 
-The transport inserts and extracts the JSON of requests and answers with botocore's public events. That avoids botocore's conversion of
+The transport inserts and extracts the JSON of requests and responses with botocore's public events. That avoids botocore's conversion of
 attribute values, which is most of its cost.
 """
 
@@ -13,8 +13,8 @@ import orjson
 from botocore import exceptions, xform_name
 
 from gateleg.store.transports import ServiceError, Unreachable, missing_credentials
-from gateleg.store.transports.answers import error_of
-from gateleg.store.transports.texts import encode
+from gateleg.store.transports.requests import encode
+from gateleg.store.transports.responses import error_of
 
 _BODY = "gateleg-body"
 #: Parameters that botocore requires, but whose content it does not need.
@@ -24,7 +24,7 @@ _OPAQUE = frozenset({"Item", "Key"})
 class BotocoreTransport:
     """Sends requests through a botocore client: `BotocoreTransport(boto3.client("dynamodb"))`. `streams` is a client for `dynamodbstreams`.
 
-    Timeouts and retries are those of the client's configuration, and `timeout` is ignored. botocore resends a request whose answer was
+    Timeouts and retries are those of the client's configuration, and `timeout` is ignored. botocore resends a request whose response was
     lost, even if it may have been executed. Closing the transport does not close the clients.
     """
 
@@ -41,7 +41,7 @@ class BotocoreTransport:
         method = self._method(operation)
         self._local.body = encode(operation, request)
         try:
-            answer = method(**self._required(operation, request))
+            response = method(**self._required(operation, request))
         except exceptions.ClientError as error:
             raise _refused(error) from error
         except exceptions.ParamValidationError as error:
@@ -52,7 +52,7 @@ class BotocoreTransport:
             raise Unreachable(str(error)) from error
         finally:
             self._local.body = None
-        members: dict[str, Any] = orjson.loads(answer[_BODY] or b"{}")
+        members: dict[str, Any] = orjson.loads(response[_BODY] or b"{}")
         return members
 
     def close(self) -> None:

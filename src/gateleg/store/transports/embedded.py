@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.engine import EngineError
 from gateleg.store.addresses import MEMORY, database_file
 from gateleg.store.transports import CLOSED, ServiceError
-from gateleg.store.transports.texts import unwritable
+from gateleg.store.transports.requests import unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -36,17 +36,17 @@ class EmbeddedTransport:
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
 
-    def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
         """Prepare a request, and return the function that executes it. Other writers wait only for that, and it raises all errors."""
         step = self.engine.prepare_call(operation, request, statement)
 
-        def answer() -> dict[str, Any]:
+        def second_step() -> dict[str, Any]:
             try:
                 return step()
             except (EngineError, UnicodeEncodeError) as error:
                 raise _refusal(error, operation, request) from None
 
-        return answer
+        return second_step
 
     def close(self) -> None:
         """Close the engine, if the transport owns it."""

@@ -20,7 +20,7 @@ __all__ = ["GroupCommitTransport", "with_shared_commits"]
 class GroupCommitTransport:
     """An `AsyncEmbeddedTransport` whose writes can share a commit.
 
-    `answer` executes a request in this thread, without awaiting; `ready` prepares one. Inside `one_commit`, their writes share a commit.
+    `execute` runs a request in this thread, without awaiting; `prepare_call` prepares one. Inside `one_commit`, writes share a commit.
     """
 
     def __init__(self, usual: AsyncEmbeddedTransport) -> None:
@@ -29,13 +29,13 @@ class GroupCommitTransport:
         #: whether this thread holds the write lock: a request in another thread would then wait for it forever
         self._in_commit = False
 
-    def answer(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
+    def execute(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
         """Execute a request in this thread."""
-        return self._direct.call(operation, request) if statement is None else self._direct.ready(operation, request, statement)()
+        return self._direct.call(operation, request) if statement is None else self._direct.prepare_call(operation, request, statement)()
 
-    def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
         """Prepare a request outside of `one_commit`, and return the function that executes it, which raises all errors."""
-        return self._direct.ready(operation, request, statement)
+        return self._direct.prepare_call(operation, request, statement)
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:
@@ -69,7 +69,7 @@ class GroupCommitTransport:
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """Execute a request, in this thread inside `one_commit`."""
         if self._in_commit:
-            return self.answer(operation, request)
+            return self.execute(operation, request)
         return await self.usual.call(operation, request, timeout=timeout)
 
     async def close(self) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.net.http import HttpError, Pool
 from gateleg.net.http.pool import connect_socket
-from gateleg.store.transports.answers import LIMIT
-from gateleg.store.transports.http_protocol import STREAMS, Options, ProtocolClient
-from gateleg.store.transports.retries import Refused
-from gateleg.store.transports.texts import encode
+from gateleg.store.transports.http_protocol import STREAMS, HttpOptions, ProtocolClient
+from gateleg.store.transports.requests import encode
+from gateleg.store.transports.responses import LIMIT
+from gateleg.store.transports.retries import ErrorResponse
 
 if TYPE_CHECKING:
     import ssl
@@ -28,13 +28,13 @@ class WireTransport:
 
     def __init__(
         self,
-        options: Options | None = None,
+        options: HttpOptions | None = None,
         *,
         connect: Callable[[Address, float, ssl.SSLContext | None], Socket] = connect_socket,
         clock: ServiceClock | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        client = self._client = ProtocolClient(options or Options(), clock)
+        client = self._client = ProtocolClient(options or HttpOptions(), clock)
         self._timeouts = client.options.timeouts
         self._sleep = sleep
         self._pool, self._streams = (
@@ -47,14 +47,14 @@ class WireTransport:
         deadline = self._client.deadline(timeout)
         try:
             return self._attempt(operation, body, deadline)
-        except (HttpError, Refused) as failed:
+        except (HttpError, ErrorResponse) as failed:
             failure = failed
         attempts = self._client.attempts(operation, request, deadline)
         while True:
             self._sleep(attempts.after(failure))
             try:
                 return self._attempt(operation, body, deadline)
-            except (HttpError, Refused) as failed:
+            except (HttpError, ErrorResponse) as failed:
                 failure = failed
 
     def close(self) -> None:

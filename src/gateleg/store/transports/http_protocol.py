@@ -22,8 +22,8 @@ from gateleg.net import (
 )
 from gateleg.net.http import Response, Timeouts
 from gateleg.store.transports import FOREIGN, ServiceError, missing_credentials
-from gateleg.store.transports.answers import result
-from gateleg.store.transports.retries import CallAttempts, Refused
+from gateleg.store.transports.responses import result
+from gateleg.store.transports.retries import CallAttempts, ErrorResponse
 
 if TYPE_CHECKING:
     import ssl
@@ -33,7 +33,7 @@ STREAMS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator", "ListSt
 
 
 @dataclass(frozen=True)
-class Options:
+class HttpOptions:
     """The address of the service, credentials, timeouts and retries.
 
     Without `endpoint`, the service is Amazon DynamoDB in `region`, by default the region of botocore's configuration. Without
@@ -50,14 +50,14 @@ class Options:
     #: for single attempts; the `timeout` of a call limits the call with its retries
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: Retries = field(default_factory=Retries)
-    #: request compressed answers, which helps only over slow networks
+    #: request compressed responses, which helps only over slow networks
     gzip: bool = False
 
 
 class ProtocolClient:
-    """Writes requests to and reads answers from one service."""
+    """Writes requests to one service, and reads its responses."""
 
-    def __init__(self, options: Options, clock: ServiceClock | None = None) -> None:
+    def __init__(self, options: HttpOptions, clock: ServiceClock | None = None) -> None:
         region = options.region or region_of_chain(options.profile) or ("us-east-1" if options.endpoint else None)
         if region is None:
             raise ValueError("No region was passed, and botocore's configuration has none: write dynamodb:eu-west-1, or set AWS_REGION.")
@@ -84,15 +84,15 @@ class ProtocolClient:
         signer = self._streams_signer if operation in STREAMS else self._signer
         return signer.head(operation, body, credentials) + body
 
-    def read(self, answer: Response) -> dict[str, Any]:
-        """The content of an answer. Raises `Refused` for an error, and `BadResponse` for an answer that is not DynamoDB's."""
+    def read(self, response: Response) -> dict[str, Any]:
+        """The content of a response. Raises `ErrorResponse` for an error, and `BadResponse` for a response that is not DynamoDB's."""
         try:
-            return result(answer)
+            return result(response)
         except ServiceError as error:
             if error.code.startswith(FOREIGN):
-                error.message = f"{self.address.url} does not speak the DynamoDB protocol: it answered with the status {answer.status}."
-            date = answer.headers.get(b"date")
-            raise Refused(error, date.decode("latin-1") if date is not None else None) from None
+                error.message = f"{self.address.url} does not speak the DynamoDB protocol: it answered with the status {response.status}."
+            date = response.headers.get(b"date")
+            raise ErrorResponse(error, date.decode("latin-1") if date is not None else None) from None
 
     def deadline(self, timeout: float | None) -> Deadline | None:
         """The deadline of a call that begins now."""
@@ -103,7 +103,7 @@ class ProtocolClient:
         return CallAttempts(operation, request, self.options.retries, self.budget, self.clock, self.source, deadline)
 
 
-def _source(options: Options) -> Source:
+def _source(options: HttpOptions) -> Source:
     if options.credentials is None:
         return Chain(profile=options.profile, local=options.endpoint is not None)
     return Fixed(options.credentials) if isinstance(options.credentials, Credentials) else options.credentials

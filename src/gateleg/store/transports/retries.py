@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.net import is_throttled, may_pass
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.repeats import repeatable
+from gateleg.store.transports.idempotence import is_idempotent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,8 @@ SKEWED = frozenset({"InvalidSignatureException", "RequestTimeTooSkewed", "Reques
 EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken"})
 
 
-class Refused(Exception):
-    """The service answered an attempt with an error. `date` is the `Date` header of the answer."""
+class ErrorResponse(Exception):
+    """The service answered an attempt with an error. `date` is the `Date` header of the response."""
 
     def __init__(self, error: ServiceError, date: str | None = None) -> None:
         super().__init__(str(error))
@@ -43,16 +43,16 @@ class CallAttempts:
     attempts: int = field(default=0, init=False)
     _delays: Iterator[float] = field(init=False)
     _corrected: set[str] = field(default_factory=set, init=False)
-    #: whether an attempt without an answer may have been executed
+    #: whether an attempt without a response may have been executed
     _doubtful: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._delays = self.policy.delays(self.deadline)
 
-    def after(self, failure: HttpError | Refused) -> float:
+    def after(self, failure: HttpError | ErrorResponse) -> float:
         """The seconds to wait before the next attempt. If there is none, raises the error for the caller."""
         self.attempts += 1
-        if isinstance(failure, Refused):
+        if isinstance(failure, ErrorResponse):
             return self._after_refusal(failure.error, failure.date)
         final = Unreachable(failure.reason, self.attempts)
         if failure.sent:
@@ -75,7 +75,7 @@ class CallAttempts:
 
     def _doubt(self, final: Exception) -> None:
         """Handle an attempt that may have been executed: raise the error unless the request may be repeated."""
-        if not repeatable(self.operation, self.request):
+        if not is_idempotent(self.operation, self.request):
             raise final from None
         self._doubtful = True
 
@@ -100,7 +100,7 @@ class CallAttempts:
     def _refused(self, error: ServiceError) -> Exception:
         if self._doubtful and error.code == "ConditionalCheckFailedException":
             return Unreachable(
-                "An attempt got no answer, and the next one failed its condition, possibly because the first was executed.",
+                "An attempt got no response, and the next one failed its condition, possibly because the first was executed.",
                 self.attempts,
             )
         return error

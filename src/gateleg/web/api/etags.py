@@ -22,7 +22,7 @@ def tagged(request: Request, content: BaseModel, headers: dict[str, Any] | None 
     """The content as JSON with its ETag, or an empty 304."""
     body = content.model_dump_json().encode()
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    told = {"ETag": etag, "Cache-Control": "private, no-cache"} | (headers or {})
+    all_headers = {"ETag": etag, "Cache-Control": "private, no-cache"} | (headers or {})
     if fits(request.headers.get("if-none-match"), etag):
-        return Response(status_code=304, headers=told)
-    return Response(body, headers=told, media_type="application/json")
+        return Response(status_code=304, headers=all_headers)
+    return Response(body, headers=all_headers, media_type="application/json")

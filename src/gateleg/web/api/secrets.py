@@ -40,7 +40,7 @@ class SecretView(BaseModel):
 
     @classmethod
     def of(cls, info: SecretInfo) -> "SecretView":
-        """What may be known of a secret."""
+        """The description of a secret, without its value."""
         return cls(**{name: getattr(info, name) for name in cls.model_fields})
 
 

@@ -13,7 +13,7 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.frame import frame
 from gateleg.web.console.markup import tag
-from gateleg.web.envelope import answer
+from gateleg.web.envelope import error_response
 from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def register() -> None:
 async def _not_found_page(request: Request, error: Exception) -> Response:
     wants_page = "text/html" in request.headers.get("accept", "") and getattr(request.state, "principal", None) is not None
     if not wants_page and isinstance(error, HTTPException):
-        return answer(Unknown("There is nothing at this path."))
+        return error_response(Unknown("There is nothing at this path."))
     with Client(page(""), request=request) as client, frame(title="Not found", section="", titled=False):
         tag("h1", "Not found", "sr")
         sentence = "There is no page at this address. It may have been moved or deleted."

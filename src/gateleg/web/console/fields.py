@@ -66,7 +66,7 @@ class Field(Element, component="static/field.js"):
             if one is not None:
                 self.props[name] = one
         self._on_change = on_change
-        self.on("told", self._told)
+        self.on("typed", self._on_typed)
         if on_enter is not None:
             self.on("enter", on_enter)
 
@@ -89,7 +89,7 @@ class Field(Element, component="static/field.js"):
         self.props["turn"] = self.props.get("turn", 0) + 1
         self.update()
 
-    def _told(self, event: GenericEventArguments) -> Any:
+    def _on_typed(self, event: GenericEventArguments) -> Any:
         self.value = event.args
         # So that a later update of the page does not undo the input.
         with self.props.suspend_updates():

@@ -92,7 +92,7 @@ def frame(*, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool 
     """
     view = current_view()
     ui.page_title(f"{title} · Gateleg")
-    context.client.on_exception(_tell)
+    context.client.on_exception(_show_exception)
     rail = _rail(view, section, collapsed=view.request.cookies.get("gateleg_rail") == "icons")
     _top_bar(view, title, crumbs, rail)
     with tag("div", classes="content wide" if wide else "content") as content:
@@ -102,7 +102,7 @@ def frame(*, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool 
     ui.skip_link("Skip to the page", target=content)
 
 
-def _tell(error: Exception) -> None:
+def _show_exception(error: Exception) -> None:
     """Show a notification for an error that occurred after the page was built and that nothing else handled."""
     if is_late_response(error):
         return

@@ -88,13 +88,13 @@ class Live:
 
         return leave
 
-    def hurry(self, name: Hashable) -> None:
+    def refresh(self, name: Hashable) -> None:
         """Read a topic at once, because this process has just changed it."""
         poller = self._pollers.get(name)
         if poller is not None:
             poller.soon.set()
 
-    def hurry_all(self) -> None:
+    def refresh_all(self) -> None:
         """Read all watched topics at once."""
         for poller in self._pollers.values():
             poller.soon.set()
@@ -112,7 +112,7 @@ class Live:
             changed = (error is None) != (poller.error is None) or not poller.seen or value != poller.value
             poller.value, poller.error, poller.seen = value, error, poller.seen or error is None
             if changed:
-                await _tell_all(poller)
+                await _notify_followers(poller)
             await self._pause(poller)
 
     async def _pause(self, poller: _Poller) -> None:
@@ -120,7 +120,7 @@ class Live:
             await asyncio.wait_for(poller.soon.wait(), poller.topic.every)
 
 
-async def _tell_all(poller: _Poller) -> None:
+async def _notify_followers(poller: _Poller) -> None:
     """Notify every watcher, yielding in between: drawing hundreds of pages would block the event loop."""
     last_yield = time.monotonic()
     for notify in list(poller.watchers):

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 from nicegui import Client, core
 
-from gateleg.web.envelope import answer
+from gateleg.web.envelope import error_response
 from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class PageOwnership:
             page = scope["path"].removeprefix(_PAGE_PREFIX).partition("/")[0]
             if not _is_owner(page, scope):
                 refused = NotAllowed("The page was opened by somebody else.", fix="Open the page yourself.")
-                await answer(refused)(scope, receive, send)
+                await error_response(refused)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: 30 seconds, a minute, two, ... up to six hours: twelve attempts in about a day.
 RETRY = Retry(times=12, first=30.0, longest=6 * 3600.0)
 #: Characters of a response that are stored.
-_SHOWN = 1_000
+_MAX_RESPONSE_CHARACTERS = 1_000
 _GONE = 410
 State = Literal["pending", "delivered", "failed"]
 
@@ -65,7 +65,7 @@ def webhook_jobs(store: AsyncStore, secrets: Secrets, outgoing: GuardedClient) -
         except OutgoingError as error:
             await _note(store, delivery, None, error.message, _state(job))
             raise NotDelivered(error.message) from None
-        head = answer.body[:_SHOWN].decode("utf-8", "replace")
+        head = answer.body[:_MAX_RESPONSE_CHARACTERS].decode("utf-8", "replace")
         if 200 <= answer.status < 300:
             await _note(store, delivery, answer.status, head, "delivered")
             return {"status": answer.status}

@@ -1,7 +1,7 @@
 from gateleg.jobs import JobStatus
 from gateleg.jobs.tables import LogEntry
 from gateleg.jobs.tables.archive import summary_of
-from gateleg.web.console.jobs.job_details import job_details, short_kind, telling_line
+from gateleg.web.console.jobs.job_details import explaining_line, job_details, short_kind
 from tests.web.console.jobs.samples import NOW, attempt, before, job, line
 
 
@@ -37,22 +37,22 @@ def test_the_telling_line_is_the_handlers_own_last_error() -> None:
         line("Traceback (most recent call last):", "ERROR"),
         line("x", "ERROR"),
     ]
-    found = telling_line(lines)
+    found = explaining_line(lines)
     assert found is not None
     assert found.message == "no tape"
 
 
 def test_without_an_error_the_last_line_tells() -> None:
-    found = telling_line([line("begin"), line("step 2")])
+    found = explaining_line([line("begin"), line("step 2")])
     assert found is not None
     assert found.message == "step 2"
-    assert telling_line([]) is None
-    assert telling_line([line("Traceback (most recent call last):", "ERROR")]) is None
+    assert explaining_line([]) is None
+    assert explaining_line([line("Traceback (most recent call last):", "ERROR")]) is None
 
 
 def test_lines_of_earlier_attempts_tell_nothing() -> None:
     old = LogEntry(timestamp=before(60), level="ERROR", message="the first time")
-    found = telling_line([old, line("again")], before(10))
+    found = explaining_line([old, line("again")], before(10))
     assert found is not None
     assert found.message == "again"
 

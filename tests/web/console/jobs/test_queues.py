@@ -4,7 +4,7 @@ from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.monitor import QueueStats
 from gateleg.jobs.tables import QueueState
 from gateleg.store import AsyncStore
-from gateleg.web.console.jobs.queues import COLUMNS, QueueOverview, look_at_queues, queue_row
+from gateleg.web.console.jobs.queues import COLUMNS, QueueOverview, queue_row, read_queues
 from gateleg.web.queue_stats import QueueStatsCache
 
 
@@ -42,5 +42,5 @@ async def test_a_queue_is_known_by_its_state_too() -> None:
         await queue.ensure_tables()
         pulse = QueueStatsCache(queue)
         await queue.pause("night")
-        (one,) = await look_at_queues(queue, lambda: pulse.read(max_age=0.0))
+        (one,) = await read_queues(queue, lambda: pulse.read(max_age=0.0))
         assert (one.stats.queue, one.stats.mode, one.workers) == ("night", "paused", 0)

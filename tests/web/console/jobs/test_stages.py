@@ -1,6 +1,6 @@
 import pytest
 
-from gateleg.web.console.jobs.stages import telling_stage
+from gateleg.web.console.jobs.stages import distinct_stage
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from gateleg.web.console.jobs.stages import telling_stage
     ],
 )
 def test_a_stage_that_repeats_its_type_is_left_out(job_type: str, stage: str | None, told: str | None) -> None:
-    assert telling_stage(job_type, stage) == told
+    assert distinct_stage(job_type, stage) == told

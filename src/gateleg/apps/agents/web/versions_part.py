@@ -59,11 +59,11 @@ class VersionsPart:
                     tag("span", one.updated_by)
                     ago(one.created_at)
                 if self.visit.context.edits:
-                    self._deeds(one)
+                    self._actions(one)
             if before is not None:
                 show_changes(differences(self.of, before, one))
 
-    def _deeds(self, one: Any) -> None:
+    def _actions(self, one: Any) -> None:
         visit, version = self.visit, self.of.version_of(one)
         there = self.page(tab="versions")
 

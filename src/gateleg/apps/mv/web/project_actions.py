@@ -48,7 +48,7 @@ class ProjectActions:
             await work()
 
         if await carry_out(self.view, Role.MEMBER, checked, done):
-            self.view.live.hurry(("mv", self.project.project_id))
+            self.view.live.refresh(("mv", self.project.project_id))
             ui.navigate.to(go or place_of(self.project.project_id))
 
 

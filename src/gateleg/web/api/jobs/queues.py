@@ -42,10 +42,10 @@ class WorkView(BaseModel):
     retried: int
     cancelled: int
     throughput: float = Field(description="Completed jobs per minute.")
-    run_half: float | None = Field(description="Median run time in seconds.")
-    run_most: float | None = Field(description="95th percentile of the run time in seconds.")
-    wait_half: float | None
-    wait_most: float | None
+    run_p50: float | None = Field(description="Median run time in seconds.")
+    run_p95: float | None = Field(description="95th percentile of the run time in seconds.")
+    wait_p50: float | None = Field(description="Median wait in seconds, from when a job became claimable to its start.")
+    wait_p95: float | None = Field(description="95th percentile of the wait in seconds.")
 
 
 class QueueStatsView(BaseModel):

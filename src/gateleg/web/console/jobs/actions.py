@@ -108,7 +108,7 @@ def bulk_bar(view: View, choice: SelectedJobs, topic: Hashable, *, archives: boo
             ui.notification(said[0], icon="check", timeout=3, position="bottom")
             if choice.grid is not None:
                 choice.grid.clear_choice()
-            view.live.hurry(topic)
+            view.live.refresh(topic)
 
     with tag("div", classes="bulk", role="toolbar", aria_label="Selected jobs") as bar:
         count = tag("span", "", "strong")

@@ -127,4 +127,4 @@ async def _repeat(view: View, application: str, event: str | None) -> None:
         await view.host.audit.note(view.principal, "stream.repeat", application, **({} if event is None else {"event": event}))
 
     if await carry_out(view, Role.OPERATOR, work, "Submitted: a worker will repeat it"):
-        view.live.hurry_all()
+        view.live.refresh_all()

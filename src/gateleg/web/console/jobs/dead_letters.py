@@ -199,7 +199,7 @@ async def _act_on_group(view: View, row: str, verb: str, topic: Topic[Page[Job]]
 
     if await carry_out(view, Role.OPERATOR, work):
         ui.notification(said[0], icon="check", timeout=3, position="bottom")
-        view.live.hurry(topic.name)
+        view.live.refresh(topic.name)
 
 
 async def retry_all(queue: AsyncQueue, job_type: str, kind: str | None) -> int:

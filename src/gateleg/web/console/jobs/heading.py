@@ -46,7 +46,7 @@ class Heading:
                 self._titles = tag("div", classes="titles")
                 with tag("div", classes="deeds"):
                     self.pulse = LiveIndicator()
-                    self._deeds = tag("div", classes="deeds")
+                    self._actions = tag("div", classes="deeds")
             self._below = tag("div", classes="stack gap-1")
         self.show(details, branch)
 
@@ -61,7 +61,7 @@ class Heading:
         )
         below = open_below(details, branch)
         if self._view.may(Role.OPERATOR):
-            self._parts.draw(self._deeds, offered(details, below), lambda: self._offer(details, below))
+            self._parts.draw(self._actions, offered(details, below), lambda: self._offer(details, below))
         self._parts.draw(self._below, (details.archived_at, details.progress, details.status), lambda: _draw_below(details))
 
     def _draw_titles(self, details: JobDetails, badge: Badge, words: str) -> None:
@@ -100,7 +100,7 @@ class Heading:
             await view.host.audit.note(view.principal, action, job_id, **details)
 
         if await carry_out(view, Role.OPERATOR, work, done):
-            view.live.hurry_all()
+            view.live.refresh_all()
 
     async def retry(self) -> None:
         """Retry the job."""

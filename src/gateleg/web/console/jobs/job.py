@@ -101,10 +101,12 @@ class _Page:
         else:
             simple = {"config": panels.config_panel, "result": panels.result_panel, "raw": panels.raw_panel}
             simple[key](self.view, self.story, self.details)
-            self._update = self._again(simple[key], self.details)
+            self._update = self._updater(simple[key], self.details)
 
-    def _again(self, panel: Callable[[View, JobWithLog, JobDetails], None], drawn: JobDetails) -> Callable[[JobWithLog, JobDetails], None]:
-        """Redraw a panel when the state of the job changes."""
+    def _updater(
+        self, panel: Callable[[View, JobWithLog, JobDetails], None], drawn: JobDetails
+    ) -> Callable[[JobWithLog, JobDetails], None]:
+        """A function that redraws a panel if the status or the results of the job have changed."""
         box = context.slot.parent
 
         def show(story: JobWithLog, details: JobDetails) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.tables import ArchivedJob, Attempt, Failure
 from gateleg.web.console.badges import BY_STATUS, Badge, badge_of
-from gateleg.web.console.jobs.stages import telling_stage
+from gateleg.web.console.jobs.stages import distinct_stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ class JobDetails:
     @property
     def title(self) -> str:
         """The type, and the stage if it adds information."""
-        stage = telling_stage(self.job_type, self.stage)
+        stage = distinct_stage(self.job_type, self.stage)
         return f"{self.job_type}: {stage}" if stage else self.job_type
 
     @property
@@ -122,7 +122,7 @@ def failure_text(failure: Failure) -> str:
     return f"{short_kind(failure.kind)}: {failure.message}"
 
 
-def telling_line(lines: Sequence[LogEntry], since: datetime | None = None) -> LogEntry | None:
+def explaining_line(lines: Sequence[LogEntry], since: datetime | None = None) -> LogEntry | None:
     """The line of a log that explains a failure best: the last error that the handler logged, or else its last line.
 
     `since` is the start of the failed attempt.

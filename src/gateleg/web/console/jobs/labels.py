@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gateleg.web.console.jobs.stages import telling_stage
+from gateleg.web.console.jobs.stages import distinct_stage
 from gateleg.web.console.texts import truncate
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ def labels(jobs: Iterable[Job]) -> dict[UUID, str]:
     """
     alike: dict[tuple[Any, ...], list[Job]] = {}
     for job in jobs:
-        alike.setdefault((job.parent_job_id, job.job_type, telling_stage(job.job_type, job.job_stage)), []).append(job)
-    return {job_id: label for group in alike.values() if len(group) > 1 for job_id, label in _told_apart(group).items()}
+        alike.setdefault((job.parent_job_id, job.job_type, distinct_stage(job.job_type, job.job_stage)), []).append(job)
+    return {job_id: label for group in alike.values() if len(group) > 1 for job_id, label in _distinguish(group).items()}
 
 
-def _told_apart(group: Sequence[Job]) -> dict[UUID, str]:
+def _distinguish(group: Sequence[Job]) -> dict[UUID, str]:
     subjects = [job.subject or "" for job in group]
     if len(set(subjects)) == len(group):
         return {job.job_id: truncate(job.subject or str(job.job_id)[:8], _MAX_LABEL_CHARACTERS) for job in group}
@@ -37,9 +37,9 @@ def _told_apart(group: Sequence[Job]) -> dict[UUID, str]:
     several = len(set(subjects)) > 1
     return {
         job.job_id: truncate(
-            ", ".join([*([job.subject] if several and job.subject else []), *told]) or str(job.job_id)[:8], _MAX_LABEL_CHARACTERS
+            ", ".join([*([job.subject] if several and job.subject else []), *words]) or str(job.job_id)[:8], _MAX_LABEL_CHARACTERS
         )
-        for job, told in zip(group, differing, strict=True)
+        for job, words in zip(group, differing, strict=True)
     }
 
 

@@ -13,7 +13,7 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import ErrorText, trouble
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.graphs import graph_svg
-from gateleg.web.console.jobs.job_details import failure_text, telling_line
+from gateleg.web.console.jobs.job_details import explaining_line, failure_text
 from gateleg.web.console.jobs.timeline import Bar, bars
 from gateleg.web.console.jobs.topics import graph_topic
 from gateleg.web.console.jobs.traces import parts_of
@@ -171,7 +171,7 @@ def failure_note(story: JobWithLog, details: JobDetails) -> None:
     failure = details.failure
     if failure is None:
         return
-    line = telling_line(story.lines, details.attempts[-1].started_at if details.attempts else None)
+    line = explaining_line(story.lines, details.attempts[-1].started_at if details.attempts else None)
     where = f"In attempt {details.attempt}" + (f" on {details.worker_id}" if details.worker_id else "")
     error = failure_text(failure)
     with trouble(ErrorText(error, where)):

@@ -44,7 +44,7 @@ COLUMNS = (
     Column("running", "Running", right=True),
     Column("oldest", "Oldest waiting", right=True),
     Column("rate", "Done per minute", right=True),
-    Column("most", "p95 run time", right=True, desk=True),
+    Column("p95", "p95 run time", right=True, desk=True),
     Column("limit", "Rate limit", right=True),
     Column("workers", "Workers", right=True),
     Column("deeds", "", right=True),
@@ -60,7 +60,7 @@ class QueueOverview:
     workers: int
 
 
-async def look_at_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tuple[QueueStats, ...]]]) -> tuple[QueueOverview, ...]:
+async def read_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tuple[QueueStats, ...]]]) -> tuple[QueueOverview, ...]:
     """The current state of all queues."""
     states, workers = await queue.states(), await queue.workers()
     return tuple(
@@ -70,7 +70,7 @@ async def look_at_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tupl
 
 def queues_topic(host: Host) -> Topic[tuple[QueueOverview, ...]]:
     """All queues. Changes must be visible at once, so the statistics are read each time."""
-    return Topic("queues", lambda: look_at_queues(host.queue, lambda: host.queue_stats.read(max_age=0.0)), every=3.0)
+    return Topic("queues", lambda: read_queues(host.queue, lambda: host.queue_stats.read(max_age=0.0)), every=3.0)
 
 
 def queue_row(one: QueueOverview, *, deeds: bool) -> Row:
@@ -87,16 +87,16 @@ def queue_row(one: QueueOverview, *, deeds: bool) -> Row:
             "running": str(stats.running),
             "oldest": None if stats.oldest_waiting is None else duration(stats.oldest_waiting),
             "rate": f"{stats.work.throughput:.1f}",
-            "most": None if stats.work.run_most is None else duration(stats.work.run_most),
+            "p95": None if stats.work.run_p95 is None else duration(stats.work.run_p95),
             "limit": f"{state.rate} in {duration(state.rate_seconds)}" if limited and state is not None else meta_cell("none"),
             "workers": str(one.workers),
-            "deeds": _deeds(stats.mode) if deeds else None,
+            "deeds": _actions(stats.mode) if deeds else None,
         },
         href=Filters(queue=stats.queue).address(),
     )
 
 
-def _deeds(mode: str) -> Cell:
+def _actions(mode: str) -> Cell:
     change = button_cell("rate", "Rate")
     if mode == "running":
         return [button_cell("pause", "Pause"), button_cell("drain", "Drain"), change]
@@ -148,7 +148,7 @@ async def _act(view: View, name: str, verb: str) -> None:
         await view.host.audit.note(view.principal, f"queue.{verb}", name)
 
     if await carry_out(view, Role.OPERATOR, work, f"{name} is {word}"):
-        view.live.hurry("queues")
+        view.live.refresh("queues")
 
 
 async def _ask_rate(view: View, name: str) -> None:
@@ -172,4 +172,4 @@ async def _ask_rate(view: View, name: str) -> None:
         await view.host.audit.note(view.principal, "queue.rate", name, starts=limit, seconds=window)
 
     if await carry_out(view, Role.OPERATOR, work, f"{name} has a new rate limit"):
-        view.live.hurry("queues")
+        view.live.refresh("queues")

@@ -9,7 +9,7 @@ from gateleg.jobs import Job, JobStatus
 from gateleg.web.console.badges import BY_STATUS, badge_of
 from gateleg.web.console.cells import Cell, Column, Row, ago_cell, bar_cell, chip_cell, id_cell, meta_cell, since_cell
 from gateleg.web.console.jobs.labels import labels
-from gateleg.web.console.jobs.stages import telling_stage
+from gateleg.web.console.jobs.stages import distinct_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,13 +40,13 @@ ARCHIVE_COLUMNS = (
 def job_rows(jobs: Iterable[Job]) -> tuple[Row, ...]:
     """Jobs as rows. Children of one job that look alike have a label."""
     listed = tuple(jobs)
-    told = labels(job for job in listed if job.parent_job_id is not None)
-    return tuple(job_row(job, told.get(job.job_id, "")) for job in listed)
+    labels_by_id = labels(job for job in listed if job.parent_job_id is not None)
+    return tuple(job_row(job, labels_by_id.get(job.job_id, "")) for job in listed)
 
 
 def job_row(job: Job, label: str = "") -> Row:
     """A job in the list. A label that repeats another column is left out."""
-    stage = telling_stage(job.job_type, job.job_stage)
+    stage = distinct_stage(job.job_type, job.job_stage)
     shown = [text for text in (stage, label) if text and text not in (job.subject, str(job.job_id)[:8])]
     return Row(
         str(job.job_id),

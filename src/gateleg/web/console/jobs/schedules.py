@@ -259,4 +259,4 @@ async def _act(view: View, name: str, verb: str) -> None:
         return
     said = {"run": "Submitted", "remove": f"{name} was deleted", "on": f"{name} was enabled", "off": f"{name} was disabled"}
     if await carry_out(view, Role.OPERATOR, work, said[verb]):
-        view.live.hurry("schedules")
+        view.live.refresh("schedules")

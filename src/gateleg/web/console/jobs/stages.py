@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def telling_stage(job_type: str, stage: str | None) -> str | None:
+def distinct_stage(job_type: str, stage: str | None) -> str | None:
     """The stage, unless it only repeats the type: `report` adds nothing to `demo.report`."""
     if not stage or stage.lower() in (job_type.lower(), job_type.lower().rpartition(".")[2]):
         return None

@@ -72,14 +72,14 @@ def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[LabelledTree | None]:
         except JobMissing:
             return None
         # Labels are made from attributes that never change, so each job is read once.
-        fresh = [queue.tables.job.key(job_id=one) for one in alike(branch)[:_MAX_LABELLED_JOBS] if one not in known]
+        fresh = [queue.tables.job.key(job_id=one) for one in lookalikes(branch)[:_MAX_LABELLED_JOBS] if one not in known]
         known.update({job.job_id: job for job in await queue.store.batch_get(fresh) if job is not None} if fresh else {})
         return LabelledTree(branch, labels(known.values()))
 
     return Topic(("tree", root), read, every=2.0)
 
 
-def alike(branch: Branch) -> list[UUID]:
+def lookalikes(branch: Branch) -> list[UUID]:
     """The jobs of a tree that share type and stage with a sibling; those that are drawn first come first."""
     found: list[UUID] = []
     for parent in branch:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gateleg.durations import duration
 from gateleg.jobs import JobStatus
 from gateleg.web.console.badges import BY_STATUS, RUNNING, Badge
-from gateleg.web.console.jobs.stages import telling_stage
+from gateleg.web.console.jobs.stages import distinct_stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,11 +36,11 @@ def chosen(children: Sequence[Branch], current: UUID, most: int = SHOWN_CHILDREN
     """The children to draw, in order: all, or the most urgent ones and the one that leads to the current job."""
     if len(children) <= most:
         return list(children)
-    kept = {child.job_id for child in sorted(by_urgency(children), key=lambda child: not _leads(child, current))[:most]}
+    kept = {child.job_id for child in sorted(by_urgency(children), key=lambda child: not _contains(child, current))[:most]}
     return [child for child in children if child.job_id in kept]
 
 
-def _leads(branch: Branch, current: UUID) -> bool:
+def _contains(branch: Branch, current: UUID) -> bool:
     return any(one.job_id == current for one in branch)
 
 
@@ -82,7 +82,7 @@ def tree_html(branch: Branch, drawing: TreeDrawing) -> str:
 def _item(branch: Branch, drawing: TreeDrawing) -> str:
     badge = BY_STATUS[branch.status]
     here = ' aria-current="true"' if branch.job_id == drawing.current else ""
-    stage = telling_stage(branch.job_type, branch.stage)
+    stage = distinct_stage(branch.job_type, branch.stage)
     name = escape(stage or branch.job_type)
     meta = " · ".join(escape(part) for part in (drawing.labels.get(branch.job_id), branch.job_type if stage else None) if part)
     about = f'<span class="meta label" title="{meta}">{meta}</span>' if meta else ""
@@ -95,7 +95,7 @@ def _item(branch: Branch, drawing: TreeDrawing) -> str:
 
 
 def _children(branch: Branch, drawing: TreeDrawing) -> str:
-    drawn = chosen(sorted(branch.children, key=_turn), drawing.current, MAX_CHILDREN if drawing.whole else SHOWN_CHILDREN)
+    drawn = chosen(sorted(branch.children, key=_sort_position), drawing.current, MAX_CHILDREN if drawing.whole else SHOWN_CHILDREN)
     left = len(branch.children) - len(drawn)
     more = ""
     if left:
@@ -105,7 +105,7 @@ def _children(branch: Branch, drawing: TreeDrawing) -> str:
     return "".join(_item(child, drawing) for child in drawn) + more
 
 
-def _turn(branch: Branch) -> tuple[datetime, datetime]:
+def _sort_position(branch: Branch) -> tuple[datetime, datetime]:
     """The position of a child: jobs that were submitted together are ordered by their start."""
     return branch.created_at.replace(microsecond=0), branch.started_at or _LATER
 

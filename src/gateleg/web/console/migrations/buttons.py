@@ -110,7 +110,7 @@ class MigrationButtons:
             await self._note(offer.verb, phase)
 
         if await carry_out(view, Role.OPERATOR, work, "Submitted: it starts when a worker is free"):
-            view.live.hurry_all()
+            view.live.refresh_all()
 
     async def _set_paused(self, *, paused: bool) -> None:
         view, setup = self._view, self._view.host.store.setup
@@ -126,7 +126,7 @@ class MigrationButtons:
 
         done = "It stops after the current page" if paused else "Resumed: apply it again"
         if await carry_out(view, Role.OPERATOR, work, done):
-            view.live.hurry_all()
+            view.live.refresh_all()
 
     async def _note(self, verb: str, phase: Phase | None) -> None:
         details = {"phase": None if phase is None else str(phase), "stage": self._stage}

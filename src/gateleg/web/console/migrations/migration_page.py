@@ -95,7 +95,7 @@ class _Page:
                 self._titles = tag("div", classes="titles")
                 with tag("div", classes="deeds"):
                     self.pulse = LiveIndicator()
-                    self._deeds = tag("div", classes="deeds")
+                    self._actions = tag("div", classes="deeds")
             self._notes = tag("div", classes="stack gap-1")
         self._stages = [_StagePart(view, application, one, group, current, len(current.groups)) for group in current.groups] if one else []
         if one is not None and parts_of(one):
@@ -113,10 +113,10 @@ class _Page:
         self._parts.draw(self._titles, (state_of(status), status.changed_at, status.changed_by), lambda: self._draw_titles(current))
         if self._migration is not None:
             deeds = MigrationButtons(self._view, self._application, self._migration)
-            self._parts.draw(self._deeds, deeds.key(current, current.groups), lambda: deeds.draw(current, current.groups))
+            self._parts.draw(self._actions, deeds.key(current, current.groups), lambda: deeds.draw(current, current.groups))
         job = current.job
-        told = None if job is None else (job.job_id, job.status, job.progress)
-        self._parts.draw(self._notes, (status.error, status.in_code, current.busy, told), lambda: _draw_notes(current))
+        job_state = None if job is None else (job.job_id, job.status, job.progress)
+        self._parts.draw(self._notes, (status.error, status.in_code, current.busy, job_state), lambda: _draw_notes(current))
         for part, group in zip(self._stages, current.groups, strict=False):
             part.show(current, group)
 
@@ -177,7 +177,7 @@ class _StagePart:
         with section("Moves" if self._alone else f"Stage {group.name}"):
             with tag("div", classes="line gap-2 spread fill"):
                 tag("p", f"Takes {group.covers}.", "meta")
-                self._deeds = tag("div", classes="line gap-1")
+                self._actions = tag("div", classes="line gap-1")
             with tag("div", classes="card roomy"):
                 self._line = tag("div", classes="stack gap-2")
             with tag("div", classes="card tight"):
@@ -188,7 +188,7 @@ class _StagePart:
         self._parts.draw(self._line, (group.phase, group.farthest, group.paused), lambda: _draw_line(group))
         if self._buttons is not None:
             buttons = self._buttons
-            self._parts.draw(self._deeds, buttons.key(current, [group]), lambda: buttons.draw(current, [group], small=True))
+            self._parts.draw(self._actions, buttons.key(current, [group]), lambda: buttons.draw(current, [group], small=True))
         self._grid.show([self._row(one) for one in group.moves])
 
     def _row(self, one: dict[str, object]) -> Row:

@@ -23,7 +23,7 @@ def phase_line(present: Phase, farthest: Phase | None = None) -> None:
 
 def phase_list(present: Phase) -> None:
     """The phases below each other, with explanations."""
-    with tag("ol", classes="phases told", aria_label="Phases"):
+    with tag("ol", classes="phases detailed", aria_label="Phases"):
         for phase in PHASES:
             _step(phase, present, None, means=MEANS[phase])
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.live import Topic
     from gateleg.web.console.migrations.topics import MigrationState
 
-_PASSES = (Column("task", "Pass"), Column("done", "Done"), Column("told", "Progress", wraps=True))
+_PASSES = (Column("task", "Pass"), Column("done", "Done"), Column("progress", "Progress", wraps=True))
 _ERRORS = (
     Column("key", "Item", wraps=True),
     Column("side", "Side"),
@@ -89,7 +89,7 @@ class _Page:
                 tag("p", words, "meta")
             with tag("div", classes="deeds"):
                 self.pulse = LiveIndicator()
-                self._deeds = tag("div", classes="deeds")
+                self._actions = tag("div", classes="deeds")
         with tag("div", classes="halves"):
             with card("roomy", label="Phases"):
                 tag("h2", "Phases")
@@ -117,7 +117,7 @@ class _Page:
         draw = self._parts.draw
         draw(self._titles, (phase, one["paused"]), lambda: self._draw_titles(phase, paused=one["paused"]))
         groups = [group for group in current.groups if group.name == self._stage.name]
-        draw(self._deeds, self._buttons.key(current, groups), lambda: self._buttons.draw(current, groups))
+        draw(self._actions, self._buttons.key(current, groups), lambda: self._buttons.draw(current, groups))
         draw(self._phases, phase, lambda: phase_list(phase))
         draw(self._verification, one["verification"], lambda: _draw_verification(one["verification"]))
         used = one.get("old_used_seconds_ago")
@@ -134,7 +134,7 @@ class _Page:
 def _pass_row(task: str, progress: dict[str, Any]) -> Row:
     part = fraction(progress)
     bar = bar_cell(part, "done" if progress["done"] else "running", f"{part:.0%}")
-    return Row(task, {"task": TASKS.get(task, task), "done": bar, "told": describe_progress(progress)})
+    return Row(task, {"task": TASKS.get(task, task), "done": bar, "progress": describe_progress(progress)})
 
 
 def _draw_verification(found: dict[str, Any] | None) -> None:

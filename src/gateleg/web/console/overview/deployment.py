@@ -33,9 +33,9 @@ def workers_text(workers: Sequence[WorkerRecord]) -> str:
         return "none: jobs wait until a worker is started"
     hosts, processes = {worker.host for worker in workers}, {(worker.host, worker.pid) for worker in workers}
     where = next(iter(hosts)) if len(hosts) == 1 else f"{len(hosts)} machines"
-    told = f"{len(processes)} process{'es' if len(processes) > 1 else ''} on {where}, running {_load_text(workers)}"
+    text = f"{len(processes)} process{'es' if len(processes) > 1 else ''} on {where}, running {_load_text(workers)}"
     versions = sorted({worker.app_version for worker in workers if worker.app_version})
-    return f"{told}, version {' and '.join(versions)}" if versions else told
+    return f"{text}, version {' and '.join(versions)}" if versions else text
 
 
 def _load_text(workers: Sequence[WorkerRecord]) -> str:

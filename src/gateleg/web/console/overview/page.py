@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.cells import Row
 
 T = TypeVar("T")
-_SHOWN = ("type", "state", "about", "created", "time")
+_LATEST_COLUMNS = ("type", "state", "about", "created", "time")
 
 
 def register() -> None:
@@ -58,7 +58,7 @@ class _Page:
         await show_when_loaded(self._look(), self._build, rows=10, pulse=self.pulse)
         await tiles_section(self.view)
         with section("Latest jobs"), tag("div", classes="card tight"):
-            self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])
+            self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _LATEST_COLUMNS])
             with tag("div") as self._no_jobs:
                 sentence = "A job is work that runs in the background: submit one, watch it run, and find its result here."
                 operator = self.view.may(Role.OPERATOR)
@@ -70,7 +70,7 @@ class _Page:
         return await live.now(current_state_topic(host)), await live.now(history_topic(host))
 
     def _build(self, known: tuple[CurrentState, History]) -> None:
-        self.present, self.past = known
+        self.current, self.history = known
         self._alarms = tag("div", classes="stack gap-1", role="status")
         with tag("div", classes="quarters"):
             self._tiles = [_Tile(figure) for figure in self._row()]
@@ -81,11 +81,11 @@ class _Page:
             self._deployed = card(label="Deployment")
         self._charts_by_span: dict[str, object] = {}
         self._show()
-        follow(self.view.live, current_state_topic(self.view.host), self._take_present, self.pulse, known=self.present)
-        follow(self.view.live, history_topic(self.view.host), self._take_past, known=self.past)
+        follow(self.view.live, current_state_topic(self.view.host), self._set_current, self.pulse, known=self.current)
+        follow(self.view.live, history_topic(self.view.host), self._set_history, known=self.history)
 
     def _row(self) -> list[Figure]:
-        return four_figures(self.present.queues, self.past.hours, self.view.host.store.setup.now())
+        return four_figures(self.current.queues, self.history.hours, self.view.host.store.setup.now())
 
     def _charts(self) -> None:
         with card(label="Throughput"):
@@ -101,30 +101,30 @@ class _Page:
                 tag("span", "last hour", "meta")
             self._latency = Chart("Run and wait times", unit="seconds")
 
-    def _take_present(self, present: CurrentState) -> None:
-        self.present = present
+    def _set_current(self, current: CurrentState) -> None:
+        self.current = current
         self._show()
 
-    def _take_past(self, past: History) -> None:
-        self.past = past
+    def _set_history(self, history: History) -> None:
+        self.history = history
         self._show()
 
     def _show(self) -> None:
         now = self.view.host.store.setup.now()
         for tile, figure in zip(self._tiles, self._row(), strict=True):
             tile.show(figure)
-        charts = self.past.charts(now, self.span)
+        charts = self.history.charts(now, self.span)
         self._throughput.show(*charts.throughput)
         self._latency.show(*charts.latency)
-        self._rows = self.present.rows
+        self._rows = self.current.rows
         self._show_latest()
-        self._found = alarms(self.present.queues, self.present.workers)
+        self._found = alarms(self.current.queues, self.current.workers)
         self._redraw("alarms", self._found, self._alarms, _draw_alarms)
-        oldest = self.present.oldest
-        modes = [(one.queue, one.mode) for one in self.present.queues]
-        key = (None if oldest is None else oldest.job_id, len(self._found), modes, self.present.schedules)
+        oldest = self.current.oldest
+        modes = [(one.queue, one.mode) for one in self.current.queues]
+        key = (None if oldest is None else oldest.job_id, len(self._found), modes, self.current.schedules)
         self._redraw("health", key, self._health, lambda _: self._draw_health())
-        self._redraw("deployed", deployed(self.view.host, self.present.workers), self._deployed, _draw_deployed)
+        self._redraw("deployed", deployed(self.view.host, self.current.workers), self._deployed, _draw_deployed)
 
     def _show_latest(self) -> None:
         if self._latest is not None:
@@ -141,7 +141,7 @@ class _Page:
             draw(value)
 
     def _draw_health(self) -> None:
-        job = self.present.oldest
+        job = self.current.oldest
         tag("h3", "Health")
         with tag("dl", classes="facts"):
             tag("dt", "Oldest waiting job")
@@ -157,10 +157,10 @@ class _Page:
             tag("dd", f"{count}, see above" if count else "none")
             tag("dt", "Queues")
             with tag("dd"):
-                tag("a", queues_text(self.present.queues), "link", href="/jobs/queues")
+                tag("a", queues_text(self.current.queues), "link", href="/jobs/queues")
             tag("dt", "Schedules")
             with tag("dd"):
-                tag("a", schedules_text(self.present.schedules), "link", href="/jobs/schedules")
+                tag("a", schedules_text(self.current.schedules), "link", href="/jobs/schedules")
 
 
 class _Tile:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.web.contributions import Tile
 
 #: The maximum number of tiles of an application.
-_SHOWN = 4
+_MAX_TILES = 4
 
 
 async def tiles_section(view: View) -> None:
@@ -39,8 +39,8 @@ async def _tiles(view: View, application: Application) -> Sequence[Tile]:
 
 def _row(application: Application, things: Sequence[Tile]) -> None:
     with tag("div", classes="tiles"):
-        for thing in things[:_SHOWN]:
-            _thing(thing, application.icon)
+        for thing in things[:_MAX_TILES]:
+            _tile(thing, application.icon)
         if not things:
             with tag("a", classes="card thing", href=f"/{application.name}"):
                 with tag("div", classes="thing-picture"):
@@ -49,7 +49,7 @@ def _row(application: Application, things: Sequence[Tile]) -> None:
                 tag("span", application.about, "meta")
 
 
-def _thing(thing: Tile, icon: str) -> None:
+def _tile(thing: Tile, icon: str) -> None:
     with tag("a", classes="card thing", href=thing.href):
         with tag("div", classes="thing-picture"):
             if thing.picture is not None:

@@ -58,7 +58,7 @@ DELIVERY_COLUMNS = (
 )
 _PAGE_SIZE = 25
 #: Characters of a response that a row shows.
-_SHOWN = 120
+_MAX_ANSWER_CHARACTERS = 120
 
 
 def hook_row(hook: Webhook) -> Row:
@@ -77,7 +77,7 @@ def hook_row(hook: Webhook) -> Row:
 def delivery_row(delivery: WebhookDelivery, addresses: Mapping[str, str]) -> Row:
     """A delivery in the log: the last response of the receiver, and the number of attempts. `addresses` are URLs of webhooks, by id."""
     words = " ".join(delivery.answer.split())
-    answer = words if len(words) <= _SHOWN else f"{words[:_SHOWN]} …"
+    answer = words if len(words) <= _MAX_ANSWER_CHARACTERS else f"{words[:_MAX_ANSWER_CHARACTERS]} …"
     status = [f"HTTP {delivery.answered}"] if delivery.answered is not None else []
     tries = [meta_cell(f"{delivery.attempts} attempts")] if delivery.attempts > 1 else []
     known = delivery.hook_id in addresses

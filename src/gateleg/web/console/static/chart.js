@@ -3,7 +3,7 @@ export default {
   template: `
     <figure class="chart" ref="box" @pointermove="point" @pointerleave="at = null">
       <figcaption class="chart-keys"><span v-for="one in series" :key="one.name" class="chart-key"><i :style="{ background: 'var(--' + one.tone + ')' }" :class="'swatch-' + one.kind"></i>{{ one.name }}</span></figcaption>
-      <svg :viewBox="'0 0 ' + width + ' ' + height" :height="height" width="100%" role="img" :aria-label="label + '. ' + told" tabindex="0" @keydown.left.prevent="step(-1)" @keydown.right.prevent="step(1)" @blur="at = null">
+      <svg :viewBox="'0 0 ' + width + ' ' + height" :height="height" width="100%" role="img" :aria-label="label + '. ' + description" tabindex="0" @keydown.left.prevent="step(-1)" @keydown.right.prevent="step(1)" @blur="at = null">
         <g v-for="tick in ticks" :key="tick"><line class="grid-line" :x1="left" :x2="width" :y1="y(tick)" :y2="y(tick)" /><text class="axis" :x="left - 8" :y="y(tick) + 4" text-anchor="end">{{ said(tick) }}</text></g>
         <text v-for="mark in marks" :key="mark.x" class="axis" :x="mark.x" :y="height - 4" text-anchor="middle">{{ mark.text }}</text>
         <template v-for="(one, index) in series" :key="one.name">
@@ -39,7 +39,7 @@ export default {
       const every = Math.ceil(this.times.length / count);
       return this.times.map((time, at) => ({ at, x: this.x(at), text: this.clock(time) })).filter((one) => one.at % every === 0 && one.x > this.left + 14 && one.x < this.width - 14);
     },
-    told() {
+    description() {
       return this.series.map((one) => { const last = [...one.values].reverse().find((value) => value !== null); return one.name + ": " + (last === undefined ? "nothing yet" : this.said(last)) }).join(", ");
     },
     tip() {

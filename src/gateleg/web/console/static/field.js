@@ -25,7 +25,7 @@ export default {
     label: String, name: String, kind: String, value: [String, Boolean, Number, Array], hint: String, wrong: String, placeholder: String, required: Boolean,
     whole: Boolean, off: Boolean, rows: Number, choices: Array, turn: Number, options: { type: Array, default: () => [] }, min: [String, Number], max: [String, Number],
   },
-  emits: ["told", "enter"],
+  emits: ["typed", "enter"],
   data() {
     return { text: this.value, wanted: "" };
   },
@@ -50,7 +50,7 @@ export default {
     },
     set(value) {
       this.text = value;
-      this.$emit("told", value);
+      this.$emit("typed", value);
     },
   },
 };

@@ -1,4 +1,4 @@
-// What is done on a page while its socket is not there, kept and then told to the host in its order.
+// Events of a page while its socket is disconnected, kept, and then sent to the host in order.
 //
 // NiceGUI lets every event ask on its own, each 10 ms, whether the handshake was answered. Of two that wait the later one often goes first:
 // a click on "Save" overtakes what was typed. Here events need not ask; the socket takes them at once and keeps them until the answer.

@@ -166,10 +166,10 @@ def _drawn(box: Box, column: tuple[int, int], top: float) -> str:
     for note in box.notes:
         lines.append(f'<text class="note" x="{x + 12}" y="{y:.1f}">{escape(_fit(note, (width - 24) / 6.2))}</text>')
         y += _ROW
-    return f'<g class="box {box.look}"><title>{escape(_told(box))}</title>{"".join(lines)}</g>'
+    return f'<g class="box {box.look}"><title>{escape(_title(box))}</title>{"".join(lines)}</g>'
 
 
-def _told(box: Box) -> str:
+def _title(box: Box) -> str:
     return "\n".join([box.title, *(f"{name}: {form}" for name, form in box.rows), *box.notes])
 
 

@@ -82,9 +82,9 @@ def _checked(spec: Spec[Any], item: Item, before: Item | None) -> ParsedDocument
         instance = spec.decode(item)
     except DecodeError as error:
         return ParsedDocument(problem=error.message)
-    problem = _beyond(spec, instance, item, before or {})
+    problem = _out_of_range(spec, instance, item, before or {})
     if before is not None and not problem:
-        problem = _by_hand(spec, item, before) or _moves(spec, readable(spec, before), instance)
+        problem = _by_hand(spec, item, before) or _illegal_transitions(spec, readable(spec, before), instance)
     return ParsedDocument(problem=problem) if problem else ParsedDocument(spec.encode(instance), instance, spec)
 
 
@@ -105,7 +105,7 @@ def readable(spec: Spec[Any], item: Item) -> Any:
         return None
 
 
-def _beyond(spec: Spec[Any], instance: Any, item: Item, before: Item) -> str:
+def _out_of_range(spec: Spec[Any], instance: Any, item: Item, before: Item) -> str:
     """Changes to values that are out of range. A stored value that was already out of range may stay."""
     for name, problem in spec.violations(instance).items():
         wire = spec.attributes[name].wire
@@ -114,7 +114,7 @@ def _beyond(spec: Spec[Any], instance: Any, item: Item, before: Item) -> str:
     return ""
 
 
-def _moves(spec: Spec[Any], before: BaseModel | None, after: BaseModel) -> str:
+def _illegal_transitions(spec: Spec[Any], before: BaseModel | None, after: BaseModel) -> str:
     """Illegal state transitions. The state of an item that could not be decoded is unknown."""
     if before is None:
         return ""

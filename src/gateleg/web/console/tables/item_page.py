@@ -27,7 +27,7 @@ from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
 from gateleg.web.console.tables.snippets import StoreLocation, as_item_python, key_of
-from gateleg.web.console.tables.table_page import CRUMBS, find_table, nothing_called
+from gateleg.web.console.tables.table_page import CRUMBS, find_table, show_table_not_found
 from gateleg.web.console.unsaved_input import open_after_save
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def item(name: str, key: str = "", form: str = "") -> None:
         found = await find_table(view.host, name)
         if found is None:
             tag("h1", name)
-            nothing_called(name)
+            show_table_not_found(name)
             return
         forbidden = why_not_read(view.principal, name)
         if forbidden:
@@ -81,7 +81,7 @@ def _show(view: View, table: Table, stored: Item, form: str) -> None:
             sheet = stored_sheet(spec, instance, stored)
             FieldsEditor(view, spec, sheet, stored, instance, changeable=changeable)
             with tag("div", classes="stack gap-2"):
-                _besides(view, spec, sheet, instance, stored)
+                _read_only_parts(view, spec, sheet, instance, stored)
         else:
             DocumentEditor(view, table, stored, changeable=changeable)
 
@@ -122,17 +122,17 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
         with tag("div", classes="deeds"):
             button("Reload", ui.navigate.reload, icon="refresh", look="small")
             if changeable:
-                with tag("a", classes="deed small", href=f"{table_address(table.name)}/new?{_like(spec, key)}"):
+                with tag("a", classes="deed small", href=f"{table_address(table.name)}/new?{_copy_query(spec, key)}"):
                     ui.icon("content_copy")
                     tag("span", "Duplicate")
                 button("Delete", delete, icon="delete", look="small danger")
 
 
-def _like(spec: Spec[Any] | None, key: str) -> str:
+def _copy_query(spec: Spec[Any] | None, key: str) -> str:
     return urlencode({"entity": spec.name if spec else "", "like": key})
 
 
-def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: Item) -> None:
+def _read_only_parts(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: Item) -> None:
     """Read-only parts: derived attributes, undeclared ones, referenced objects, and code to read the item."""
     keys = object_keys(spec, instance)
     if keys:
@@ -175,7 +175,7 @@ async def new_item(name: str, entity: str = "", like: str = "") -> None:
         found = await find_table(view.host, name)
         if found is None:
             tag("h1", name)
-            nothing_called(name)
+            show_table_not_found(name)
             return
         table = found.stored
         forbidden = why_not_read(view.principal, name) or why_not_change(view.principal, name)

@@ -36,11 +36,11 @@ class Meter:
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The response of the wrapped transport."""
         metered = request | {"ReturnConsumedCapacity": "TOTAL"} if operation in _METERED else request
-        reply = await self.transport.call(operation, metered, timeout=timeout)
-        count = item_count(reply)
+        response = await self.transport.call(operation, metered, timeout=timeout)
+        count = item_count(response)
         shown = {member: value for member, value in request.items() if member != "ReturnConsumedCapacity"}
-        self.sent.append(MeteredRequest(operation, shown, used(reply), count, int(reply.get("ScannedCount", count))))
-        return reply
+        self.sent.append(MeteredRequest(operation, shown, used(response), count, int(response.get("ScannedCount", count))))
+        return response
 
     async def close(self) -> None:
         """Do nothing: the transport belongs to the store."""

@@ -61,7 +61,7 @@ def build_query(access: Access[Any], texts: Mapping[str, str], *, reverse: bool 
 
 
 def _query(access: Access[Any], values: dict[str, Any], reverse: bool) -> PatternQuery:
-    gap = _gap(access, values)
+    gap = _missing_before_given(access, values)
     if gap is not None:
         return PatternQuery(values=values, problems={gap: "This field is required too: a sort key is matched from the left."})
     try:
@@ -71,7 +71,7 @@ def _query(access: Access[Any], values: dict[str, Any], reverse: bool) -> Patter
     return PatternQuery(query.reversed() if reverse else query, values)
 
 
-def _gap(access: Access[Any], values: Mapping[str, Any]) -> str | None:
+def _missing_before_given(access: Access[Any], values: Mapping[str, Any]) -> str | None:
     """The first optional argument that is missing before one that is given."""
     given = [name in values for name in access.optional]
     if True not in given:

@@ -64,6 +64,6 @@ async def read_item(store: AsyncStore, table: Table, key: Item) -> Item | None:
 
 
 def _get(payload: dict[str, Any], label: str) -> Flow[Item | None]:
-    reply = yield Request("GetItem", payload, label)
-    item: Item | None = reply.get("Item")
+    response = yield Request("GetItem", payload, label)
+    item: Item | None = response.get("Item")
     return item

@@ -25,7 +25,7 @@ def references(spec: Spec[Any], tables: Iterable[Table]) -> dict[str, Spec[Any]]
         names = target.key.names
         if names and names[-1].endswith("_id") and all(_same(spec, target, name) for name in names):
             found.setdefault(names[-1], []).append(target)
-    chosen = {name: _meant(name, targets) for name, targets in found.items()}
+    chosen = {name: _target_of(name, targets) for name, targets in found.items()}
     return {name: target for name, target in chosen.items() if target is not None}
 
 
@@ -34,7 +34,7 @@ def _same(spec: Spec[Any], target: Spec[Any], name: str) -> bool:
     return own is not None and own.declared.type is target.sources[name].declared.type
 
 
-def _meant(name: str, targets: list[Spec[Any]]) -> Spec[Any] | None:
+def _target_of(name: str, targets: list[Spec[Any]]) -> Spec[Any] | None:
     named = [target for target in targets if f"{target.name.lower()}_id" == name.replace("_", "").removesuffix("id") + "_id"]
     return named[0] if len(named) == 1 else targets[0] if len(targets) == 1 else None
 

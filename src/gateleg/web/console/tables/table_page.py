@@ -55,7 +55,7 @@ async def find_table(host: Host, name: str) -> ResolvedTable | None:
     return None if snapshot.description is None else ResolvedTable(snapshot, undeclared_table(name, snapshot.description))
 
 
-def nothing_called(name: str) -> None:
+def show_table_not_found(name: str) -> None:
     """Show that there is no such table."""
     sentence = f"No declared or deployed table is called {name}. It may have been deleted, or the prefix may be different."
     empty("table", "Table not found", sentence, button="All tables", href="/tables")
@@ -67,7 +67,7 @@ async def table(name: str, tab: str = "") -> None:
         found = await find_table(view.host, name)
         if found is None:
             tag("h1", name)
-            nothing_called(name)
+            show_table_not_found(name)
             return
         _head(found)
         if found.snapshot.trouble:

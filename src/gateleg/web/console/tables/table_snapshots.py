@@ -83,11 +83,11 @@ def _list_table_names() -> Flow[list[str]]:
     found: list[str] = []
     request: dict[str, Any] = {}
     while True:
-        reply = yield Request("ListTables", request, "tables")
-        found += reply["TableNames"]
-        if "LastEvaluatedTableName" not in reply:
+        response = yield Request("ListTables", request, "tables")
+        found += response["TableNames"]
+        if "LastEvaluatedTableName" not in response:
             return found
-        request = {"ExclusiveStartTableName": reply["LastEvaluatedTableName"]}
+        request = {"ExclusiveStartTableName": response["LastEvaluatedTableName"]}
 
 
 def readable_table(declared: Table, description: dict[str, Any] | None) -> Table:
