@@ -269,6 +269,13 @@ def test_the_queues_own_jobs_are_listed_when_asked_for(desk: Desk) -> None:
     assert "gateleg.settle" in {job["job_type"] for job in desk.json("list", "--internal")["items"]}
 
 
+def test_internal_jobs_of_an_application_are_listed_when_asked_for(desk: Desk) -> None:
+    desk.submit("sweep")
+    assert desk.ok("list") == "No jobs.\n"
+    for options in (("--internal",), ("--type", "sweep")):
+        assert [job["job_type"] for job in desk.json("list", *options)["items"]] == ["sweep"]
+
+
 def _shifted(ahead: float) -> float:
     return time.time() + ahead
 
