@@ -21,7 +21,7 @@ from gateleg.commands.settings import settings_from
 if TYPE_CHECKING:
     from gateleg.jobs.tables import Schedule
 
-app = typer.Typer(help="Schedules: jobs that are submitted periodically.", invoke_without_command=True)
+app = typer.Typer(help="Schedules: jobs that are submitted periodically.", add_completion=False, invoke_without_command=True)
 NameArgument = Annotated[str, typer.Argument(help="The schedule's name.")]
 
 
