@@ -99,6 +99,12 @@ def test_message_reason_and_advice_are_sentences() -> None:
     assert GatelegError("no such file", fix="Correct the path.").public_text == "no such file. Correct the path."
 
 
+def test_an_error_of_gateleg_in_pydantics_problems_is_shown_without_its_code() -> None:
+    problem = {"type": "value_error", "msg": "Value error, It is late. Come back. [error]"}
+    shown = problem_message({**problem, "ctx": {"error": GatelegError("It is late.", fix="Come back.")}})
+    assert shown == "It is late. Come back"
+
+
 def test_pydantics_problems_are_told_without_its_prefix_and_with_what_json_lacks() -> None:
     assert problem_message({"type": "value_error", "msg": "Value error, 'x' is a URL"}) == "'x' is a URL"
     assert problem_message({"type": "json_invalid", "msg": "JSON decode error", "ctx": {"error": "Expecting value"}}) == (
