@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from gateleg.web.host import Host
 
 
+__all__ = ["create_app"]
+
 _log = logging.getLogger("gateleg.web")
 #: Methods whose body may become a stored item.
 _WRITE_METHODS = frozenset({"POST", "PUT", "PATCH"})
