@@ -9,17 +9,29 @@ import pytest
 from gateleg.ai import errors as ai_errors
 from gateleg.cli.installed import application_errors
 from gateleg.errors import GatelegError, problem_message
+from gateleg.jobs import GiveUp, Snooze, Stopped
 from gateleg.jobs import errors as job_errors
 from gateleg.migrate.errors import Unsettled
 from gateleg.model import errors as model_errors
 from gateleg.net import errors as net_errors
+from gateleg.net import tokens as token_errors
 from gateleg.objects import errors as object_errors
 from gateleg.ops.templates import NotExpressible
 from gateleg.store import errors as store_errors
 from gateleg.web import errors as web_errors
 from gateleg.web.settings import BadSettings
 
-ROOMS = (model_errors, store_errors, object_errors, net_errors, job_errors, ai_errors, web_errors, *application_errors().values())
+ROOMS = (
+    model_errors,
+    store_errors,
+    object_errors,
+    net_errors,
+    token_errors,
+    job_errors,
+    ai_errors,
+    web_errors,
+    *application_errors().values(),
+)
 
 
 def raised_in(module: Any) -> list[type[Exception]]:
@@ -69,6 +81,13 @@ def test_a_pickled_error_keeps_its_further_fields(error: GatelegError) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert (str(again), again.__dict__) == (str(error), error.__dict__)
+
+
+@pytest.mark.parametrize("signal", [Snooze(5.5), GiveUp("no such account"), Stopped("cancelled")], ids=lambda signal: type(signal).__name__)
+def test_a_pickled_signal_of_a_handler_says_the_same(signal: Exception) -> None:
+    again = pickle.loads(pickle.dumps(signal))
+    assert type(again) is type(signal)
+    assert (str(again), again.__dict__) == (str(signal), signal.__dict__)
 
 
 def test_the_text_of_an_error_has_message_reason_fix_and_code() -> None:
