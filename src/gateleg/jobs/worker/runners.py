@@ -205,12 +205,3 @@ def _set_done(done: asyncio.Future[Any], result: Any, error: BaseException | Non
         done.set_result(result)
     else:
         done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
-
-
-def run_of(handler: Handler, job: Job, recorder: AttemptRecorder, queue: AsyncQueue, resources: AttemptResources) -> Run:
-    """The run of a job, where its handler's `runs` says."""
-    if handler.runs == "process":
-        from gateleg.jobs.worker.processes import ProcessRun
-
-        return ProcessRun(handler, job, recorder, queue, resources)
-    return (ThreadRun if handler.runs == "thread" else InlineRun)(handler, job, recorder, queue, resources)
