@@ -22,6 +22,7 @@ from gateleg.jobs import errors as job_errors
 from gateleg.migrate import errors as migrate_errors
 from gateleg.model import errors as model_errors
 from gateleg.net import errors as net_errors
+from gateleg.net import tokens as token_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.web import errors as web_errors
@@ -130,6 +131,7 @@ def errors() -> str:
         ("Store", store_errors),
         ("Objects", object_errors),
         ("Outgoing requests", net_errors),
+        ("Tokens and signatures", token_errors),
         ("Jobs", job_errors),
         ("Migrations", migrate_errors),
         ("Models", ai_errors),

@@ -10,7 +10,7 @@ import inspect
 import re
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, is_typeddict
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, is_typeddict
 
 from pydantic import BaseModel
 
@@ -36,9 +36,20 @@ ROOMS = {
     "engine": "The embedded DynamoDB. Guide: [quickstart](../../quickstart.md#call-the-engine-directly)",
     "endpoint": "The engine over HTTP. Guide: [serve the DynamoDB protocol](../../how-to/serve.md)",
     "web": "The HTTP host and its applications. Guide: [write an application](../../how-to/applications.md)",
+    "web.access": "The caller of a route, and the role that it needs. Guide: [run a host](../../how-to/host.md)",
+    "web.app": "The host as an ASGI application. Guide: [run a host](../../how-to/host.md)",
+    "web.host": "What a host has opened: store, objects, queue. Guide: [test an application](../../how-to/test-an-application.md)",
+    "web.settings": "The settings of a host. All of them are in [settings](../settings.md)",
+    "web.bodies": "Limits for the bodies of requests. Guide: [write an application](../../how-to/applications.md)",
+    "web.api.pages": "Lists of your own routes in pages. Guide: [write an application](../../how-to/applications.md)",
+    "web.webhooks": "Webhooks. Guide: [webhooks](../../how-to/webhooks.md)",
+    "web.secret_store": "Secrets of applications and tenants. Guide: [secrets](../../how-to/secrets.md)",
     "web.uploads": "Uploads. Guide: [uploads](../../how-to/uploads.md)",
     "web.events": "Live events (server-sent events) of an application. Guide: [write an application](../../how-to/applications.md)",
     "web.console.components": "Components for console pages. Guide: [write an application](../../how-to/applications.md)",
+    "net": "Credentials, signatures, tokens and the guard for outgoing requests. Guide: [outgoing requests](../../how-to/outgoing.md)",
+    "net.http": "An HTTP client. Guide: [outgoing requests](../../how-to/outgoing.md)",
+    "net.webhook_signature": "Sign and verify webhooks. Guide: [webhooks](../../how-to/webhooks.md)",
     "commands": "Building blocks for commands of an application. Guide: [write an application](../../how-to/applications.md)",
     "errors": "The base class of every error. See also [all errors](../errors.md)",
     "model.planning": "Plan requests from entities. For authors of stores and tools",
@@ -90,6 +101,9 @@ def _entry(name: str, value: Any) -> list[str]:
         return _class(name, value)
     if inspect.isroutine(value):
         return [f"### `{name}`\n", _code(_signature(name, value)), _doc(value)]
+    if get_origin(value) is Annotated:
+        kind = get_args(value)[0]
+        return [f"### `{name}`\n", f"`Annotated[{getattr(kind, '__name__', kind)}, ...]`\n"]
     # A path is another one on every machine.
     shown = repr(value).replace(str(Path(__file__).parents[1]), "...")
     return [f"### `{name}`\n", f"`{_plain(shown)}`\n"]

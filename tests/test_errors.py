@@ -9,17 +9,29 @@ import pytest
 from gateleg.ai import errors as ai_errors
 from gateleg.cli.installed import application_errors
 from gateleg.errors import GatelegError, problem_message
+from gateleg.jobs import GiveUp, Snooze, Stopped
 from gateleg.jobs import errors as job_errors
 from gateleg.migrate.errors import Unsettled
 from gateleg.model import errors as model_errors
 from gateleg.net import errors as net_errors
+from gateleg.net import tokens as token_errors
 from gateleg.objects import errors as object_errors
 from gateleg.ops.templates import NotExpressible
 from gateleg.store import errors as store_errors
 from gateleg.web import errors as web_errors
 from gateleg.web.settings import BadSettings
 
-ROOMS = (model_errors, store_errors, object_errors, net_errors, job_errors, ai_errors, web_errors, *application_errors().values())
+ROOMS = (
+    model_errors,
+    store_errors,
+    object_errors,
+    net_errors,
+    token_errors,
+    job_errors,
+    ai_errors,
+    web_errors,
+    *application_errors().values(),
+)
 
 
 def raised_in(module: Any) -> list[type[Exception]]:
@@ -71,6 +83,13 @@ def test_a_pickled_error_keeps_its_further_fields(error: GatelegError) -> None:
     assert (str(again), again.__dict__) == (str(error), error.__dict__)
 
 
+@pytest.mark.parametrize("signal", [Snooze(5.5), GiveUp("no such account"), Stopped("cancelled")], ids=lambda signal: type(signal).__name__)
+def test_a_pickled_signal_of_a_handler_says_the_same(signal: Exception) -> None:
+    again = pickle.loads(pickle.dumps(signal))
+    assert type(again) is type(signal)
+    assert (str(again), again.__dict__) == (str(signal), signal.__dict__)
+
+
 def test_the_text_of_an_error_has_message_reason_fix_and_code() -> None:
     error = GatelegError("The door is shut.", why="It is night.", fix="Come back tomorrow.")
     assert str(error) == "The door is shut. It is night. Come back tomorrow. [error]"
@@ -97,6 +116,12 @@ def test_message_reason_and_advice_are_sentences() -> None:
     assert str(GatelegError("Is it there?", why="It was not", fix="Look")) == "Is it there? It was not. Look [error]"
     assert str(GatelegError("nothing to add")) == "nothing to add [error]"
     assert GatelegError("no such file", fix="Correct the path.").public_text == "no such file. Correct the path."
+
+
+def test_an_error_of_gateleg_in_pydantics_problems_is_shown_without_its_code() -> None:
+    problem = {"type": "value_error", "msg": "Value error, It is late. Come back. [error]"}
+    shown = problem_message({**problem, "ctx": {"error": GatelegError("It is late.", fix="Come back.")}})
+    assert shown == "It is late. Come back"
 
 
 def test_pydantics_problems_are_told_without_its_prefix_and_with_what_json_lacks() -> None:

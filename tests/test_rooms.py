@@ -4,8 +4,10 @@ import ast
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 SOURCE = Path(__file__).parents[1] / "src"
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference" / "python"
 
 
 def module_name(path: Path) -> str:
@@ -86,6 +88,28 @@ def test_no_name_means_two_things_in_two_roots() -> None:
         for name in module.__all__:
             owners.setdefault(name, {}).setdefault(id(getattr(module, name)), root)
     assert {name: sorted(roots.values()) for name, roots in owners.items() if len(roots) > 1} == {}
+
+
+def public_classes(module: ModuleType) -> dict[str, type]:
+    """The classes of Gateleg that a module offers: those in its `__all__`, or all that it defines if it has none."""
+    names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
+    found = {name: getattr(module, name) for name in names}
+    defines = hasattr(module, "__all__")
+    return {
+        name: one
+        for name, one in found.items()
+        if isinstance(one, type) and (one.__module__.startswith("gateleg.") if defines else one.__module__ == module.__name__)
+    }
+
+
+def test_no_two_classes_of_documented_packages_and_no_two_errors_have_one_name() -> None:
+    documented = [f"gateleg.{page.stem}" for page in REFERENCE.glob("*.md")]
+    errors = [module for module in MODULES if module.endswith(".errors") and room_of(module) != "engine"]
+    owners: dict[str, set[str]] = {}
+    for module in [*documented, *errors]:
+        for name, one in public_classes(import_module(module)).items():
+            owners.setdefault(name, set()).add(one.__module__)
+    assert {name: sorted(modules) for name, modules in owners.items() if len(modules) > 1} == {}
 
 
 def exported_by(module: str) -> set[str]:

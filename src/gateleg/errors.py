@@ -15,10 +15,12 @@ __all__ = ["GatelegError"]
 
 
 def problem_message(problem: Mapping[str, Any]) -> str:
-    """The message of one of pydantic's problems: without pydantic's own prefix, and with what is wrong in JSON that cannot be parsed."""
+    """The message of one of pydantic's problems: without pydantic's own prefix and our code, and with what is wrong in invalid JSON."""
+    raised = problem.get("ctx", {}).get("error")
+    if isinstance(raised, GatelegError):
+        return _sentences(raised.message, raised.why, raised.fix).removesuffix(".")
     text = str(problem["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    reason = problem.get("ctx", {}).get("error") if problem["type"] == "json_invalid" else None
-    return f"{text}: {reason}" if reason else text
+    return f"{text}: {raised}" if raised and problem["type"] == "json_invalid" else text
 
 
 class GatelegError(Exception):

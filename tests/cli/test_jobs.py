@@ -269,6 +269,23 @@ def test_the_queues_own_jobs_are_listed_when_asked_for(desk: Desk) -> None:
     assert "gateleg.settle" in {job["job_type"] for job in desk.json("list", "--internal")["items"]}
 
 
+@pytest.mark.parametrize("command", [["submit"], ["schedules", "add", "nightly", "--every", "60"]])
+@pytest.mark.parametrize("job", [["ehco"], ["echo", '{"words": 5}']])
+def test_a_submission_that_fails_creates_no_store(tmp_path: Path, command: list[str], job: list[str]) -> None:
+    options = [*command, *job, "--app", "tests.jobs.chores"]
+    result = Desk(f"embedded:{tmp_path / 'typo'}").run(*options)
+    assert result.exit_code == 1
+    assert "gateleg: " in result.stderr
+    assert not (tmp_path / "typo").exists()
+
+
+def test_internal_jobs_of_an_application_are_listed_when_asked_for(desk: Desk) -> None:
+    desk.submit("sweep")
+    assert desk.ok("list") == "No jobs.\n"
+    for options in (("--internal",), ("--type", "sweep")):
+        assert [job["job_type"] for job in desk.json("list", *options)["items"]] == ["sweep"]
+
+
 def _shifted(ahead: float) -> float:
     return time.time() + ahead
 

@@ -36,3 +36,8 @@ async def family(job: JobContext, config: dict[str, Any]) -> None:
 def speaks(job: JobContext, config: dict[str, Any]) -> None:
     print("printed")
     logging.getLogger("shop").info("logged")
+
+
+@jobs.handler("sweep", internal=True)
+async def sweep(job: JobContext, config: dict[str, Any]) -> None:
+    """Housekeeping."""

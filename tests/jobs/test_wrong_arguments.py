@@ -10,6 +10,7 @@ import pytest
 from gateleg.jobs import AsyncQueue, JobContext, Jobs, JobStatus, ManualClock, Queue, Retry, Snooze, Submission, TestWorker, Worker
 from gateleg.jobs.errors import BadHandler, BadSchedule, BadSubmission, WrongArgument
 from gateleg.store import AsyncStore, CursorRejected, Store
+from gateleg.store.errors import BadLimit
 
 
 def connect(kind: Any) -> Any:
@@ -44,6 +45,19 @@ def test_a_worker_takes_an_async_queue() -> None:
     queue: Any = Queue(connect(Store), Jobs())
     with pytest.raises(WrongArgument, match="given Queue"):
         Worker(queue)
+
+
+@pytest.mark.parametrize(("queues", "words"), [("images", "queues={'images': 1}"), (["a", "b"], "queues={'a': 1, 'b': 1}")])
+def test_queues_of_a_worker_have_weights(queues: Any, words: str) -> None:
+    with pytest.raises(WrongArgument) as refused:
+        Worker(AsyncQueue(connect(AsyncStore), Jobs()), queues=queues)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("concurrency", [0, "4", True])
+def test_a_worker_runs_at_least_one_job_at_once(concurrency: Any) -> None:
+    with pytest.raises(WrongArgument, match="at least 1"):
+        Worker(AsyncQueue(connect(AsyncStore), Jobs()), concurrency=concurrency)
 
 
 async def work(job: JobContext, config: dict[str, Any]) -> None: ...
@@ -119,6 +133,18 @@ def test_one_submission_in_place_of_many(queue: Queue) -> None:
     one: Any = Submission("work")
     with pytest.raises(BadSubmission, match=r"Write submit_many\(\[\.\.\.\]\)"):
         queue.submit_many(one)
+
+
+def test_a_submission_by_name_without_a_submission(queue: Queue) -> None:
+    submit: Any = queue.submit
+    with pytest.raises(WrongArgument, match=r"Call it as submit\(submission, \*, under=None\)"):
+        submit("work", {})
+
+
+@pytest.mark.parametrize("limit", ["10", 0])
+def test_a_limit_that_is_not_a_number_of_jobs(queue: Queue, limit: Any) -> None:
+    with pytest.raises(BadLimit):
+        queue.jobs_page(limit=limit)
 
 
 def test_a_cursor_of_something_else(queue: Queue) -> None:

@@ -34,6 +34,20 @@ def test_invalid_store_addresses_are_refused(text: str) -> None:
         parse_address(text)
 
 
+@pytest.mark.parametrize("text", ["http://host:port", "http://host:70000", "http:// host"])
+def test_endpoints_that_cannot_be_one_are_refused(text: str) -> None:
+    with pytest.raises(BadAddress, match="is not the address of an endpoint"):
+        Store.connect(text)
+
+
+def test_amazon_without_a_region_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    with pytest.raises(BadAddress, match="set AWS_REGION"):
+        Store.connect("dynamodb:")
+
+
 def test_a_path_is_not_an_address_but_opens_an_embedded_store(tmp_path: Path) -> None:
     with pytest.raises(BadAddress, match=r"Store\.embedded\("):
         Store.connect(tmp_path)  # type: ignore[arg-type]

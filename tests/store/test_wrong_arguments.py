@@ -67,6 +67,8 @@ CALLS: dict[str, tuple[Callable[[Any], object], type[GatelegError], str]] = {
     "batch_write deletes": (lambda store: store.batch_write(deletes=[Shelf]), InvalidOption, "references or instances"),
     "ensure_tables of an entity": (lambda store: store.ensure_tables(Shelf), InvalidOption, "Shelf.__table__"),
     "ensure_tables of a name": (lambda store: store.ensure_tables("Shelves"), InvalidOption, "'Shelves' is not a table"),
+    "scan of an entity": (lambda store: store.scan(Shelf), InvalidOption, "Shelf.__table__"),
+    "health of a name": (lambda store: store.health("Shelves"), InvalidOption, "'Shelves' is not a table"),
     "scope of a text": (lambda store: store.scope("a"), OutOfScope, 'store.scope(tenant="acme")'),
     "scope of nothing": (lambda store: store.scope(name=None), OutOfScope, "name=None"),
     "a negative limit": (lambda store: store.query(Shelf.named, name="a", limit=-1), BadLimit, "and is -1"),

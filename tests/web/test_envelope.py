@@ -158,6 +158,19 @@ async def test_an_entity_that_does_not_fit_without_anything_sent_is_a_fault_here
     assert (answer.status_code, "y" * 10 in answer.text) == (500, False)
 
 
+async def test_a_mistake_in_the_code_of_an_application_is_logged(
+    client: httpx.AsyncClient, app: FastAPI, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def mistaken() -> None:
+        raise job_errors.WrongArgument("The secret is out.")
+
+    app.add_api_route("/mistaken", mistaken, methods=["GET"])
+    with caplog.at_level(logging.ERROR, "gateleg.web"):
+        answer = await client.get("/mistaken")
+    assert (answer.status_code, "secret" in answer.text) == (500, False)
+    assert "The secret is out." in caplog.text
+
+
 async def test_advice_is_for_whoever_uses_the_api_and_not_for_whoever_writes_it(client: httpx.AsyncClient) -> None:
     assert (await client.post("/api/music/songs/again")).status_code == 200
     answer = await client.post("/api/music/songs/again")
@@ -167,6 +180,20 @@ async def test_advice_is_for_whoever_uses_the_api_and_not_for_whoever_writes_it(
         assert not re.search("Use find|upsert|cursor_key|retrying|create_tables|hydrate|if_absent|with exists|`", advice_for(error))
     for error in (model_errors.NaiveTime("x"), model_errors.EmptySet("x"), job_errors.UnknownJobType("x")):
         assert not re.search("datetime|wire|handler", advice_for(error))
+    for kind in (*kinds(model_errors, model_errors.ModelError), *kinds(job_errors, job_errors.JobError)):
+        error = kind.__new__(kind)
+        if status_of(error) < 500:
+            assert not re.search(r"declar|\.to\(|\.where|\.filter|Python|Entity|await|def |`", advice_for(error)), kind
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [model_errors.UnservedPattern, model_errors.NotAnEntity, model_errors.NotAQuery, job_errors.WrongArgument, job_errors.BadHandler],
+)
+def test_a_mistake_in_the_code_of_an_application_is_a_fault_of_the_host(kind: type[GatelegError]) -> None:
+    response = error_response(kind("Order.of_customer is wrong."))
+    assert response.status_code == 500
+    assert b"of_customer" not in response.body
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gateleg.jobs import ManualClock
-from gateleg.web.errors import BadKey, KeyExpired, KeyMissing, KeyRefused, KeyRevoked
+from gateleg.web.errors import ApiKeyMissing, BadKey, KeyExpired, KeyRefused, KeyRevoked
 from gateleg.web.host import Host
 from gateleg.web.keys import Keys
 from gateleg.web.principal import Role
@@ -59,7 +59,7 @@ async def test_revoking_twice_changes_nothing_and_an_unknown_key_cannot_be_revok
     first = await host.keys.revoke(made.key.key_id, by="bob")
     clock.advance(9)
     assert await host.keys.revoke(made.key.key_id, by="eve") == first
-    with pytest.raises(KeyMissing):
+    with pytest.raises(ApiKeyMissing):
         await host.keys.revoke("aaaaaaaaaaaa")
 
 

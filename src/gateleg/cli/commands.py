@@ -55,6 +55,7 @@ class Commands(TyperGroup):
         else:
             return super().get_command(ctx, cmd_name)
         command.name = cmd_name
+        _hide_flag_types(command)
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -67,10 +68,20 @@ class Commands(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help without importing any application."""
         self._listing = True
+        _hide_flag_types(self)
         try:
             super().format_help(ctx, formatter)
         finally:
             self._listing = False
+
+
+def _hide_flag_types(command: Any) -> None:
+    """Leave `<bool>` out of the help of options that take no value."""
+    for option in command.get_params(typer.Context(command)):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for inner in getattr(command, "commands", {}).values():
+        _hide_flag_types(inner)
 
 
 app = typer.Typer(

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from gateleg.endpoint import EndpointOptions
     from gateleg.store.addresses import StoreAddress
 
-app = typer.Typer(help="The embedded DynamoDB engine: serve, check, compact and repair its database.", no_args_is_help=True)
+app = typer.Typer(
+    help="The embedded DynamoDB engine: serve, check, compact and repair its database.", add_completion=False, no_args_is_help=True
+)
 
 DataPath = Annotated[
     str | None, typer.Option("--path", help="Data folder (or database file); the embedded store of the settings by default.")
@@ -66,7 +68,7 @@ def serve(
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM let running requests finish."""
     from gateleg.endpoint import BadOrigin, EndpointOptions, OpenToAll, serve_from_processes, serve_until_signal
     from gateleg.engine import Engine, EngineError, Namespace
-    from gateleg.store.addresses import database_file
+    from gateleg.store.database_file import database_file
 
     if not (len(account) == 12 and account.isascii() and account.isdigit()):
         fail(f"--account expects twelve digits, got {account!r}", MISUSED)
@@ -167,7 +169,7 @@ def repair(
     """
     from gateleg.engine import EngineError
     from gateleg.engine import repair as save
-    from gateleg.store.addresses import database_file
+    from gateleg.store.database_file import database_file
 
     file, new = _existing(path, config), database_file(str(into))
     try:
@@ -210,7 +212,7 @@ def _place(path: str | None, config: Path | None) -> "StoreAddress":
 
 def _existing(path: str | None, config: Path | None) -> str:
     """The existing database file of a path or of the settings."""
-    from gateleg.store.addresses import MEMORY, database_file
+    from gateleg.store.database_file import MEMORY, database_file
 
     file = database_file(_place(path, config).place)
     if file == MEMORY:

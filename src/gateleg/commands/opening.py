@@ -89,7 +89,8 @@ def missing_store(settings: Settings) -> str | None:
     from pathlib import Path
 
     from gateleg.store import StoreError
-    from gateleg.store.addresses import MEMORY, database_file, parse_address
+    from gateleg.store.addresses import parse_address
+    from gateleg.store.database_file import MEMORY, database_file
 
     try:
         address = parse_address(settings.store)

@@ -51,7 +51,7 @@ class EngineError(Exception):
         return body
 
     def __str__(self) -> str:
-        return f"{self.code}: {self.message}"
+        return self.code if self.message is None else f"{self.code}: {self.message}"
 
 
 class EmptyKeyError(EngineError):

@@ -260,9 +260,9 @@ class Maintenance:
         """Run pending exports and imports."""
         if self._context.database.row("SELECT 1 FROM transfers WHERE pending LIMIT 1") is None:
             return
-        from gateleg.engine import transfers
+        from gateleg.engine.transfer_jobs import run_transfers
 
-        transfers.run(self._context, lambda: self._stopped)
+        run_transfers(self._context, lambda: self._stopped)
 
 
 def _has_urgent_work(table: Table) -> bool:

@@ -72,7 +72,6 @@ class Pages:
             self.count = min(self.count, int.from_bytes(header[28:32], "big") or self.count)
 
     def close(self) -> None:
-        """Close the file."""
         self._file.xClose()
         self._checker.close()
 

@@ -1,4 +1,4 @@
-"""Exports and imports as jobs: stored in the file until they are done, and run one by one by whichever process claims them."""
+"""Exports and imports as jobs, stored in the file until they are done, and run by the process that claims them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -100,34 +100,8 @@ def list_transfers(connection: apsw.Connection, kind: str, namespace: Namespace,
     return sorted((_transfer(row) for row in rows), key=lambda transfer: transfer.arn.rpartition("/")[2], reverse=True)
 
 
-def run(context: Context, stopped: IsStopped) -> None:
-    """Run pending jobs, one by one."""
-    while not stopped() and (transfer := _claim(context)) is not None:
-        description = dict(transfer.description)
-        member = "ExportStatus" if transfer.kind == "export" else "ImportStatus"
-        try:
-            description |= _run_transfer(context, transfer, stopped)
-            description[member] = "COMPLETED"
-        except InterruptedTransfer:
-            _release(context, transfer)
-            return
-        except FailedTransfer as failure:
-            description |= {member: "FAILED", "FailureCode": failure.code, "FailureMessage": failure.message, **failure.members}
-        except OSError as error:
-            description |= {member: "FAILED", "FailureCode": "UNKNOWN", "FailureMessage": error.strerror or str(error)}
-        description["EndTime"] = context.now()
-        with context.database.write() as connection:
-            connection.execute("UPDATE transfers SET pending = 0, description = ? WHERE arn = ?", (orjson.dumps(description), transfer.arn))
-
-
-def _run_transfer(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, Any]:
-    """Run one job; returns its final description."""
-    from gateleg.engine import export_job, import_job
-
-    return export_job.export(context, transfer, stopped) if transfer.kind == "export" else import_job.load(context, transfer, stopped)
-
-
-def _claim(context: Context) -> Transfer | None:
+def claim(context: Context) -> Transfer | None:
+    """Claim the oldest pending job, so that no other process runs it; None if there is none."""
     now = context.now()
     with context.database.write() as connection:
         row = connection.execute(
@@ -139,7 +113,14 @@ def _claim(context: Context) -> Transfer | None:
     return _transfer(row)
 
 
-def _release(context: Context, transfer: Transfer) -> None:
+def finish(context: Context, transfer: Transfer, description: dict[str, Any]) -> None:
+    """Store the final description of a job that has ended."""
+    with context.database.write() as connection:
+        connection.execute("UPDATE transfers SET pending = 0, description = ? WHERE arn = ?", (orjson.dumps(description), transfer.arn))
+
+
+def release(context: Context, transfer: Transfer) -> None:
+    """Return a claimed job, for the next process."""
     with context.database.write() as connection:
         connection.execute("UPDATE transfers SET claimed = 0 WHERE arn = ?", (transfer.arn,))
 

@@ -34,6 +34,7 @@ class UseAwait(JobError):
     """`job.wait` was called in an event loop, which it would block."""
 
     code = "use-await"
+    status = 500
     fix = "Await it: `await store.get(...)` instead of `job.wait(store.get(...))`."
 
 
@@ -138,6 +139,7 @@ class ResultTooLarge(JobError):
     """The result of a handler is too large to store with the job."""
 
     code = "result-too-large"
+    status = 500
     fix = "Put large values into the object store and return their keys."
 
 
@@ -161,6 +163,7 @@ class HandlerTaken(JobError):
     """The job type already has a handler."""
 
     code = "handler-taken"
+    status = 500
     fix = "Give each handler its own job type."
 
 
@@ -168,6 +171,7 @@ class NoHandlers(JobError):
     """A worker was started without handlers: it would never claim a job."""
 
     code = "no-handlers"
+    status = 500
     fix = "Register handlers before the worker runs, or pass it the registry that has them."
 
 
@@ -175,6 +179,7 @@ class BadHandler(JobError):
     """The function or its options cannot be used for a handler."""
 
     code = "bad-handler"
+    status = 500
     fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top level of a module."
 
 
@@ -182,6 +187,7 @@ class BadResult(JobError):
     """A handler returned something that cannot be stored as JSON."""
 
     code = "bad-result"
+    status = 500
     fix = "Return a dict with text keys, a list, text, a number, a boolean, None or a pydantic model."
 
 
@@ -189,6 +195,7 @@ class WrongArgument(JobError, TypeError):
     """A queue or a worker was created with an argument of the wrong type."""
 
     code = "wrong-argument"
+    status = 500
     fix = "Give a store and a registry of handlers: Queue(store, jobs)."
 
 

@@ -362,11 +362,6 @@ class Jobs:
         return {handler.queue: handler.own_concurrency for handler in self if handler.own_concurrency is not None}
 
     @property
-    def internal_types(self) -> tuple[str, ...]:
-        """The job types that lists hide by default."""
-        return tuple(sorted(handler.job_type for handler in self if handler.internal))
-
-    @property
     def schedules(self) -> tuple[DeclaredSchedule, ...]:
         """The declared schedules."""
         return tuple(self._schedules.values())

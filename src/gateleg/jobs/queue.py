@@ -5,6 +5,7 @@ Each verb is written once, as a flow, in the module it belongs to, and listed on
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from gateleg.jobs import admin, declared_schedules, other_tables, queue_admin
@@ -98,10 +99,24 @@ class Verb(Generic[P, R]):
         flow: Callable[..., Flow[R]] = self.flow
 
         def verb(self: Queue | AsyncQueue, /, *args: Any, **options: Any) -> Any:
-            return self.store.drive(flow(self.context, *args, **options))
+            try:
+                started = flow(self.context, *args, **options)
+            except TypeError as error:
+                raise _explained(method, error) from None
+            return self.store.drive(started)
 
         method: Callable[..., Any] = describe(verb, flow, hides=1, within=within)
         return method
+
+
+def _explained(method: Callable[..., Any], error: TypeError) -> TypeError:
+    """The error of a call, with the method's signature if the call does not fit it."""
+    raised_inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+    if raised_inside:
+        return error
+    _, *parameters = inspect.signature(method).parameters.values()
+    shown = inspect.Signature([one.replace(annotation=inspect.Parameter.empty) for one in parameters])
+    return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{shown}.")
 
 
 class QueueVerbs:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gateleg.jobs.rules import RETENTION
 from gateleg.jobs.tables.queue_tables import QueueTables
 from gateleg.model import spec_of
-from gateleg.store.flow import Found
+from gateleg.store.flow import StreamedItems
 from gateleg.store.operations import count
 from gateleg.store.transports import ServiceError, Unreachable
 
@@ -101,7 +101,7 @@ def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = 
     try:
         step = next(flow)
         while True:
-            if isinstance(step, Found):
+            if isinstance(step, StreamedItems):
                 found += step.items
                 step = flow.send(None)
                 continue

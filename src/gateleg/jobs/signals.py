@@ -18,6 +18,9 @@ class Snooze(Exception):
         super().__init__(f"snoozed for {seconds:g} seconds")
         self.seconds = max(0.0, seconds)
 
+    def __reduce__(self) -> tuple[type[Snooze], tuple[float]]:
+        return type(self), (self.seconds,)
+
 
 class GiveUp(Exception):
     """Raise this in a handler to fail the job without retries: `raise GiveUp("no such account")`."""

@@ -401,7 +401,6 @@ class _Watcher:
         return False
 
     def begin(self, step: Step) -> None:
-        """Report a step."""
         self._report.step(step.title)
 
     def waiting(self, text: str) -> None:

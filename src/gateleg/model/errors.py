@@ -21,6 +21,7 @@ class DeclarationError(ModelError):
     """A table, entity, key or pattern that cannot work as declared. Raised at import."""
 
     code = "declaration"
+    status = 500
     fix = "Correct the declaration that the message names; it is checked when the module is imported."
 
 
@@ -182,6 +183,7 @@ class NotAnEntity(ModelError, TypeError):
     """A class or value that is not an entity was passed where one is required."""
 
     code = "not-an-entity"
+    status = 500
     fix = "Pass a subclass of Entity with a table, or an instance of one."
 
 
@@ -353,6 +355,7 @@ class ConditionTruth(ExpressionError, TypeError):
     """A condition was used as a Python truth value."""
 
     code = "condition-truth"
+    status = 500
     fix = (
         "The database evaluates conditions. Combine them with &, | and ~ instead of and, or and not; "
         "in Python, compare attributes of instances, not of classes."
@@ -407,6 +410,7 @@ class NotAQuery(QueryError, TypeError):
     """An argument is neither an access pattern nor a query."""
 
     code = "not-a-query"
+    status = 500
     fix = "Pass an access pattern and its arguments, as in query(Order.of_customer, customer=...), or a query built from a pattern."
 
 

@@ -30,7 +30,7 @@ class Address:
     def parse(cls, url: str) -> Address:
         """The address for a URL such as `http://localhost:8000`. Raises `ValueError` for anything else."""
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        if " " in url or parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
             raise ValueError(f"{url!r} is not an endpoint: write http://host:port or https://host")
         secure = parts.scheme == "https"
         return cls(parts.hostname, parts.port or (443 if secure else 80), secure, quote(parts.path, safe="/-_.~%") or "/")

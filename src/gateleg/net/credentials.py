@@ -57,11 +57,9 @@ class Fixed:
     credentials: Credentials
 
     def current(self) -> Credentials:
-        """The credentials."""
         return self.credentials
 
     def load(self) -> Credentials:
-        """The credentials."""
         return self.credentials
 
     def expire(self) -> None:

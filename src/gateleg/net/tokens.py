@@ -10,16 +10,25 @@ import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass, field
 
+from gateleg.errors import GatelegError
+
 #: 128 bits cannot be guessed, and keep tokens short.
 _TAG_BYTES = 16
 
 
-class BadToken(Exception):
+class BadToken(GatelegError):
     """A token or signature was made with another secret or for another purpose or context, or was changed."""
+
+    code = "bad-token"
+    status = 403
+    fix = "Send it unchanged, or request a new one."
 
 
 class TokenExpired(BadToken):
     """A token or signature is valid, but has expired."""
+
+    code = "token-expired"
+    fix = "Request a new one."
 
 
 @dataclass(frozen=True)

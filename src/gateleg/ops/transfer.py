@@ -15,7 +15,7 @@ from gateleg.model.errors import LookupNeeded
 from gateleg.model.tables import is_marker
 from gateleg.ops.plain_json import from_plain, plain_text, special_types
 from gateleg.ops.values import check_item
-from gateleg.store.flow import Found, Request
+from gateleg.store.flow import Request, StreamedItems
 from gateleg.store.operations.batch_flows import batch_write_flow
 from gateleg.store.operations.legacy_forms import is_legacy
 from gateleg.store.operations.transaction_entries import identity
@@ -50,7 +50,7 @@ def stored_items(name: str, start: Item | None = None) -> Flow[None]:
     request: dict[str, Any] = {"TableName": name}
     while True:
         response = yield Request("Scan", request | ({"ExclusiveStartKey": start} if start else {}), "tables export")
-        yield Found(response["Items"])
+        yield StreamedItems(response["Items"])
         start = response.get("LastEvaluatedKey")
         if start is None:
             return

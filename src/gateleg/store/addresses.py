@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.store.errors import BadAddress
@@ -15,14 +14,10 @@ if TYPE_CHECKING:
     from gateleg.store.transports import AsyncTransport, Transport
     from gateleg.store.transports.http_protocol import HttpOptions
 
-__all__ = ["MEMORY", "database_file", "parse_address"]
+__all__ = ["parse_address"]
 
 #: The number of concurrent requests of one batch or scan over a network. An embedded engine gains nothing from concurrency.
 _NETWORK_CONCURRENCY = 8
-#: The path of an embedded store in memory.
-MEMORY = ":memory:"
-#: The database's name in a data folder.
-DATABASE_NAME = "gateleg.db"
 
 
 @dataclass(frozen=True)
@@ -60,16 +55,6 @@ def _embedded(place: str, options: str) -> StoreAddress:
         f"'embedded:{place}?{options}' is not a store address.",
         fix="After the question mark, write durability=full or durability=relaxed.",
     )
-
-
-def database_file(path: str) -> str:
-    """The SQLite file for a path in an address: the path itself if it is `:memory:`, a file or `*.db`; else `gateleg.db` in that folder."""
-    if path == MEMORY:
-        return path
-    place = Path(path)
-    if place.is_file() or (place.suffix == ".db" and not place.is_dir()):
-        return str(place)
-    return str(place / DATABASE_NAME)
 
 
 def concurrency_of(text: str) -> int:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Ref
     from gateleg.model.expressions import Transition
-    from gateleg.model.planning import Guard
+    from gateleg.model.planning import BoundGuard
     from gateleg.store.flow import Request
 
 __all__ = ["Expectation", "explain_refusal"]
@@ -57,7 +57,7 @@ class Expectation:
     version: int | None = None
     moves: tuple[Transition, ...] = ()
     #: the bounds that the update must keep
-    guards: tuple[Guard, ...] = ()
+    guards: tuple[BoundGuard, ...] = ()
     #: whether the caller passed a condition
     conditional: bool = False
 
@@ -129,7 +129,7 @@ def _certain(expected: Expectation, item: Item, request: Request | None) -> Stor
     return None
 
 
-def bound_error(guard: Guard, ref: Ref[Any], item: Item | None, verb: str, request: Request | None) -> ConstraintFailed:
+def bound_error(guard: BoundGuard, ref: Ref[Any], item: Item | None, verb: str, request: Request | None) -> ConstraintFailed:
     """The error of a write that would break a bound of an item's attribute."""
     current = None if item is None else _current(ref, item)
     found = getattr(current, guard.attribute, None)

@@ -10,7 +10,7 @@ from collections.abc import Generator, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-__all__ = ["Flow", "Found", "Pause", "Request", "Response", "Step", "Together"]
+__all__ = ["Flow", "Pause", "Request", "Response", "Step", "StreamedItems", "Together"]
 
 R = TypeVar("R")
 Payload = dict[str, Any]
@@ -48,13 +48,13 @@ class Pause:
 
 
 @dataclass(slots=True)
-class Found:
+class StreamedItems:
     """Give these results to the caller of a stream. The flow continues when the caller asks for more."""
 
     items: Iterable[Any]
 
 
-Step = Request | Together | Pause | Found
+Step = Request | Together | Pause | StreamedItems
 #: A flow that returns an `R`.
 Flow = Generator[Step, Any, R]
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from gateleg.store.deadlines import OperationDeadline
 from gateleg.store.error_translation import translated
-from gateleg.store.flow import Found, Pause, Request, Together, request_of
+from gateleg.store.flow import Pause, Request, StreamedItems, Together, request_of
 from gateleg.store.observing.observed_request import ObservedRequest
 from gateleg.store.operations import (
     batches,
@@ -179,7 +179,7 @@ class Store(Views):
         try:
             step = next(flow)
             while True:
-                if isinstance(step, Found):
+                if isinstance(step, StreamedItems):
                     yield from step.items
                     step = flow.send(None)
                 else:

@@ -1,4 +1,7 @@
-"""FastAPI dependencies for the role of the caller: `Member`, `Viewer`, `Operator`, `Admin`."""
+"""FastAPI dependencies for the role of the caller: `Member`, `Viewer`, `Operator`, `Admin`.
+
+Each is the `Principal` that calls, and refuses callers with a lower role: `async def list_notes(caller: Member) -> ...`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from gateleg.web.principal import Principal, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+__all__ = ["Admin", "Member", "Operator", "Viewer", "needs", "only", "principal_of"]
 
 
 def principal_of(request: HTTPConnection) -> Principal:
@@ -35,7 +40,7 @@ def needs(role: Role) -> Callable[[HTTPConnection], Principal]:
 
 
 def only(role: Role) -> Any:
-    """The same for routes and routers that do not use the principal: `APIRouter(dependencies=[only(Role.VIEWER)])`."""
+    """A role as a dependency of routes that do not use the caller: `APIRouter(dependencies=[only(Role.VIEWER)])`."""
     return Depends(needs(role))
 
 

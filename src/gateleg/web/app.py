@@ -19,7 +19,8 @@ from starlette.routing import Match
 
 import gateleg
 from gateleg.errors import GatelegError, problem_message
-from gateleg.model import ModelError
+from gateleg.objects import ObjectsError
+from gateleg.store import StoreError
 from gateleg.web import health, object_routes, streams
 from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from gateleg.web.application import Application
     from gateleg.web.host import Host
 
+
+__all__ = ["create_app"]
 
 _log = logging.getLogger("gateleg.web")
 #: Methods whose body may become a stored item.
@@ -157,7 +160,8 @@ def _handle_errors(app: FastAPI) -> None:
             code = getattr(error, "code", "")
             await request.close(_WEBSOCKET_CLOSE_CODES.get(status_of(error), 4400), code if isinstance(code, str) else "")
             return None
-        if isinstance(error, ModelError) and error.status == 500:
+        # `answer` logs the errors of the store and of objects.
+        if isinstance(error, GatelegError) and error.status == 500 and not isinstance(error, Refusal | StoreError | ObjectsError):
             _log.error("request failed", exc_info=error, extra={"request_id": request.state.request_id, "path": request.url.path})
         elif isinstance(error, GatelegError) and error.public is not None:
             # The response has only the public message; the log has all of it.

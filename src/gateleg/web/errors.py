@@ -161,7 +161,7 @@ class StoreNotConfigured(Refusal):
     fix = "Use one of the configured stores, or add one to the setting `object_stores` of the host."
 
 
-class KeyMissing(Refusal):
+class ApiKeyMissing(Refusal):
     """No key has this id."""
 
     code = "key-missing"

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from gateleg.errors import problem_message
 from gateleg.store import NotFound, StoreError
-from gateleg.web.errors import BadKey, KeyExpired, KeyMissing, KeyRefused, KeyRevoked
+from gateleg.web.errors import ApiKeyMissing, BadKey, KeyExpired, KeyRefused, KeyRevoked
 from gateleg.web.principal import Principal, Role
 from gateleg.web.tables import ApiKey
 
@@ -138,7 +138,7 @@ class Keys:
         """A key by its id."""
         found = await self._store.find(ApiKey, key_id=key_id, consistent=True)
         if found is None:
-            raise KeyMissing(f"There is no key {key_id!r}.")
+            raise ApiKeyMissing(f"There is no key {key_id!r}.")
         return found
 
     async def revoke(self, key_id: str, *, by: str = "local") -> ApiKey:
@@ -150,7 +150,7 @@ class Keys:
         try:
             changed = await self._store.patch(current, ApiKey.revoked_at.set(now), ApiKey.revoked_by.set(by))
         except NotFound:
-            raise KeyMissing(f"There is no key {key_id!r}.") from None
+            raise ApiKeyMissing(f"There is no key {key_id!r}.") from None
         self._forget(key_id)
         return changed
 

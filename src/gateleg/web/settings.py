@@ -17,7 +17,8 @@ from pydantic_core import to_jsonable_python
 from gateleg.errors import GatelegError, problem_message
 from gateleg.net import Guard
 from gateleg.objects import parse_objects_address
-from gateleg.store.addresses import MEMORY, database_file, parse_address
+from gateleg.store.addresses import parse_address
+from gateleg.store.database_file import MEMORY, database_file
 from gateleg.store.errors import BadAddress
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.store.setup import table_names_in

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from gateleg.apps.mv import object_keys
-from gateleg.apps.mv.rules import BadOrder, BadProject, TooManyScenes, WrongState
+from gateleg.apps.mv.rules import BadOrder, BadProject, TooManyScenes, WrongProjectState
 from gateleg.apps.mv.scenes import (
     SceneDraft,
     add_scenes,
@@ -163,7 +163,7 @@ async def test_order_names_each_scene_once(store: AsyncStore, project: Project, 
 async def test_project_keeps_a_scene_and_its_film(store: AsyncStore, objects: AsyncObjects, project: Project) -> None:
     await add_scenes(store, project.project_id, drafts(2))
     await delete_scene(store, objects, project.project_id, 1)
-    with pytest.raises(WrongState, match="last scene"):
+    with pytest.raises(WrongProjectState, match="last scene"):
         await delete_scene(store, objects, project.project_id, 2)
 
 

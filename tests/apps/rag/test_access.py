@@ -3,7 +3,7 @@
 import pytest
 
 from gateleg.apps.rag.access import Action, Rule, decide, explain, require, user_of
-from gateleg.apps.rag.errors import AccessDenied, UnknownCollection, UnknownRepository
+from gateleg.apps.rag.errors import RagAccessDenied, UnknownCollection, UnknownRepository
 from gateleg.apps.rag.tables import Collection, CollectionStatus
 from gateleg.web import Principal, Role
 from tests.apps.rag.people import ADMIN_GROUP, PEOPLE, collection, repository
@@ -108,7 +108,7 @@ def test_what_may_not_be_known_is_not_found() -> None:
         require(PEOPLE["outsider"], repository(["lawyers"]), collection(), Action.READ)
     with pytest.raises(UnknownCollection):
         require(PEOPLE["lawyer"], repository(["lawyers"]), collection(private=True), Action.CHANGE_COLLECTION)
-    with pytest.raises(AccessDenied, match="its creator and by administrators"):
+    with pytest.raises(RagAccessDenied, match="its creator and by administrators"):
         require(PEOPLE["lawyer"], repository(["lawyers"]), collection(), Action.CHANGE_COLLECTION)
     assert require(PEOPLE["lawyer"], repository(["lawyers"]), collection(), Action.READ).rule is Rule.INHERITED
 

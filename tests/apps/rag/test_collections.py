@@ -11,13 +11,13 @@ from gateleg.apps.rag.chunking import BadChunking
 from gateleg.apps.rag.collections import OpenedCollection, create_collection, open_collection, soft_delete_collection, update_collection
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection, NewRepository
 from gateleg.apps.rag.errors import (
-    AccessDenied,
-    BadField,
     BadGroups,
+    BadValue,
     DefaultCollection,
     ImmutableField,
     NameTaken,
     NotActive,
+    RagAccessDenied,
     StaleVersion,
     UnknownCollection,
 )
@@ -98,7 +98,7 @@ async def test_same_name_in_another_repository(
 async def test_users_create_collections_where_that_is_allowed(store: AsyncStore, caller: Callers) -> None:
     closed = NewRepository(repository_id="closed", allow_user_collections=False, allowed_groups=["lawyers"])
     await create_repository(store, caller("admin"), closed, "local:minilm")
-    with pytest.raises(AccessDenied):
+    with pytest.raises(RagAccessDenied):
         await create_collection(store, caller("lawyer"), "closed", new())
     assert (await create_collection(store, caller("rag admin"), "closed", new())).collection.created_by == "rita"
 
@@ -108,8 +108,8 @@ async def test_users_create_collections_where_that_is_allowed(store: AsyncStore,
     [
         ({"allowedGroups": ["engineers"]}, BadGroups),
         ({"chunkingStrategy": {"type": "FIXED", "chunkSize": 100, "chunkOverlap": 99}}, BadChunking),
-        ({"metadata": {"customFields": {"x": "y" * 10_300}}}, BadField),
-        ({"metadata": {"tags": ["a b"]}}, BadField),
+        ({"metadata": {"customFields": {"x": "y" * 10_300}}}, BadValue),
+        ({"metadata": {"tags": ["a b"]}}, BadValue),
     ],
 )
 async def test_bad_collections_are_refused(
@@ -128,9 +128,9 @@ async def test_pipelines_read_whole_buckets_so_that_only_administrators_make_the
             if who in allowed:
                 await update_collection(store, caller(who), "legal", "Contracts", changes(**fields))
                 continue
-            with pytest.raises(AccessDenied):
+            with pytest.raises(RagAccessDenied):
                 await create_collection(store, caller(who), "legal", new("Other", **fields))
-            with pytest.raises(AccessDenied):
+            with pytest.raises(RagAccessDenied):
                 await update_collection(store, caller(who), "legal", "Contracts", changes(**fields))
 
 
@@ -150,7 +150,7 @@ async def test_creator_and_administrators_change_it(store: AsyncStore, contracts
         found = await update_collection(store, caller(who), "legal", "Contracts", changes(description=who))
         assert found.opened.collection.description == who
     for who in ("lawyer", "partner", "namesake", "viewer"):
-        with pytest.raises(AccessDenied):
+        with pytest.raises(RagAccessDenied):
             await update_collection(store, caller(who), "legal", "Contracts", changes(description=who))
 
 
@@ -174,7 +174,7 @@ async def test_null_clears_and_what_was_not_sent_stays(store: AsyncStore, contra
 
 @pytest.mark.parametrize("name", ["name", "private", "allowChunkingOverride", "status"])
 async def test_what_cannot_be_absent_cannot_be_cleared(store: AsyncStore, contracts: OpenedCollection, caller: Callers, name: str) -> None:
-    with pytest.raises(BadField, match=name):
+    with pytest.raises(BadValue, match=name):
         await update_collection(store, caller("creator"), "legal", "Contracts", changes(**{name: None}))
 
 
@@ -198,7 +198,7 @@ async def test_what_was_read_may_be_sent_back(store: AsyncStore, contracts: Open
 
 @pytest.mark.parametrize("bad", [{"name": "a/b"}, {"metadata": {"tags": ["ä"]}}, {"allowedGroups": ["engineers"]}])
 async def test_bad_changes_write_nothing(store: AsyncStore, contracts: OpenedCollection, caller: Callers, bad: dict[str, Any]) -> None:
-    with pytest.raises((BadField, BadGroups)):
+    with pytest.raises((BadValue, BadGroups)):
         await update_collection(store, caller("creator"), "legal", "Contracts", changes(**bad, description="x"))
     assert (await open_collection(store, caller("creator"), "legal", "Contracts")).collection == contracts.collection
 
@@ -237,7 +237,7 @@ async def test_archive_and_back(store: AsyncStore, contracts: OpenedCollection, 
 
 @pytest.mark.parametrize("status", ["DELETED", "DELETE_IN_PROGRESS", "DELETE_FAILED"])
 async def test_no_change_of_the_status_deletes(store: AsyncStore, contracts: OpenedCollection, caller: Callers, status: str) -> None:
-    with pytest.raises(BadField, match=status):
+    with pytest.raises(BadValue, match=status):
         await update_collection(store, caller("creator"), "legal", "Contracts", changes(status=status))
 
 

@@ -8,7 +8,7 @@ import pytest
 from gateleg.apps.rag import repositories
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.drafts import NewRepository, PipelineDraft, RepositoryChanges
-from gateleg.apps.rag.errors import AccessDenied, BadField, ImmutableField, RepositoryExists, StaleVersion, UnknownRepository
+from gateleg.apps.rag.errors import BadValue, ImmutableField, RagAccessDenied, RepositoryExists, StaleVersion, UnknownRepository
 from gateleg.apps.rag.repositories import create_repository, get_repository, list_repositories, page_repositories, update_repository
 from gateleg.apps.rag.repository_list import entry_of
 from gateleg.apps.rag.tables import TABLES, Collection, Repository, RepositoryStatus
@@ -32,13 +32,13 @@ async def test_second_repository_of_an_id_is_refused_and_changes_nothing(store: 
 
 @pytest.mark.parametrize("who", ["operator", "viewer", "rag admin", "lawyer"])
 async def test_only_administrators_create_repositories(store: AsyncStore, caller: Callers, who: str) -> None:
-    with pytest.raises(AccessDenied):
+    with pytest.raises(RagAccessDenied):
         await create_repository(store, caller(who), NewRepository(repository_id="mine"), "local:minilm")
     assert await list_repositories(store, caller("admin")) == []
 
 
 async def test_model_with_the_separator_of_keys_is_refused(store: AsyncStore, caller: Callers) -> None:
-    with pytest.raises(BadField, match="#"):
+    with pytest.raises(BadValue, match="#"):
         await create_repository(store, caller("admin"), NewRepository(repository_id="mine", embedding_model_id="a#b"), "local:minilm")
 
 
@@ -100,10 +100,10 @@ async def test_rag_administrators_change_pipelines_and_nothing_else(store: Async
     found = await update_repository(store, caller("rag admin"), "legal", RepositoryChanges(pipelines=pipelines))
     assert found.config.pipelines is not None
     assert found.config.pipelines[0].s3_bucket == "archive"
-    with pytest.raises(AccessDenied, match="allowedGroups, description"):
+    with pytest.raises(RagAccessDenied, match="allowedGroups, description"):
         await update_repository(store, caller("rag admin"), "legal", RepositoryChanges(description="x", allowed_groups=[], pipelines=None))
     for who in ("lawyer", "viewer"):
-        with pytest.raises(AccessDenied):
+        with pytest.raises(RagAccessDenied):
             await update_repository(store, caller(who), "legal", RepositoryChanges(pipelines=pipelines))
 
 
@@ -124,7 +124,7 @@ async def test_same_pipeline_twice_is_refused(store: AsyncStore, legal: Reposito
     assert first.config.pipelines is not None
     same = first.config.pipelines[0].pipeline_id
     twice = [PipelineDraft(s3_bucket="a", pipeline_id=same), PipelineDraft(s3_bucket="b", pipeline_id=same)]
-    with pytest.raises(BadField, match="pipelineId"):
+    with pytest.raises(BadValue, match="pipelineId"):
         await update_repository(store, caller("admin"), "legal", RepositoryChanges(pipelines=twice))
 
 

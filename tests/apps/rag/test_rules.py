@@ -3,7 +3,7 @@
 import pytest
 
 from gateleg.apps.rag.drafts import PipelineDraft
-from gateleg.apps.rag.errors import BadField, BadGroups, NotActive
+from gateleg.apps.rag.errors import BadGroups, BadValue, NotActive
 from gateleg.apps.rag.rules import (
     check_accepts_documents,
     check_groups,
@@ -29,7 +29,7 @@ def collection(status: CollectionStatus = CollectionStatus.ACTIVE, collection_id
 
 @pytest.mark.parametrize("name", ["", "x" * 101, "a/b", " a", "a ", "a\nb", "a\x00b", "<b>", "a\u202eb"])
 def test_bad_names_are_refused(name: str) -> None:
-    with pytest.raises(BadField, match="name"):
+    with pytest.raises(BadValue, match="name"):
         check_name(name)
 
 
@@ -39,7 +39,7 @@ def test_names_are_composed_so_that_equal_names_are_equal() -> None:
 
 @pytest.mark.parametrize("repository_id", ["ab", "-abc", "abc-", "Abc", "a_b", "a" * 21, "", "a#b", "../evil"])
 def test_bad_repository_ids_are_refused(repository_id: str) -> None:
-    with pytest.raises(BadField, match="repositoryId"):
+    with pytest.raises(BadValue, match="repositoryId"):
         check_repository_id(repository_id)
 
 
@@ -50,19 +50,19 @@ def test_good_repository_ids(repository_id: str) -> None:
 
 @pytest.mark.parametrize("tag", ["", "a b", "ä", "x" * 51, "a,b"])
 def test_bad_tags_are_refused(tag: str) -> None:
-    with pytest.raises(BadField, match="tag"):
+    with pytest.raises(BadValue, match="tag"):
         check_metadata(Metadata(tags=[tag]))
 
 
 def test_ten_kilobytes_of_custom_fields_and_no_byte_more() -> None:
     room = 10 * 1024 - len('{"k":""}')
     assert check_metadata(Metadata(custom_fields={"k": "x" * room})) is not None
-    with pytest.raises(BadField, match="10,241 bytes"):
+    with pytest.raises(BadValue, match="10,241 bytes"):
         check_metadata(Metadata(custom_fields={"k": "x" * (room + 1)}))
 
 
 def test_custom_fields_are_counted_in_bytes() -> None:
-    with pytest.raises(BadField, match="bytes"):
+    with pytest.raises(BadValue, match="bytes"):
         check_metadata(Metadata(custom_fields={"k": "ü" * 6_000}))
 
 
@@ -105,5 +105,5 @@ def test_pipelines_of_two_folders_are_two() -> None:
     first = merge_pipelines([PipelineDraft(folder="/inbox/a")], None) or []
     both = merge_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/b")], first) or []
     assert (both[0].pipeline_id, len({one.pipeline_id for one in both})) == (first[0].pipeline_id, 2)
-    with pytest.raises(BadField, match="same source"):
+    with pytest.raises(BadValue, match="same source"):
         merge_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/a")], first)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gateleg.engine import export_job, transfers
+from gateleg.engine.transfer_jobs import run_transfers
 from tests.engine.world import START, World, text
 
 HOUR = 3600
@@ -395,7 +396,7 @@ def test_an_export_that_never_was_is_not_found(world: World, arn: str, code: str
 
 def test_an_export_of_a_process_that_died_is_done_by_another(music: World) -> None:
     arn = begin(music)
-    claimed = transfers._claim(music.engine._context)
+    claimed = transfers.claim(music.engine._context)
     assert claimed is not None
     music.engine.maintain()
     assert music.call("DescribeExport", ExportArn=arn)["ExportDescription"]["ExportStatus"] == "IN_PROGRESS"
@@ -407,7 +408,7 @@ def test_an_export_of_a_process_that_died_is_done_by_another(music: World) -> No
 def test_an_export_is_left_to_the_next_engine_when_this_one_closes(music: World) -> None:
     arn = begin(music)
     answers = iter([False, True])
-    transfers.run(music.engine._context, lambda: next(answers))
+    run_transfers(music.engine._context, lambda: next(answers))
     assert music.call("DescribeExport", ExportArn=arn)["ExportDescription"]["ExportStatus"] == "IN_PROGRESS"
     music.engine.maintain()
     assert music.call("DescribeExport", ExportArn=arn)["ExportDescription"]["ExportStatus"] == "COMPLETED"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.engine import transfers
+from gateleg.engine.transfer_jobs import run_transfers
 from tests.engine.operations.requests import index, table
 from tests.engine.world import START, World, text
 
@@ -247,7 +247,7 @@ def test_an_interrupted_import_is_done_again(target: World) -> None:
     upload(target, "data/1.json", [text(a="x"), text(a="y")])
     arn = target.call("ImportTable", **request())["ImportTableDescription"]["ImportArn"]
     answers = iter([False, True])
-    transfers.run(target.engine._context, lambda: next(answers))
+    run_transfers(target.engine._context, lambda: next(answers))
     assert target.call("DescribeTable", TableName="Music")["Table"]["TableStatus"] == "CREATING"
     target.engine.maintain()
     assert outcome(target.call("DescribeImport", ImportArn=arn)["ImportTableDescription"]) == ("COMPLETED", None, 2, 2, 0)

@@ -86,6 +86,17 @@ async def test_a_loop_that_turns_is_not_told(told: Told) -> None:
     assert told.records == []
 
 
+async def test_workers_that_share_a_loop_tell_it_once(told: Told) -> None:
+    before = threading.active_count()
+    with watching_loop(0.05):
+        with watching_loop(0.05):
+            assert threading.active_count() == before + 1
+        blocks_until(told)
+        assert not told.heard.wait(0.2)
+    assert len(told.records) == 1
+    assert threading.active_count() == before
+
+
 async def test_the_watchdog_ends_with_its_block() -> None:
     before = threading.active_count()
     watchdog = Watchdog(asyncio.get_running_loop(), 10)

@@ -24,6 +24,7 @@ from gateleg.model import (
     S3Key,
     Table,
     field,
+    required,
     spec_of,
     unknown_attributes,
     upcaster,
@@ -341,12 +342,24 @@ def test_unknown_attributes_of_a_record_survive_beside_an_absent_one() -> None:
 
 
 def test_a_wrong_wire_type_is_named_as_it_was_found() -> None:
-    with pytest.raises(DecodeError, match=r"count \(count\) has type S, expected N"):
+    with pytest.raises(DecodeError, match=r": count has type S, expected N"):
         spec.decode({"id": {"S": "1"}, "count": {"S": "5"}})
 
 
+def test_an_attribute_with_another_name_in_the_item_is_named_with_both() -> None:
+    class Renamed(Entity, table=Table("Renamed", hash="id")):
+        id: Attr[str]
+        count: Attr[int] = required(name="theCount")
+        key = Key("{id}")
+
+    with pytest.raises(DecodeError, match=r"count \(theCount\) has type S, expected N"):
+        spec_of(Renamed).decode({"id": {"S": "1"}, "theCount": {"S": "5"}})
+    with pytest.raises(DecodeError, match=r"count \(theCount\) is missing"):
+        spec_of(Renamed).decode({"id": {"S": "1"}})
+
+
 def test_a_missing_attribute_is_named() -> None:
-    with pytest.raises(DecodeError, match=r"id \(id\) is missing"):
+    with pytest.raises(DecodeError, match=r": id is missing"):
         spec.decode({"count": {"N": "5"}})
 
 

@@ -5,7 +5,7 @@ import pytest
 from gateleg.model import DecodeError, spec_of
 from gateleg.store import Store
 from gateleg.store.errors import NotProjected
-from gateleg.store.flow import Found
+from gateleg.store.flow import StreamedItems
 from gateleg.store.operations import count, query
 from tests.store.doubles import Answer, Scripted, play, quiet_setup
 from tests.store.notes import Note, notes, shelf
@@ -48,7 +48,7 @@ def test_next_page_is_read_only_when_the_first_is_consumed() -> None:
 def test_empty_page_in_the_middle_is_not_the_end() -> None:
     answers: list[Answer] = [{"Items": [], "LastEvaluatedKey": {"pk": {"S": "x"}}}, {"Items": [item(1)]}]
     found = play(query(Note.in_book(book="b")).flow(quiet_setup()), answers)
-    assert [note.number for step in found.steps if isinstance(step, Found) for note in step.items] == [1]
+    assert [note.number for step in found.steps if isinstance(step, StreamedItems) for note in step.items] == [1]
 
 
 def test_limit_is_the_number_of_results(filled: Store) -> None:
@@ -87,7 +87,7 @@ def test_hydrating_leaves_out_items_that_were_deleted_meanwhile() -> None:
     keys = {name: item(1)[name] for name in ("pk", "sk", "number")} | {"author": {"S": "ann"}}
     answers: list[Answer] = [{"Items": [keys]}, {"Responses": {"Notes": []}, "UnprocessedKeys": {}}]
     played = play(query(Note.by_author(author="ann"), hydrate=True).flow(quiet_setup()), answers)
-    assert [list(step.items) for step in played.steps if isinstance(step, Found)] == [[]]
+    assert [list(step.items) for step in played.steps if isinstance(step, StreamedItems)] == [[]]
 
 
 def test_projected_results_are_dictionaries_of_those_attributes(filled: Store) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from gateleg.store import Store
-from gateleg.store.flow import Found, Request, Together
+from gateleg.store.flow import Request, StreamedItems, Together
 from gateleg.store.operations import ScanProgress, export, scan
 from tests.store.doubles import Answer, Ticking, play, quiet_setup
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles
@@ -95,7 +95,7 @@ def test_progress_is_updated_only_after_the_whole_page_was_taken() -> None:
     flow = export(Note, progress=progress).flow(quiet_setup())
     next(flow)
     found = flow.send([{"Items": [], "LastEvaluatedKey": {"pk": {"S": "x"}}}])
-    assert isinstance(found, Found)
+    assert isinstance(found, StreamedItems)
     assert progress.starts == {0: None}
     flow.send(None)
     assert progress.starts == {0: {"pk": {"S": "x"}}}

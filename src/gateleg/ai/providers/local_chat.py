@@ -114,7 +114,6 @@ class LocalChat:
         self._dialect = OpenAIDialect(default_limit=_DEFAULT_LIMIT)
 
     def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
-        """The whole reply."""
         chat = yield from self._chat()
         return parse_tool_reply(request, (yield from chat.reply(prompt_tools(request), _without_silence_limit(deadline))))
 

@@ -101,7 +101,6 @@ class Endpoint:
 
     @property
     def bearer(self) -> dict[str, str]:
-        """The authentication header."""
         return {"authorization": f"Bearer {self.key}"} if self.key else {}
 
     def _headers(self) -> dict[str, str]:
@@ -120,7 +119,6 @@ class RemoteChat:
         self.dialect = dialect
 
     def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
-        """The whole reply."""
         yield from self.prepare(request, deadline)
         body = yield from post_json(self.endpoint, *self.dialect.build_request(self.model, request, stream=False), deadline)
         return read(lambda: self.dialect.reply(body))

@@ -44,7 +44,6 @@ class ReplicateMedia:
         self.endpoint = endpoint
 
     def submit(self, request: MediaRequest, deadline: CallDeadline) -> Flow[MediaState]:
-        """Create a prediction."""
         given: dict[str, Any] = {
             "prompt": request.prompt,
             "negative_prompt": request.negative_prompt,

@@ -76,7 +76,6 @@ class SdkChat:
         self.sdk = sdk
 
     def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
-        """The whole reply."""
         body = yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.call, request, deadline.wait())))
         return call_sdk(self.sdk.failure, partial(self.sdk.reply, body, request))
 

@@ -98,7 +98,7 @@ class UploadRaced(DelphiError):
     fix = "Check the other upload, and upload again if yours should replace it."
 
 
-class BadName(DelphiError):
+class BadTopicName(DelphiError):
     """A topic cannot have this name."""
 
     code = "bad-topic-name"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MOST_IN_VALUES = 100
 
 
-class NameTaken(Refusal):
+class ConversationNameTaken(Refusal):
     """Another conversation, which the caller may not see, has this name."""
 
     code = "name-taken"
@@ -65,7 +65,7 @@ def check_upload(principal: Principal, current: StoredConversation | None, group
     """Refuse an upload that the caller may not make, to an existing conversation or as a new one of a group."""
     if current is not None:
         if not may_see(principal, current.group, current.tenant):
-            raise NameTaken("This name cannot be used.")
+            raise ConversationNameTaken("This name cannot be used.")
         check_change(principal, current)
     elif not may_change(principal, group, principal.tenant):
         raise NotAllowed(

@@ -56,10 +56,10 @@ async def generate(
 
 
 async def retry_failed(resources: Resources[Any], principal: Principal, project_id: UUID, *, once: str | None = None) -> Job:
-    """Submit the job that renders the failed scenes and composes the film. Raises `WrongState` if no scene has failed."""
+    """Submit the job that renders the failed scenes and composes the film. Raises `WrongProjectState` if no scene has failed."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     if not any(scene.status is SceneStatus.FAILED for scene in loaded.scenes):
-        raise rules.WrongState(
+        raise rules.WrongProjectState(
             "No scene of this project has failed.", fix="POST /api/mv/projects/{id}/generate renders scenes without a clip."
         )
     return await generate(resources, principal, project_id, once=once)
@@ -116,11 +116,11 @@ async def rewrite_prompt(resources: Resources[Any], project_id: UUID, sequence: 
 
 
 async def cancel(resources: Resources[Any], project_id: UUID) -> UUID:
-    """Cancel the active job of a project, and return its id. Finished clips are kept. Raises `WrongState` if no job is active."""
+    """Cancel the active job of a project, and return its id. Finished clips are kept. Raises `WrongProjectState` if no job is active."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     job_id = loaded.project.root_job_id
     if job_id is None or loaded.project.status not in rules.BUSY:
-        raise rules.WrongState("No job is active on this project.", fix="POST /api/mv/projects/{id}/generate starts one.")
+        raise rules.WrongProjectState("No job is active on this project.", fix="POST /api/mv/projects/{id}/generate starts one.")
     await resources.queue.cancel_tree(job_id)
     await reconcile(resources.store, resources.queue, project_id)
     return job_id

@@ -24,7 +24,7 @@ MIN_TRIM_SECONDS = 0.1
 BUSY = frozenset({ProjectStatus.QUEUED, ProjectStatus.GENERATING_SCENES, ProjectStatus.PROCESSING, ProjectStatus.COMPOSING})
 
 
-class WrongState(Refusal):
+class WrongProjectState(Refusal):
     """The project or scene is in a status that does not allow this."""
 
     code = "wrong-state"
@@ -98,9 +98,9 @@ def check_complete(project: Project) -> None:
 
 
 def check_startable(project: Project) -> None:
-    """Raise `WrongState` if jobs are working on the project."""
+    """Raise `WrongProjectState` if jobs are working on the project."""
     if project.status in BUSY:
-        raise WrongState(
+        raise WrongProjectState(
             f"The project is busy: its status is {project.status.value}.",
             fix="Wait until its job has ended, or cancel the job.",
             details={"status": project.status},
@@ -108,14 +108,15 @@ def check_startable(project: Project) -> None:
 
 
 def check_selection(scenes: Sequence[Scene], only: Collection[int]) -> None:
-    """Raise `Unknown` if a selected scene does not exist, and `WrongState` if one is locked."""
+    """Raise `Unknown` if a selected scene does not exist, and `WrongProjectState` if one is locked."""
     unknown = sorted(set(only) - {scene.sequence for scene in scenes})
     if unknown:
         raise Unknown(f"The project has no scene {', '.join(map(str, unknown))}.", fix="Use the sequence numbers of the project's scenes.")
     locked = [scene.sequence for scene in scenes if scene.locked and scene.sequence in only]
     if locked:
         words = f"Scene {locked[0]} is" if len(locked) == 1 else f"Scenes {', '.join(map(str, locked))} are"
-        raise WrongState(f"{words} locked.", fix="Unlock these scenes, or leave them out of the selection.", details={"locked": locked})
+        fix = "Unlock these scenes, or leave them out of the selection."
+        raise WrongProjectState(f"{words} locked.", fix=fix, details={"locked": locked})
 
 
 def to_render(scenes: Iterable[Scene], again: bool, only: Collection[int] = ()) -> list[Scene]:
@@ -128,24 +129,25 @@ def to_render(scenes: Iterable[Scene], again: bool, only: Collection[int] = ()) 
 
 
 def check_composable(project: Project, scenes: Sequence[Scene]) -> None:
-    """Raise `WrongState` unless every scene has a clip and no job is composing the project."""
+    """Raise `WrongProjectState` unless every scene has a clip and no job is composing the project."""
     missing = [scene.sequence for scene in scenes if scene.status is not SceneStatus.COMPLETED]
     if not scenes or missing:
-        raise WrongState(
+        raise WrongProjectState(
             "Not every scene has a clip." if scenes else "The project has no scenes.",
             fix="Render the scenes without a clip, or delete them." if scenes else "Generate or add scenes first.",
             details={"missing": missing},
         )
     if project.status is ProjectStatus.COMPOSING:
-        raise WrongState("The project is being composed.", fix="Wait until its job has ended, or cancel the job.")
+        raise WrongProjectState("The project is being composed.", fix="Wait until its job has ended, or cancel the job.")
 
 
 def check_deletable(project: Project) -> None:
-    """Raise `WrongState` if the project is being composed, or has only one scene."""
+    """Raise `WrongProjectState` if the project is being composed, or has only one scene."""
     if project.status is ProjectStatus.COMPOSING:
-        raise WrongState("The project is being composed.", fix="Wait until its job has ended, or cancel the job.")
+        raise WrongProjectState("The project is being composed.", fix="Wait until its job has ended, or cancel the job.")
     if len(project.scene_order) <= 1:
-        raise WrongState("The last scene of a project cannot be deleted.", fix="Delete the project instead, or add another scene first.")
+        fix = "Delete the project instead, or add another scene first."
+        raise WrongProjectState("The last scene of a project cannot be deleted.", fix=fix)
 
 
 def check_room(project: Project, count: int, most: int) -> None:

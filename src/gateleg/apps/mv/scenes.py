@@ -190,7 +190,7 @@ async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points:
     scene = await get_scene(store, project_id, sequence)
     take = await store.find(Take, project_id=project_id, sequence=sequence, take=max(scene.take, 1), consistent=True)
     if take is None or scene.take == 0:
-        raise rules.WrongState(f"Scene {sequence} has no clip to trim.", fix="Render the scene or upload a clip first.")
+        raise rules.WrongProjectState(f"Scene {sequence} has no clip to trim.", fix="Render the scene or upload a clip first.")
     if points is None:
         return await store.patch(scene, Scene.trim_points.remove(), Scene.duration.set(take.duration))
     kept = rules.check_trim(points, take.duration)

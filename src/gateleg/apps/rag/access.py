@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.errors import AccessDenied, UnknownCollection, UnknownRepository
+from gateleg.apps.rag.errors import RagAccessDenied, UnknownCollection, UnknownRepository
 from gateleg.apps.rag.tables import CollectionStatus
 from gateleg.web import Role
 
@@ -209,7 +209,7 @@ def require(
     admin_group: str = "",
     document_owner: str | None = None,
 ) -> Decision:
-    """Return the decision if it allows the action. Raise `AccessDenied` if not, or a not-found error if the caller may not even read it."""
+    """Return the decision if it allows the action. Raise `RagAccessDenied` if not, or a not-found error if the caller may not read it."""
     decision = decide(principal, repository, collection, action, admin_group=admin_group, document_owner=document_owner)
     if decision.allowed:
         return decision
@@ -217,7 +217,7 @@ def require(
         raise UnknownRepository(f"There is no repository {repository.repository_id!r}.")
     if collection is not None and not decide(principal, repository, collection, Action.READ, admin_group=admin_group).allowed:
         raise UnknownCollection(f"There is no collection {collection.collection_id!r} in the repository {repository.repository_id!r}.")
-    raise AccessDenied(f"{principal.name!r} may not do this: {decision.reason}.")
+    raise RagAccessDenied(f"{principal.name!r} may not do this: {decision.reason}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.rag.access import DELETED_STATUSES, Action
 from gateleg.apps.rag.drafts import CollectionChanges
 from gateleg.apps.rag.errors import (
-    BadField,
+    BadValue,
     DefaultCollection,
     ImmutableField,
     NameTaken,
@@ -204,7 +204,7 @@ def _check_changes(opened: OpenedCollection, changes: CollectionChanges) -> dict
             raise ImmutableField(f"{_wire_name(name)} of a collection never changes.")
     for name in _NEVER_NULL:
         if name in sent and sent[name] is None:
-            raise BadField(f"{_wire_name(name)} cannot be cleared.", fix="Leave it out to keep it as it is.")
+            raise BadValue(f"{_wire_name(name)} cannot be cleared.", fix="Leave it out to keep it as it is.")
     return sent
 
 
@@ -224,7 +224,7 @@ def _check_status(row: Collection, sent: dict[str, Any]) -> None:
     """Refuse changes of a deleted collection, and statuses that cannot be set by an update."""
     new_status = sent.get("status")
     if new_status in DELETED_STATUSES and new_status is not row.status:
-        raise BadField(f"status cannot be set to {new_status.value}.", fix="Send DELETE to delete the collection.")
+        raise BadValue(f"status cannot be set to {new_status.value}.", fix="Send DELETE to delete the collection.")
     if row.status in DELETED_STATUSES and not (row.status is CollectionStatus.DELETED and new_status is CollectionStatus.ACTIVE):
         raise NotActive(f"The collection is {row.status.value}.", fix="Restore a deleted one first: set its status to ACTIVE.")
 

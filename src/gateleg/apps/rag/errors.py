@@ -36,7 +36,7 @@ class UnknownDocument(RagError):
     fix = "List the documents that you can read with GET /repository/{repositoryId}/document."
 
 
-class AccessDenied(RagError):
+class RagAccessDenied(RagError):
     """The caller can read the item but may not take this action on it."""
 
     code = "rag-access-denied"
@@ -84,7 +84,7 @@ class ImmutableField(RagError):
     fix = "Leave the field out, or create a new collection and ingest its documents there."
 
 
-class BadField(RagError):
+class BadValue(RagError):
     """The field does not accept this value."""
 
     code = "bad-value"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateleg.ai.errors import AiError
-from gateleg.apps.rag.errors import BadField, FolderRefused
+from gateleg.apps.rag.errors import BadValue, FolderRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ def check_model(resources: Resources[RagSettings], model: str | None) -> None:
     try:
         resources.models.embeddings(model)
     except AiError as error:
-        raise BadField(f"The embedding model {model!r} is not available on this host: {error.message}", fix=error.fix) from None
+        raise BadValue(f"The embedding model {model!r} is not available on this host: {error.message}", fix=error.fix) from None
 
 
 def check_folders(settings: RagSettings, pipelines: Sequence[PipelineDraft] | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.access import Action, Caller
 from gateleg.apps.rag.drafts import NewRepository, RepositoryChanges
-from gateleg.apps.rag.errors import AccessDenied, BadField, ImmutableField, NotActive, RepositoryExists, StaleVersion, UnknownRepository
+from gateleg.apps.rag.errors import BadValue, ImmutableField, NotActive, RagAccessDenied, RepositoryExists, StaleVersion, UnknownRepository
 from gateleg.apps.rag.keyset import KeysetPage, Pager
 from gateleg.apps.rag.repository_list import entry_of, listed_repositories, place_of
 from gateleg.apps.rag.rules import check_metadata, check_repository_id, merge_pipelines
@@ -87,7 +87,7 @@ def _build_repository(caller: Caller, new: NewRepository, default_model: str, st
 def _check_model_id(model: str) -> str:
     # The model's id becomes part of the documents' key, where # separates repository and collection.
     if "#" in model:
-        raise BadField(f"embeddingModelId must not contain '#'; got {model!r}.", fix="Name another model.")
+        raise BadValue(f"embeddingModelId must not contain '#'; got {model!r}.", fix="Name another model.")
     return model
 
 
@@ -106,7 +106,7 @@ def require_pipelines(caller: Caller, repository: Repository, pipelines: Sequenc
         return
     caller.require(Action.CHANGE_PIPELINES, repository)
     if any(pipeline.folder is not None for pipeline in pipelines) and not caller.may(Action.CHANGE_REPOSITORY, repository):
-        raise AccessDenied(
+        raise RagAccessDenied(
             "Only administrators of the host can declare a pipeline that reads a folder.", fix="Use a bucket, or ask one of them."
         )
 
@@ -193,7 +193,7 @@ def _require_field_rights(caller: Caller, repository: Repository, fields: set[st
         caller.require(Action.CHANGE_PIPELINES, repository)
     elif not caller.may(Action.CHANGE_REPOSITORY, repository) and caller.may(Action.CHANGE_PIPELINES, repository):
         names = ", ".join(sorted(RepositoryChanges.model_fields[name].alias or name for name in fields - _PIPELINE_FIELDS))
-        raise AccessDenied(f"{caller.principal.name!r} may change the pipelines of this repository, but not {names}.")
+        raise RagAccessDenied(f"{caller.principal.name!r} may change the pipelines of this repository, but not {names}.")
     else:
         caller.require(Action.CHANGE_REPOSITORY, repository)
 
@@ -205,7 +205,7 @@ def _apply_changes(config: RepositoryConfig, changes: RepositoryChanges, fields:
     for name in fields:
         value = getattr(changes, name)
         if name == "allow_user_collections" and value is None:
-            raise BadField("allowUserCollections must be true or false.", fix="Leave it out to keep it as it is.")
+            raise BadValue("allowUserCollections must be true or false.", fix="Leave it out to keep it as it is.")
         if name == "metadata":
             value = metadata_of(value)
         elif name == "allowed_groups":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from gateleg.apps.rag.chunking import parse_strategy
-from gateleg.apps.rag.errors import BadField, BadGroups, NotActive
+from gateleg.apps.rag.errors import BadGroups, BadValue, NotActive
 from gateleg.apps.rag.pipelines.matching import check_pipeline
 from gateleg.apps.rag.tables import (
     LONGEST_NAME,
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 def check_name(name: str) -> str:
-    """Return a collection name in composed Unicode form (NFC), or raise `BadField`."""
+    """Return a collection name in composed Unicode form (NFC), or raise `BadValue`."""
     name = unicodedata.normalize("NFC", name)
     if not 1 <= len(name) <= LONGEST_NAME or not re.fullmatch(NAME_PATTERN, name):
-        raise BadField(
+        raise BadValue(
             f"{name[:LONGEST_NAME]!r} is not a valid collection name.",
             fix=f"Use 1 to {LONGEST_NAME} letters, digits, spaces and . , ( ) & ' + - _, without a space at either end.",
         )
@@ -44,9 +44,9 @@ def check_name(name: str) -> str:
 
 
 def check_repository_id(repository_id: str) -> str:
-    """Return a valid id of a new repository, or raise `BadField`."""
+    """Return a valid id of a new repository, or raise `BadValue`."""
     if not re.fullmatch(REPOSITORY_ID_PATTERN, repository_id):
-        raise BadField(
+        raise BadValue(
             f"repositoryId must have 3 to 20 lower-case letters, digits or hyphens, with no hyphen at either end; got {repository_id!r}.",
             fix="Choose another repositoryId.",
         )
@@ -54,14 +54,14 @@ def check_repository_id(repository_id: str) -> str:
 
 
 def check_metadata(metadata: Metadata | None) -> Metadata | None:
-    """Return the metadata unchanged; raise `BadField` for too many or malformed tags, or for custom fields that are too large."""
+    """Return the metadata unchanged; raise `BadValue` for too many or malformed tags, or for custom fields that are too large."""
     if metadata is None:
         return None
     if len(metadata.tags) > MOST_TAGS:
-        raise BadField(f"metadata.tags has {len(metadata.tags)} tags; {MOST_TAGS} are allowed.", fix="Remove some tags.")
+        raise BadValue(f"metadata.tags has {len(metadata.tags)} tags; {MOST_TAGS} are allowed.", fix="Remove some tags.")
     for tag in metadata.tags:
         if len(tag) > LONGEST_TAG or not re.fullmatch(TAG_PATTERN, tag):
-            raise BadField(
+            raise BadValue(
                 f"metadata.tags: {tag[:60]!r} is not a valid tag.",
                 fix=f"A tag has 1 to {LONGEST_TAG} ASCII letters, digits, hyphens or underscores.",
             )
@@ -74,11 +74,11 @@ def check_custom_fields(fields: dict[str, object]) -> None:
     try:
         size = len(orjson.dumps(fields))
     except TypeError as error:
-        raise BadField(
+        raise BadValue(
             f"metadata.customFields is not JSON: {error}.", fix="Use text, numbers, booleans, null, lists and objects."
         ) from None
     if size > MOST_CUSTOM_BYTES:
-        raise BadField(
+        raise BadValue(
             f"metadata.customFields has {size:,} bytes as JSON; {MOST_CUSTOM_BYTES:,} are allowed.",
             fix="Move large values into a document and refer to it.",
         )
@@ -122,7 +122,7 @@ def merge_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pip
         check_pipeline(pipeline)
         merged.append(pipeline)
     if len({pipeline.pipeline_id for pipeline in merged}) < len(merged):
-        raise BadField("Two pipelines have the same pipelineId, or the same source and collection.", fix="Send each of them once.")
+        raise BadValue("Two pipelines have the same pipelineId, or the same source and collection.", fix="Send each of them once.")
     return merged
 
 

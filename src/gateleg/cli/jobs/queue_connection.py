@@ -104,22 +104,35 @@ def _warn_of_other_tables(queue: Queue) -> None:
 
 
 @contextmanager
-def submitting_queue(settings: Settings, app: str | None) -> Iterator[Queue]:
-    """The queue with its job types, for commands that submit; the store and its tables are created if they are missing."""
-    from gateleg.jobs import JobError, Queue, UnknownJobType
+def submitting_queue(settings: Settings, app: str | None, job_type: str, config: Any) -> Iterator[Queue]:
+    """The queue with its job types, for commands that submit; the store and its tables are created if they are missing.
+
+    The job type and its config are checked first, so that a command that fails creates nothing.
+    """
+    from gateleg.jobs import Queue
 
     jobs = load_jobs(settings, app)
+    with _failing_submission(app):
+        jobs.of(job_type).checked_config(config)
     print_new_store(settings)
-    with opened(settings, create=True) as target:
-        try:
-            queue = Queue(target, jobs, tables=names_for(settings, app))
-            queue.ensure_tables()
-            yield queue
-        except UnknownJobType as error:
-            also = "" if app else " Choose applications with --app module:object, or with `applications` in gateleg.toml."
-            fail(f"{error}{also}", FAILED)
-        except JobError as error:
-            fail(str(error), FAILED)
+    with opened(settings, create=True) as target, _failing_submission(app):
+        queue = Queue(target, jobs, tables=names_for(settings, app))
+        queue.ensure_tables()
+        yield queue
+
+
+@contextmanager
+def _failing_submission(app: str | None) -> Iterator[None]:
+    """End the command with the error of a submission."""
+    from gateleg.jobs import JobError, UnknownJobType
+
+    try:
+        yield
+    except UnknownJobType as error:
+        also = "" if app else " Choose applications with --app module:object, or with `applications` in gateleg.toml."
+        fail(f"{error}{also}", FAILED)
+    except JobError as error:
+        fail(str(error), FAILED)
 
 
 def read_id(text: str) -> UUID:

@@ -21,7 +21,7 @@ from gateleg.commands.settings import settings_from
 if TYPE_CHECKING:
     from gateleg.jobs.tables import Schedule
 
-app = typer.Typer(help="Schedules: jobs that are submitted periodically.", invoke_without_command=True)
+app = typer.Typer(help="Schedules: jobs that are submitted periodically.", add_completion=False, invoke_without_command=True)
 NameArgument = Annotated[str, typer.Argument(help="The schedule's name.")]
 
 
@@ -95,9 +95,12 @@ def add(
     """Create or replace a schedule."""
     from gateleg.jobs import Submission
 
-    submission = Submission(job_type, read_config(config), queue=queue)
-    with submitting_queue(settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables), app) as opened:
-        made = opened.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay)
+    given = read_config(config)
+    settings = settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables)
+    with submitting_queue(settings, app, job_type, given) as opened:
+        made = opened.schedule(
+            name, Submission(job_type, given, queue=queue), cron=cron, every=every, timezone=timezone, max_delay=max_delay
+        )
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 
 

@@ -34,8 +34,9 @@ def submit(
     from gateleg.commands.printing import print_json
     from gateleg.jobs import Submission
 
-    given = read_config(config)  # before the store is opened, which may create one
-    with submitting_queue(settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables), app) as opened:
+    given = read_config(config)
+    settings = settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables)
+    with submitting_queue(settings, app, job_type, given) as opened:
         submission = Submission(
             job_type,
             given,

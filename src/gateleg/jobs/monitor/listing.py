@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from uuid import UUID
 
-    from gateleg.jobs.handlers import Jobs
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.archive import ArchivedJob
     from gateleg.model import Condition, Query
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 INTERNAL = "gateleg."
 #: How many items a page of a filtered list reads.
 _MAX_READ_ITEMS = 2000
-#: How many values one `IN` condition takes.
-_MAX_IN_VALUES = 100
 
 
 def jobs_page(
@@ -58,7 +55,7 @@ def jobs_page(
         if tag is not None:
             question = question.filter(Job.tags.contains(tag))
         if job_type is None and not internal:
-            question = question.filter(_shown_by_default(context.jobs, status, status_in_key=subject is None))
+            question = question.filter(_shown_by_default(status, status_in_key=subject is None))
         return question
 
     if subject is not None:
@@ -75,17 +72,16 @@ def jobs_page(
     return (yield from page(narrowed(question, status), limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup))
 
 
-def _shown_by_default(jobs: Jobs, status: JobStatus | None = None, *, status_in_key: bool = False) -> Condition:
+def _shown_by_default(status: JobStatus | None, *, status_in_key: bool) -> Condition:
     """The filter condition that hides internal jobs: a job is not internal, or it has failed.
 
     `status` is the status of all jobs in the list. DynamoDB cannot filter by key attributes of the index that it reads.
     """
     visible: Condition = ~Job.job_type.begins_with(INTERNAL)
-    types = () if status == JobStatus.FAILED else jobs.internal_types
-    for start in range(0, len(types), _MAX_IN_VALUES):
-        others: Condition = ~Job.job_type.is_in(types[start : start + _MAX_IN_VALUES])
-        visible &= others if status is not None or status_in_key else others | (Job.status == JobStatus.FAILED)
-    return visible
+    if status == JobStatus.FAILED:
+        return visible
+    ordinary: Condition = Job.internal.missing()
+    return visible & (ordinary if status_in_key else ordinary | (Job.status == JobStatus.FAILED))
 
 
 def own_jobs_page(

@@ -51,6 +51,7 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
         "created_at": now + place * _MICROSECOND,
         "updated_at": now,
         "job_type": submission.job_type,
+        "internal": handler.internal or None,
         "job_config": config,
         "queue": queue,
         "priority": handler.priority if submission.priority is None else submission.priority,

@@ -168,6 +168,8 @@ class Job(Entity, table=queue_table):
     #: the worker that runs it, or ran it last
     worker_id: Attr[str | None] = field(None)
     job_type: Attr[str] = required(min_length=1, max_length=200)
+    #: true if its handler is internal: lists hide it by default, unless it has failed
+    internal: Attr[bool | None] = field(None)
     #: 0 to 100, higher first
     priority: Attr[int] = field(50, ge=0, le=100)
     #: a name for what the job is about, such as a conversation or a project

@@ -10,9 +10,9 @@ from gateleg.jobs.errors import JobError, LeaseLost
 from gateleg.jobs.finish.outcome import UNWRITABLE, interrupted, raised, reduced_outcome, returned
 from gateleg.jobs.texts import error_message
 from gateleg.jobs.worker.heartbeat import MIN_FLUSH_SECONDS, Heartbeat
-from gateleg.jobs.worker.processes import KILL_AFTER_SECONDS
+from gateleg.jobs.worker.processes import KILL_AFTER_SECONDS, ProcessRun
 from gateleg.jobs.worker.recorder import AttemptRecorder
-from gateleg.jobs.worker.runners import run_of
+from gateleg.jobs.worker.runners import InlineRun, Run, ThreadRun
 from gateleg.model.codec.wire import uuid_text
 from gateleg.store import StoreError, TooLarge
 
@@ -68,7 +68,7 @@ class Execution:
         self._flush_seconds = flush_seconds
         self._grace = grace
         self.recorder = AttemptRecorder(queue.context.now, self._on_output)
-        self.run = run_of(handler, job, self.recorder, queue, resources)
+        self.run = _run_of(handler, job, self.recorder, queue, resources)
 
     def _on_output(self) -> None:
         if not self._loop.is_closed():
@@ -223,3 +223,9 @@ class Execution:
             job = await self._get_heartbeat().finish(outcome)
         self.queue.context.jobs.updates.notify(uuid_text(self.job.job_id))
         return job
+
+
+def _run_of(handler: Handler, job: Job, recorder: AttemptRecorder, queue: AsyncQueue, resources: AttemptResources) -> Run:
+    """The run of a job, where its handler's `runs` says."""
+    kinds: dict[str, type[InlineRun | ThreadRun | ProcessRun]] = {"inline": InlineRun, "thread": ThreadRun, "process": ProcessRun}
+    return kinds[handler.runs](handler, job, recorder, queue, resources)

@@ -92,7 +92,6 @@ class _Tee:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each line."""
         for line in lines:
             self.write(line)
 
@@ -108,7 +107,6 @@ class _JobLogs(logging.Handler):
         self._output = output
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Add one record."""
         output = self._output()
         if output is None or record.name == _OWN_LOGGER or record.name.startswith(_OWN_LOGGER + "."):
             return

@@ -90,7 +90,6 @@ class WorkerConnection:
         self.send("capture", escape_undecodable(message), escape_undecodable(level))
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
-        """Set the progress."""
         self.send("progress", done, total, escape_undecodable(message))
 
     def emit(self, event: Any) -> None:
@@ -102,7 +101,6 @@ class WorkerConnection:
         self.send("output", kind, *locations)
 
     def metric(self, name: str, value: Any) -> None:
-        """Record a metric."""
         self.send("metric", name, value)
 
     @property

@@ -89,7 +89,6 @@ class Run:
         return False
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Submit child jobs."""
         return await self._submit(submissions)
 
     async def _submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
@@ -104,7 +103,6 @@ class Run:
         self.recorder.capture(message, level)
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
-        """Set the progress."""
         self.recorder.progress(done, total, message)
 
     def emit(self, event: Any) -> None:
@@ -116,7 +114,6 @@ class Run:
         self.recorder.output(kind, *locations)
 
     def metric(self, name: str, value: Any) -> None:
-        """Record a metric."""
         self.recorder.metric(name, value)
 
 
@@ -208,12 +205,3 @@ def _set_done(done: asyncio.Future[Any], result: Any, error: BaseException | Non
         done.set_result(result)
     else:
         done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
-
-
-def run_of(handler: Handler, job: Job, recorder: AttemptRecorder, queue: AsyncQueue, resources: AttemptResources) -> Run:
-    """The run of a job, where its handler's `runs` says."""
-    if handler.runs == "process":
-        from gateleg.jobs.worker.processes import ProcessRun
-
-        return ProcessRun(handler, job, recorder, queue, resources)
-    return (ThreadRun if handler.runs == "thread" else InlineRun)(handler, job, recorder, queue, resources)

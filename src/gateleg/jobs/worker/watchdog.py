@@ -24,15 +24,26 @@ BLOCKED_AFTER_SECONDS = 1.0
 _CHECKS = 4
 
 
+#: The watchdog of each event loop, with the number of blocks that use it: several workers may share a loop.
+_watchdogs: dict[asyncio.AbstractEventLoop, tuple[Watchdog, int]] = {}
+
+
 @contextmanager
 def watching_loop(blocked_after: float = BLOCKED_AFTER_SECONDS) -> Iterator[None]:
-    """Watch the running event loop from a thread while the block runs."""
-    watchdog = Watchdog(asyncio.get_running_loop(), blocked_after)
-    watchdog.start()
+    """Watch the running event loop from a thread while the block runs. Blocks on one loop share the thread of the first."""
+    loop = asyncio.get_running_loop()
+    watchdog, users = _watchdogs.get(loop) or (Watchdog(loop, blocked_after), 0)
+    if users == 0:
+        watchdog.start()
+    _watchdogs[loop] = watchdog, users + 1
     try:
         yield
     finally:
-        watchdog.end()
+        _, users = _watchdogs.pop(loop)
+        if users > 1:
+            _watchdogs[loop] = watchdog, users - 1
+        else:
+            watchdog.end()
 
 
 class Watchdog:

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import socket
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -45,7 +46,7 @@ from gateleg.store import StoreError
 from gateleg.store.group_commit import GroupCommitStore
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Mapping
+    from collections.abc import Coroutine, Iterable
     from pathlib import Path
 
     from gateleg.jobs.context import JobContext
@@ -63,6 +64,19 @@ _FLUSH_SECONDS_PER_JOB = 0.0015
 _SCRATCH_SWEEP_SECONDS = 600.0
 #: Seconds between two checks whether a thread that did not stop when asked has ended.
 _THREAD_CHECK_SECONDS = 0.5
+
+
+def _check_sizes(queues: Any, concurrency: Any) -> None:
+    """Raise `WrongArgument` for queues without weights, and for a number of jobs with which a worker would never run any."""
+    if queues is not None and not isinstance(queues, Mapping):
+        names = [queues] if isinstance(queues, str) else list(queues)
+        raise WrongArgument(
+            f"queues= takes the weights of queues, and was given {queues!r}.", fix=f"Write queues={dict.fromkeys(names, 1)!r}."
+        )
+    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
+        raise WrongArgument(
+            f"concurrency= is how many jobs the worker runs at once, and was given {concurrency!r}.", fix="Give an int of at least 1."
+        )
 
 
 class Worker:
@@ -108,6 +122,7 @@ class Worker:
                 f"A worker takes an AsyncQueue, and was given {type(given).__name__}.",
                 fix="Give it AsyncQueue(AsyncStore.connect(...), jobs); in tests use TestWorker(queue).",
             )
+        _check_sizes(queues, concurrency)
         self.queue = with_group_commit(queue)
         self.queues = dict(queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1})
         self.concurrency = concurrency

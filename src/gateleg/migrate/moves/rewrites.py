@@ -16,7 +16,7 @@ from gateleg.migrate.moves.phases import PHASES, Phase
 from gateleg.model import Ref, spec_of
 from gateleg.model.planning import changed_attributes
 from gateleg.store import LostRace, NotFound
-from gateleg.store.flow import Found, Pause
+from gateleg.store.flow import Pause, StreamedItems
 from gateleg.store.operations.batches import BatchGet, BatchWrite, batch_get_flow
 from gateleg.store.operations.bulk_deletes import DeleteAll
 from gateleg.store.operations.collects import Collect
@@ -287,7 +287,11 @@ class _Carrier:
             step = next(inner)
             while True:
                 try:
-                    response = yield Found((yield from self._results(direction, list(step.items)))) if isinstance(step, Found) else step
+                    response = (
+                        yield StreamedItems((yield from self._results(direction, list(step.items))))
+                        if isinstance(step, StreamedItems)
+                        else step
+                    )
                 except (ServiceError, Unreachable) as error:
                     step = inner.throw(error)
                 else:

@@ -199,7 +199,6 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return out.path(self.path)
 
     def cache_key(self, values: list[Value]) -> Hashable:
-        """The path."""
         return self.path
 
     def paths(self) -> Iterator[Path]:

@@ -296,7 +296,7 @@ class Reader(Generic[E]):
             parsed = self._from_key(item)
             values |= {attribute.name: parsed[attribute.name] for attribute in missing if attribute.name in parsed}
             values |= {attribute.name: parsed.get(attribute.name) for attribute in absent}
-        problems += [f"{a.name} ({a.wire}) is missing" for a in missing if a.name not in values and not problems_name(problems, a)]
+        problems += [f"{_full_name(a)} is missing" for a in missing if a.name not in values and not problems_name(problems, a)]
         if not problems:
             try:
                 instance: E = self.validate(values)
@@ -354,11 +354,16 @@ class Reader(Generic[E]):
 
 def problems_name(problems: list[str], attribute: Attribute) -> bool:
     """Whether a problem with the attribute is already listed."""
-    return any(problem.startswith(f"{attribute.name} ") for problem in problems)
+    return any(problem.startswith((f"{attribute.name} ", f"{attribute.name}:")) for problem in problems)
 
 
 def _mismatch(attribute: Attribute, value: Value, error: Exception) -> str:
     found = next(iter(value), "nothing")
     if attribute.shape.tag and found != attribute.shape.tag:
-        return f"{attribute.name} ({attribute.wire}) has type {found}, expected {attribute.shape.tag}"
-    return f"{attribute.name} ({attribute.wire}): {error}"
+        return f"{_full_name(attribute)} has type {found}, expected {attribute.shape.tag}"
+    return f"{_full_name(attribute)}: {error}"
+
+
+def _full_name(attribute: Attribute) -> str:
+    """The attribute's name, with the one in the item if that is different."""
+    return attribute.name if attribute.name == attribute.wire else f"{attribute.name} ({attribute.wire})"

@@ -96,7 +96,6 @@ class Size(Comparable[int, Of], Generic[Of]):
         return Constant(value, wire(value))
 
     def render(self, out: Placeholders) -> str:
-        """The text `size(path)`."""
         return f"size({self.of.render(out)})"
 
     def cache_key(self, values: list[Value]) -> Hashable:
@@ -116,7 +115,6 @@ class Term(Operand[T], Generic[T]):
         self._of = of
 
     def render(self, out: Placeholders) -> str:
-        """The operand's text."""
         return self.operand.render(out)
 
     def cache_key(self, values: list[Value]) -> Hashable:
@@ -124,7 +122,6 @@ class Term(Operand[T], Generic[T]):
         return self.operand.cache_key(values)
 
     def paths(self) -> Iterator[Path]:
-        """The operand's paths."""
         return self.operand.paths()
 
     def __add__(self, other: T | Operand[T]) -> Operand[T]:

@@ -78,7 +78,6 @@ class Operand(Generic[T_co]):
     """A value in an expression: a literal, a path, a size or an arithmetic expression. `T_co` is its Python type."""
 
     def render(self, out: Placeholders) -> str:
-        """The operand's text."""
         raise NotImplementedError
 
     def cache_key(self, values: list[Value]) -> Hashable:
@@ -98,7 +97,6 @@ class Constant(Operand[T_co]):
     wire: Value
 
     def render(self, out: Placeholders) -> str:
-        """A value placeholder."""
         return out.value(self.wire)
 
     def cache_key(self, values: list[Value]) -> Hashable:
@@ -114,15 +112,12 @@ class Reference(Operand[T_co]):
     path: Path
 
     def render(self, out: Placeholders) -> str:
-        """The path."""
         return out.path(self.path)
 
     def cache_key(self, values: list[Value]) -> Hashable:
-        """The path."""
         return self.path
 
     def paths(self) -> Iterator[Path]:
-        """The path itself."""
         yield self.path
 
 
@@ -134,7 +129,6 @@ class _FunctionCall:
     arguments: tuple[Operand[Any], ...]
 
     def render(self, out: Placeholders) -> str:
-        """The call."""
         return f"{self.function}({', '.join(argument.render(out) for argument in self.arguments)})"
 
     def cache_key(self, values: list[Value]) -> Hashable:
@@ -180,7 +174,6 @@ class Condition(Generic[E_contra]):
     """A condition that the database evaluates on an item, such as `Job.priority >= 5`. Combine conditions with `&`, `|` and `~`."""
 
     def render(self, out: Placeholders) -> str:
-        """The condition's text."""
         raise NotImplementedError
 
     def cache_key(self, values: list[Value]) -> Hashable:
@@ -257,7 +250,6 @@ class Not(Condition):
     condition: Condition
 
     def render(self, out: Placeholders) -> str:
-        """NOT (...)."""
         return f"NOT ({self.condition.render(out)})"
 
     def cache_key(self, values: list[Value]) -> Hashable:
@@ -278,7 +270,6 @@ class Comparison(Condition):
     right: Operand[Any]
 
     def render(self, out: Placeholders) -> str:
-        """Left, operator, right."""
         return f"{self.left.render(out)} {self.operator} {self.right.render(out)}"
 
     def cache_key(self, values: list[Value]) -> Hashable:
@@ -304,7 +295,6 @@ class Between(Condition):
         return f"{self.operand.render(out)} BETWEEN {self.low.render(out)} AND {self.high.render(out)}"
 
     def cache_key(self, values: list[Value]) -> Hashable:
-        """The three operands."""
         return "BETWEEN", self.operand.cache_key(values), self.low.cache_key(values), self.high.cache_key(values)
 
     def paths(self) -> Iterator[Path]:
@@ -321,7 +311,6 @@ class Membership(Condition):
     choices: tuple[Operand[Any], ...]
 
     def render(self, out: Placeholders) -> str:
-        """Operand IN (...)."""
         return f"{self.operand.render(out)} IN ({', '.join(choice.render(out) for choice in self.choices)})"
 
     def cache_key(self, values: list[Value]) -> Hashable:

@@ -88,7 +88,6 @@ class TextComponent:
         return _folded(str(value), self.fold)
 
     def parse(self, text: str) -> str:
-        """The text itself."""
         return text
 
 
@@ -113,7 +112,6 @@ class IntegerComponent:
 
     @property
     def pattern(self) -> str:
-        """Digits."""
         return rf"\d{{{self.width}}}" if self.width else r"-?\d+"
 
     def render(self, value: Any) -> str:
@@ -126,7 +124,6 @@ class IntegerComponent:
         return str(limit - 1 - value if self.descending else int(value)).zfill(self.width)
 
     def parse(self, text: str) -> int:
-        """The number."""
         return 10 ** (self.width or 0) - 1 - int(text) if self.descending else int(text)
 
 
@@ -178,7 +175,6 @@ class FixedComponent:
         return text
 
     def parse(self, text: str) -> Decimal:
-        """The number."""
         return Decimal(text)
 
 
@@ -215,7 +211,6 @@ class TimeComponent:
         return str(_LAST_MICROSECOND - count).zfill(18)
 
     def parse(self, text: str) -> datetime:
-        """The time."""
         if self.descending:
             return _EPOCH + (_LAST_MICROSECOND - int(text)) * _MICROSECOND
         return self.format.read(text)
@@ -251,11 +246,9 @@ class UuidComponent:
     pattern: str = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 
     def render(self, value: Any) -> str:
-        """The UUID's text."""
         return uuid_text(value)
 
     def parse(self, text: str) -> UUID:
-        """The UUID."""
         return UUID(text)
 
 
@@ -287,7 +280,6 @@ class ChoiceComponent:
         raise KeyValueError(f"{value!r} is not one of the values of {self.where}.", fix="Use a declared value.")
 
     def parse(self, text: str) -> Any:
-        """The choice."""
         return next(choice for choice, known in self.texts if known == text)
 
 

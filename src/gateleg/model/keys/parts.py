@@ -137,11 +137,9 @@ class PartComponent:
         return literals[0] + "".join(text + literal for text, literal in zip(texts, literals[1:], strict=True))
 
     def render(self, value: Any) -> str:
-        """The part's text."""
         return str(value if isinstance(value, self.part) else self.part.parse(str(value)))
 
     def parse(self, text: str) -> KeyPart:
-        """The part."""
         return self.part.parse(text)
 
 

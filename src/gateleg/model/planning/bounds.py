@@ -32,7 +32,7 @@ _WORDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than
 
 
 @dataclass(frozen=True, eq=False)
-class Guard:
+class BoundGuard:
     """A bound of an attribute as a condition of an update that could break it."""
 
     #: the attribute's Python name
@@ -53,18 +53,18 @@ class Guard:
         return f"{_WORDS[self.rule]} {self.bound}{counted}"
 
 
-def guards_of(actions: Sequence[Action]) -> tuple[Guard, ...]:
+def guards_of(actions: Sequence[Action]) -> tuple[BoundGuard, ...]:
     """The bounds that actions could break, in the order of the actions."""
     if all(action.attr is None for action in actions):
         return ()
-    found: list[Guard] = []
+    found: list[BoundGuard] = []
     for action in actions:
         if action.attr is not None and action.attr.bounds is not None:
             found += _attribute_guards(action)
     return (*found, *_elements(actions))
 
 
-def _attribute_guards(action: Action) -> Iterator[Guard]:
+def _attribute_guards(action: Action) -> Iterator[BoundGuard]:
     """The bounds of the attribute that is written."""
     if isinstance(action, AddAction | DeleteAction) and isinstance(action.operand, Constant):
         ((tag, content),) = action.operand.wire.items()
@@ -76,7 +76,7 @@ def _attribute_guards(action: Action) -> Iterator[Guard]:
         yield from _assigned(action, _plain(action.operand))
 
 
-def _assigned(action: SetAction, operand: Operand[Any]) -> Iterator[Guard]:
+def _assigned(action: SetAction, operand: Operand[Any]) -> Iterator[BoundGuard]:
     if isinstance(operand, Call) and operand.function == "list_append":
         added = sum(len(part.wire["L"]) for part in operand.arguments if isinstance(part, Constant))
         yield from _longer(action, added)
@@ -111,7 +111,7 @@ def _path(operand: Operand[Any]) -> Path | None:
     return path
 
 
-def _numbers(action: Action, path: Path, default: Decimal | None, sign: int, shift: Decimal) -> Iterator[Guard]:
+def _numbers(action: Action, path: Path, default: Decimal | None, sign: int, shift: Decimal) -> Iterator[BoundGuard]:
     """The bounds of `sign * value + shift` as conditions on the value at `path`; a missing value counts as `default`."""
     assert action.attr is not None
     for rule, operator in _OPERATORS.items():
@@ -126,10 +126,10 @@ def _numbers(action: Action, path: Path, default: Decimal | None, sign: int, shi
         within: Condition = Comparison(Reference(path), operator if sign > 0 else _MIRRORED[operator], limit)
         if default is not None and _COMPARE[operator](sign * default + shift, exact):
             within = within | _absent(path)
-        yield Guard(action.attribute, rule, bound, within)  # type: ignore[arg-type]
+        yield BoundGuard(action.attribute, rule, bound, within)  # type: ignore[arg-type]
 
 
-def _sets(action: Action, tag: str, elements: list[str]) -> Iterator[Guard]:
+def _sets(action: Action, tag: str, elements: list[str]) -> Iterator[BoundGuard]:
     assert action.attr is not None
     place: Reference[Any] = Reference(action.path)
     members = [BooleanCall("contains", (place, Constant(None, {tag[0]: element}))) for element in elements]
@@ -138,22 +138,22 @@ def _sets(action: Action, tag: str, elements: list[str]) -> Iterator[Guard]:
         if most is not None:
             known = all_of(*members)
             assert known is not None
-            yield Guard(action.attribute, "max_length", most, _fits(action, len(elements), most) | known)
+            yield BoundGuard(action.attribute, "max_length", most, _fits(action, len(elements), most) | known)
     else:
         least = action.attr.bounds.min_length
         if least is not None:
             unaffected = all_of(*(Not(member) for member in members))
             assert unaffected is not None
-            yield Guard(
+            yield BoundGuard(
                 action.attribute, "min_length", least, _absent(action.path) | _size(action.path, ">=", least + len(elements)) | unaffected
             )
 
 
-def _longer(action: Action, added: int) -> Iterator[Guard]:
+def _longer(action: Action, added: int) -> Iterator[BoundGuard]:
     assert action.attr is not None
     most = action.attr.bounds.max_length
     if most is not None:
-        yield Guard(action.attribute, "max_length", most, _fits(action, added, most))
+        yield BoundGuard(action.attribute, "max_length", most, _fits(action, added, most))
 
 
 def _fits(action: Action, added: int, most: int) -> Condition:
@@ -163,7 +163,7 @@ def _fits(action: Action, added: int, most: int) -> Condition:
     return _absent(action.path) | _size(action.path, "<=", most - added)
 
 
-def _elements(actions: Sequence[Action]) -> Iterator[Guard]:
+def _elements(actions: Sequence[Action]) -> Iterator[BoundGuard]:
     """The lengths of lists and maps whose elements are set or removed."""
     touched: dict[tuple[Path, bool], list[Action]] = {}
     for action in actions:
@@ -177,11 +177,11 @@ def _elements(actions: Sequence[Action]) -> Iterator[Guard]:
         if grows and (most := parent.bounds.max_length) is not None:
             there = all_of(*(BooleanCall("attribute_exists", (place,)) for place in places))
             assert there is not None
-            yield Guard(parent.name, "max_length", most, _size(path, "<=", most - len(parts)) | there)
+            yield BoundGuard(parent.name, "max_length", most, _size(path, "<=", most - len(parts)) | there)
         elif not grows and (least := parent.bounds.min_length) is not None:
             gone = all_of(*(BooleanCall("attribute_not_exists", (place,)) for place in places))
             assert gone is not None
-            yield Guard(parent.name, "min_length", least, _size(path, ">=", least + len(parts)) | gone)
+            yield BoundGuard(parent.name, "min_length", least, _size(path, ">=", least + len(parts)) | gone)
 
 
 def _absent(path: Path) -> Condition:

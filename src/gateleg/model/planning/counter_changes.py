@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.model.codec.wire import Item
     from gateleg.model.keys.plans import Ref
     from gateleg.model.layout import EntityLayout
-    from gateleg.model.planning.bounds import Guard
+    from gateleg.model.planning.bounds import BoundGuard
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def counter_changes(layout: EntityLayout[Any], before: Mapping[str, Any] | None,
     return [change for change in totals.values() if change.delta]
 
 
-def upper_bounds(attribute: Any, delta: int) -> tuple[Guard, ...]:
+def upper_bounds(attribute: Any, delta: int) -> tuple[BoundGuard, ...]:
     """The upper bounds that increasing a counter could break; empty if `delta` is not positive."""
     if delta <= 0:
         return ()
@@ -71,7 +71,7 @@ class Joined:
     #: the item as it was when the database refused these changes, because a counter would have become negative
     seen: Item | None = None
     #: the upper bounds of the counters
-    bounds: tuple[Guard, ...] = ()
+    bounds: tuple[BoundGuard, ...] = ()
 
     @property
     def actions(self) -> list[Action]:
@@ -105,7 +105,7 @@ class Joined:
         """Whether a counter of an item is too low to be decreased."""
         return any(delta < 0 and _number(item, wire) < -delta for wire, delta in self.deltas.items())
 
-    def broken(self, item: Item) -> tuple[Guard, ...]:
+    def broken(self, item: Item) -> tuple[BoundGuard, ...]:
         """The upper bounds that the changes would break in an item."""
         return tuple(bound for bound in self.bounds if not bound.holds(item))
 

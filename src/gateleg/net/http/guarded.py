@@ -86,7 +86,6 @@ class GuardedStream:
             self.close()
 
     def close(self) -> None:
-        """Close the connection."""
         self._response.close()
 
 

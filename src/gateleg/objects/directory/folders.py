@@ -166,7 +166,6 @@ class Folder:
             sync(self._fd)
 
     def close(self) -> None:
-        """Close the descriptor."""
         if self._fd is not None and self._fd >= 0:
             os.close(self._fd)
             self._fd = _MARKER

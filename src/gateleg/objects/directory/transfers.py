@@ -109,7 +109,6 @@ class DirectoryDownload:
             yield chunk
 
     def close(self) -> None:
-        """Close the file."""
         self._closing()
 
     def __enter__(self) -> Self:

@@ -42,7 +42,6 @@ class Tree:
             self.root.sync()
 
     def close(self) -> None:
-        """Close the folders."""
         for folder in (self.keys, self.incoming, self.root):
             folder.close()
 

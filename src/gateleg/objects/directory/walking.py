@@ -141,7 +141,6 @@ class Reader:
             os.close(descriptor)
 
     def close(self) -> None:
-        """Close the folder."""
         if self._folder is not None:
             self._folder.close()
             self._folder = None

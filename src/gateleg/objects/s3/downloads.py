@@ -64,7 +64,6 @@ class S3Download:
         self._body = response["Body"]
 
     def close(self) -> None:
-        """Close the connection."""
         self._body.close()
 
     def __enter__(self) -> Self:

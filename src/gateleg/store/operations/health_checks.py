@@ -9,7 +9,7 @@ from gateleg.store.error_translation import translated
 from gateleg.store.errors import OutOfScope
 from gateleg.store.flow import Request
 from gateleg.store.operations.operation import Operation
-from gateleg.store.operations.tables import describe
+from gateleg.store.operations.tables import check_tables, describe
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -89,4 +89,4 @@ def health(*tables: Table) -> Operation[Health]:
 
     Does not raise errors of the service; they are in `problems` of the result.
     """
-    return HealthCheck(tables)
+    return HealthCheck(check_tables(tables))

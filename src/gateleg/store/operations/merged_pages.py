@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import spec_of
+from gateleg.store.operations.operation import check_limit
 from gateleg.store.operations.pages import ReadPage
 from gateleg.store.operations.queries import Reading, query_partitions
 
@@ -57,4 +58,4 @@ def merged_page(queries: Sequence[Query[E]], *, limit: int, cursor: str | None =
     """
     first, *others = queries
     assert not spec_of(first.entity).key.legacy
-    return ReadPage(_MergedReading(first, others=tuple(others)), limit, cursor, examine)
+    return ReadPage(_MergedReading(first, others=tuple(others)), check_limit(limit, least=1), cursor, examine)

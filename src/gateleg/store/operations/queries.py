@@ -14,7 +14,7 @@ from gateleg.model.keys.key import BoundKey
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
-from gateleg.store.flow import Found, Request, Together
+from gateleg.store.flow import Request, StreamedItems, Together
 from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.entity_reads import current_items
 from gateleg.store.operations.legacy_forms import LegacyItem, with_current_key
@@ -146,7 +146,7 @@ class QueryStream(Stream[Any]):
             found = yield from self.reading.finish(items, reader)
             # The limit is a number of results, so items that were left out do not count.
             left = None if left is None else left - len(found)
-            yield Found(found)
+            yield StreamedItems(found)
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""

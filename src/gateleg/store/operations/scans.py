@@ -11,11 +11,12 @@ from gateleg.model import Table, spec_of
 from gateleg.model.expressions import Placeholders
 from gateleg.model.tables import is_marker
 from gateleg.store.errors import OutOfScope
-from gateleg.store.flow import Found, Request, Together
+from gateleg.store.flow import Request, StreamedItems, Together
 from gateleg.store.operations.entity_reads import current_items
 from gateleg.store.operations.legacy_forms import is_legacy, read_form
 from gateleg.store.operations.legacy_partitions import newer_items
 from gateleg.store.operations.operation import Stream
+from gateleg.store.operations.tables import check_tables
 from gateleg.store.operations.unreadable import ListReader, hidden
 from gateleg.store.rates import Rate
 
@@ -83,7 +84,7 @@ class Scan(Stream[Any]):
             for number, response in zip(numbers, (yield Together(requests)), strict=True):
                 if isinstance(response, Exception):
                     raise response
-                yield Found(
+                yield StreamedItems(
                     self._raw(response["Items"], reader) if self.entity is None else (yield from self._entities(response["Items"], reader))
                 )
                 # Update the progress only now that the caller has taken the whole page.
@@ -147,6 +148,7 @@ def scan(
     per second. `progress` is updated after each page; pass it again to resume an interrupted scan. `filter` drops items after they are
     read.
     """
+    check_tables((table,))
     return Scan(table, None, progress, segments, read_units, filter, page_size, consistent)
 
 

@@ -170,8 +170,8 @@ def _expires(name: str) -> Flow[bool]:
     return response["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
 
 
-def _tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tables that a call was given. For an entity, the error names its table."""
+def check_tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the tables of a call; raise `InvalidOption` for anything else, such as an entity."""
     for one in given:
         if hasattr(one, "__table__"):
             raise InvalidOption(f"{one.__name__} is an entity, not a table.", fix=f"Give its table: {one.__name__}.__table__.")
@@ -182,7 +182,7 @@ def _tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def create_tables(*tables: Table) -> Operation[list[str]]:
     """Create tables with their indexes and TTL, and wait until they are active. Returns their names. Raises `TableBusy` if one exists."""
-    return CreateTables(_tables(tables))
+    return CreateTables(check_tables(tables))
 
 
 def ensure_tables(*tables: Table) -> Operation[list[str]]:
@@ -190,7 +190,7 @@ def ensure_tables(*tables: Table) -> Operation[list[str]]:
 
     Existing tables are not changed, even if they differ from their declaration; only TTL is enabled if an entity has a TTL attribute.
     """
-    return CreateTables(_tables(tables), ensure=True)
+    return CreateTables(check_tables(tables), ensure=True)
 
 
 def delete_tables(*tables: Table) -> Operation[list[str]]:
@@ -198,9 +198,9 @@ def delete_tables(*tables: Table) -> Operation[list[str]]:
 
     Only a backup can restore them.
     """
-    return DeleteTables(_tables(tables))
+    return DeleteTables(check_tables(tables))
 
 
 def table_states(*tables: Table) -> Operation[dict[str, str]]:
     """The status of each table by its deployed name, such as ACTIVE; MISSING if it does not exist."""
-    return TableStates(_tables(tables))
+    return TableStates(check_tables(tables))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Ref
     from gateleg.model.keys.plans import KeyPlan
-    from gateleg.model.planning import Guard, Write
+    from gateleg.model.planning import BoundGuard, Write
     from gateleg.store.flow import Flow
     from gateleg.store.operations.transaction_entries import Identity
     from gateleg.store.operations.write_operation import WriteOperation
@@ -224,7 +224,7 @@ def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Ma
 
 
 def _overcounted(
-    operations: Sequence[WriteOperation[Any]], entry: Entry, broken: Sequence[Guard], item: Item | None, request: Request
+    operations: Sequence[WriteOperation[Any]], entry: Entry, broken: Sequence[BoundGuard], item: Item | None, request: Request
 ) -> dict[int, StoreError]:
     """The errors of broken counter bounds, for each operation that increases the counter."""
     found: dict[int, StoreError] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
-from gateleg.store.addresses import MEMORY, database_file
+from gateleg.store.database_file import MEMORY, database_file
 from gateleg.store.transports import CLOSED, ServiceError
 from gateleg.store.transports.requests import unwritable
 

@@ -21,6 +21,7 @@ from gateleg.net import (
     region_of_chain,
 )
 from gateleg.net.http import Response, Timeouts
+from gateleg.store.errors import BadAddress
 from gateleg.store.transports import FOREIGN, ServiceError, missing_credentials
 from gateleg.store.transports.responses import result
 from gateleg.store.transports.retries import CallAttempts, ErrorResponse
@@ -60,12 +61,14 @@ class ProtocolClient:
     def __init__(self, options: HttpOptions, clock: ServiceClock | None = None) -> None:
         region = options.region or region_of_chain(options.profile) or ("us-east-1" if options.endpoint else None)
         if region is None:
-            raise ValueError("No region was passed, and botocore's configuration has none: write dynamodb:eu-west-1, or set AWS_REGION.")
+            raise BadAddress(
+                "No region was passed, and botocore's configuration has none.", fix="Write dynamodb:eu-west-1, or set AWS_REGION."
+            )
         self.options = options
         self.clock = clock or ServiceClock()
         self.source = _source(options)
         self.budget = RetryBudget(options.retries)
-        self.address = Address.parse(options.endpoint) if options.endpoint else amazon(region)
+        self.address = _address(options.endpoint) if options.endpoint else amazon(region)
         self.streams = self.address if options.endpoint else amazon(region, "streams.dynamodb")
         self._signer, self._streams_signer = (
             JsonRequestSigner(address, "dynamodb", region, self.clock, target=target, gzip=options.gzip)
@@ -101,6 +104,14 @@ class ProtocolClient:
     def attempts(self, operation: str, request: dict[str, Any], deadline: Deadline | None) -> CallAttempts:
         """The retry state of a call, created after its first failure."""
         return CallAttempts(operation, request, self.options.retries, self.budget, self.clock, self.source, deadline)
+
+
+def _address(endpoint: str) -> Address:
+    try:
+        return Address.parse(endpoint)
+    except ValueError:
+        fix = "Write http://host:port or https://host, with a port from 1 to 65535."
+        raise BadAddress(f"{endpoint!r} is not the address of an endpoint.", fix=fix) from None
 
 
 def _source(options: HttpOptions) -> Source:

@@ -11,7 +11,7 @@ from gateleg.ai import Models
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
-from gateleg.apps.delphi.errors import BadName, RunMissing
+from gateleg.apps.delphi.errors import BadTopicName, RunMissing
 from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, Origin
 from gateleg.apps.delphi.runs.run_tables import Run
 from gateleg.apps.delphi.runs.topic_names import rename_topic
@@ -151,7 +151,7 @@ async def test_a_topic_is_renamed_and_its_history_kept(store: AsyncStore, run: R
     assert [(name.topic_name, name.model_name) for name in renamed.earlier] == [(old, "keywords")]
     assert await rename_topic(store, run.job_id, topics[0].topic_key, "Bicycles and trams", "bob") == renamed
     for bad in (other, "", "<b>", "x" * 200):
-        with pytest.raises(BadName):
+        with pytest.raises(BadTopicName):
             await rename_topic(store, run.job_id, topics[0].topic_key, bad, "ann")
     with pytest.raises(RunMissing, match="no topic 'layer9_9'"):
         await rename_topic(store, run.job_id, "layer9_9", "Nothing", "ann")

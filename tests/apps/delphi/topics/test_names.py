@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateleg.ai import Reply, Structured, Usage
 from gateleg.ai.errors import BadStructure
-from gateleg.apps.delphi.errors import BadName
+from gateleg.apps.delphi.errors import BadTopicName
 from gateleg.apps.delphi.topics.names import (
     FROM_KEYWORDS,
     LONGEST_NAME,
@@ -118,14 +118,14 @@ def test_a_renamed_topic_remembers_its_names() -> None:
 
 def test_a_topic_cannot_take_the_name_of_another() -> None:
     history = NameHistory((Naming("Bus", FROM_KEYWORDS),))
-    with pytest.raises(BadName, match="already"):
+    with pytest.raises(BadTopicName, match="already"):
         history.rename("rents", "ada", NOW, ["Rents"])
-    with pytest.raises(BadName, match="not a valid name"):
+    with pytest.raises(BadTopicName, match="not a valid name"):
         history.rename("<b>", "ada", NOW)
 
 
 def test_what_is_said_about_the_length_of_a_name_is_true() -> None:
-    assert f"2 to {LONGEST_NAME} characters" in BadName.fix
+    assert f"2 to {LONGEST_NAME} characters" in BadTopicName.fix
 
 
 def test_words_that_one_comment_alone_has_name_a_topic_only_where_nothing_else_is_left() -> None:

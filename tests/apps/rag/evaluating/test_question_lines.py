@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.errors import BadValue
 from gateleg.apps.rag.evaluating.question_lines import parse_questions
 from gateleg.apps.rag.evaluating.tables import ConfigurationResult, EvaluationRun
 from gateleg.apps.rag.web.run_part import comparison_text, rows_of
@@ -16,7 +16,7 @@ def test_lines_become_questions() -> None:
         ("When?", ["c.pdf"], None),
     ]
     for line in ("a|b|c|d", "| a.pdf"):
-        with pytest.raises(BadField, match="Line 2"):
+        with pytest.raises(BadValue, match="Line 2"):
             parse_questions(["First?", line])
 
 

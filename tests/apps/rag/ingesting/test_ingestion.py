@@ -14,7 +14,7 @@ import pytest
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.chunking import BadChunking
 from gateleg.apps.rag.drafts import CollectionChanges
-from gateleg.apps.rag.errors import AccessDenied, BadField, OverrideRefused, SourceMissing, UnknownCollection
+from gateleg.apps.rag.errors import BadValue, OverrideRefused, RagAccessDenied, SourceMissing, UnknownCollection
 from gateleg.apps.rag.ingesting.fingerprints import delete_fingerprint
 from gateleg.apps.rag.ingesting.generations import text_key
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
@@ -82,7 +82,7 @@ async def test_an_earlier_content_can_be_restored(library: Library) -> None:
     restored = await library.document(document.document_id)
     assert (restored.revision, [one.number for one in restored.revisions]) == (3, [2])
     assert "Vasa" in (await library.chunks(restored))[0].text
-    with pytest.raises(BadField, match="no revision 7"):
+    with pytest.raises(BadValue, match="no revision 7"):
         await restore_revision(library.resources, ADMIN, "books", document.document_id, 7)
 
 
@@ -113,7 +113,7 @@ async def test_an_upload_is_ingested_by_its_key(library: Library) -> None:
     with pytest.raises(SourceMissing):
         await library.submit(NewDocument(key=key.replace("report", "other")))
     for foreign in ("secret/key.pdf", key.replace(library.collection_id, "elsewhere")):
-        with pytest.raises(AccessDenied):
+        with pytest.raises(RagAccessDenied):
             await library.submit(NewDocument(key=foreign))
 
 
@@ -178,18 +178,18 @@ async def test_a_batch_ingests_what_it_can(library: Library) -> None:
     found = await ingest_batch(library.resources, ADMIN, "books", library.collection_id, batch)
     assert found.refused == 2
     assert isinstance(found.results[0], SubmittedDocument)
-    assert [type(one) for one in found.results[1:]] == [AccessDenied, BadField]
-    with pytest.raises(BadField, match="0 documents"):
+    assert [type(one) for one in found.results[1:]] == [RagAccessDenied, BadValue]
+    with pytest.raises(BadValue, match="0 documents"):
         await ingest_batch(library.resources, ADMIN, "books", library.collection_id, [])
 
 
 async def test_what_is_wrong_is_refused_at_once(library: Library) -> None:
     for new in (NewDocument(), NewDocument(text="x", url="https://example.org"), NewDocument(text="x")):
-        with pytest.raises(BadField):
+        with pytest.raises(BadValue):
             await library.submit(new)
     with pytest.raises(BadChunking):
         await library.submit(NewDocument(text="x", name="x", strategy={"type": "FIXED", "chunkSize": 100, "chunkOverlap": 90}))
-    with pytest.raises(BadField, match="documentName"):
+    with pytest.raises(BadValue, match="documentName"):
         await library.submit(NewDocument(text="x", name="x", metadata=DocumentMetadata(custom_fields={"documentName": "forged"})))
     with pytest.raises(AddressRefused):
         await library.submit(NewDocument(url="http://127.0.0.1/secret"))
@@ -206,7 +206,7 @@ async def test_rights_and_overrides_are_kept(tmp_path: Path) -> None:
 
 async def test_a_document_is_not_replaced_by_a_stranger(library: Library) -> None:
     await library.submit(NewDocument(text="mine", name="note.txt"))
-    with pytest.raises(AccessDenied):
+    with pytest.raises(RagAccessDenied):
         await library.submit(NewDocument(text="yours", name="note.txt"), Caller(Principal("bob", Role.MEMBER)))
 
 

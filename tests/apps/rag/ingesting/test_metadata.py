@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.errors import BadValue
 from gateleg.apps.rag.ingesting.fingerprints import MAX_DISTANCE_BITS, bands, distance, simhash
 from gateleg.apps.rag.ingesting.metadata import check_reserved, chunk_metadata, merge_metadata, without_nulls
 from gateleg.apps.rag.tables import Metadata
@@ -46,7 +46,7 @@ def test_all_tags_are_kept_once_and_the_last_level_is_kept_whole(levels: list[Le
 
 def test_nothing_hides_what_the_product_writes() -> None:
     assert chunk_metadata({"source": "forged", "year": 1}, {"source": "real", "title": None}) == {"year": 1, "source": "real"}
-    with pytest.raises(BadField, match="'source'"):
+    with pytest.raises(BadValue, match="'source'"):
         check_reserved({"source": "forged"})
 
 

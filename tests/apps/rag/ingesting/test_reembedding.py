@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.errors import BadValue
 from gateleg.apps.rag.index.names import searched_index
 from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting import reembedding
@@ -206,5 +206,5 @@ async def test_nothing_of_an_embedded_collection_is_left(library: Library, other
 
 
 async def test_a_model_that_the_host_cannot_use_is_refused(library: Library) -> None:
-    with pytest.raises(BadField, match="is not available on this host"):
+    with pytest.raises(BadValue, match="is not available on this host"):
         await start_reembedding(library.resources, ADMIN, "books", library.collection_id, "local:unknown")

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.errors import BadValue
 from gateleg.apps.rag.pipelines.matching import SourceObject, check_pipeline, cron_of, matches, needs_ingestion
 from gateleg.apps.rag.tables import Document, Pipeline
 
@@ -49,5 +49,5 @@ def test_a_schedule_runs_at_midnight_unless_it_says_otherwise() -> None:
     ],
 )
 def test_what_cannot_be_followed_is_refused(pipeline: Pipeline) -> None:
-    with pytest.raises(BadField):
+    with pytest.raises(BadValue):
         check_pipeline(pipeline)

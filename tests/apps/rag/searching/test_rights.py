@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from gateleg.apps.rag.errors import AccessDenied, UnknownCollection, UnknownRepository
+from gateleg.apps.rag.errors import RagAccessDenied, UnknownCollection, UnknownRepository
 from tests.apps.rag.people import PEOPLE
 from tests.apps.rag.served import ROOT, Served
 
@@ -63,7 +63,7 @@ async def by_tool(served: Served, who: str, collection: str) -> list[str] | None
     given = tool.tool.input.model_validate({"repository": "legal", "collection": collection, "query": "passage"})
     try:
         found = await tool.tool.call(PEOPLE[who], given)
-    except (AccessDenied, UnknownCollection, UnknownRepository):
+    except (RagAccessDenied, UnknownCollection, UnknownRepository):
         return None
     return sorted({passage["document"] for passage in found["passages"]})
 

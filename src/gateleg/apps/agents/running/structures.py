@@ -39,7 +39,6 @@ def model_from_schema(schema: dict[str, Any]) -> type[RootModel[dict[str, Any]]]
 
         @classmethod
         def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-            """The schema itself."""
             return schema
 
     return Structure

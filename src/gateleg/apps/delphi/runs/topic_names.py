@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def rename_topic(store: AsyncStore, job_id: UUID, topic_key: str, name: str, by: str) -> TopicName:
-    """Rename a topic of a run, and keep its earlier names. Raises `BadName` if the name is invalid or another topic has it."""
+    """Rename a topic of a run, and keep its earlier names. Raises `BadTopicName` if the name is invalid or another topic has it."""
     topics = {row.topic_key: row async for row in results(store, TopicName, job_id)}
     topic = topics.get(topic_key)
     if topic is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.ai import AiError, System, User
-from gateleg.apps.delphi.errors import BadName
+from gateleg.apps.delphi.errors import BadTopicName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -66,12 +66,12 @@ class NameHistory:
         return self.entries[-1].name
 
     def rename(self, name: str, by: str, at: datetime, taken: Iterable[str] = ()) -> NameHistory:
-        """Add a name to the history. Raises `BadName` if it is not a valid name, or is among the `taken` names of other topics."""
+        """Add a name to the history. Raises `BadTopicName` if it is not a valid name, or is among the `taken` names of other topics."""
         chosen = clean(name)
         if chosen is None:
-            raise BadName(f"{name!r} is not a valid name for a topic.")
+            raise BadTopicName(f"{name!r} is not a valid name for a topic.")
         if _normalized(chosen) in {_normalized(other) for other in taken}:
-            raise BadName(f"Another topic already has the name {chosen!r}.")
+            raise BadTopicName(f"Another topic already has the name {chosen!r}.")
         return self if chosen == self.name else replace(self, entries=(*self.entries, Naming(chosen, by, at)))
 
 

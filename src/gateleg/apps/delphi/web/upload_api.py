@@ -79,4 +79,4 @@ async def upload_files(
 def _check(call: Using, current: StoredConversation | None, group: str | None, new: bool) -> None:
     rules.check_upload(call.principal, current, group)
     if new and current is not None:
-        raise rules.NameTaken("A conversation with this name already exists.")
+        raise rules.ConversationNameTaken("A conversation with this name already exists.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.errors import BadValue
 from gateleg.apps.rag.evaluating.service import QuestionDraft
 
 #: Separators of the parts of a line, and of document names.
@@ -13,7 +13,7 @@ _MOST_PARTS = 3
 def parse_questions(lines: list[str]) -> list[QuestionDraft]:
     """Parse one question from each line that is not empty. Documents are names or ids, separated by semicolons.
 
-    A question without documents should be refused. Raises `BadField` for a line with too many parts.
+    A question without documents should be refused. Raises `BadValue` for a line with too many parts.
     """
     found = []
     for number, line in enumerate(lines, 1):
@@ -21,7 +21,7 @@ def parse_questions(lines: list[str]) -> list[QuestionDraft]:
             continue
         parts = [part.strip() for part in line.split(_PART)]
         if len(parts) > _MOST_PARTS or not parts[0]:
-            raise BadField(f"Line {number} is not a valid question: {line[:60]!r}.", fix="Write: question | documents | answer.")
+            raise BadValue(f"Line {number} is not a valid question: {line[:60]!r}.", fix="Write: question | documents | answer.")
         question, documents, answer = (*parts, "", "")[:_MOST_PARTS]
         names = [name.strip() for name in documents.split(_NAME) if name.strip()]
         found.append(QuestionDraft(question=question, documents=names, answer=answer or None))

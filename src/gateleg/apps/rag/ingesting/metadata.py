@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.errors import BadValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ def check_reserved(fields: Mapping[str, Any]) -> None:
     """Refuse custom fields with the names of fields that the application writes."""
     taken = sorted(RESERVED & fields.keys())
     if taken:
-        raise BadField(
+        raise BadValue(
             f"metadata.customFields must not contain {taken[0]!r}: the name is reserved for a field that every chunk has.",
             fix="Choose another name.",
         )

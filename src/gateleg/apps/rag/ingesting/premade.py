@@ -8,7 +8,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gateleg.apps.rag.chunking import LARGEST_CHUNK, Span
-from gateleg.apps.rag.errors import BadField, UnreadableDocument
+from gateleg.apps.rag.errors import BadValue, UnreadableDocument
 from gateleg.apps.rag.parsing import Page, ParsedDocument
 
 #: The content type of stored chunks.
@@ -38,7 +38,7 @@ class PremadeChunks(BaseModel):
 def pack_chunks(chunks: list[PremadeChunk]) -> bytes:
     """Serialize chunks for the object store."""
     if not chunks:
-        raise BadField("chunks is empty.", fix="Send at least one chunk.")
+        raise BadValue("chunks is empty.", fix="Send at least one chunk.")
     return orjson.dumps({"chunks": [chunk.model_dump() for chunk in chunks]})
 
 

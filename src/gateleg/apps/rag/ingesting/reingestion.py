@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.documents import open_document
-from gateleg.apps.rag.errors import BadField, RagError, SourceMissing
+from gateleg.apps.rag.errors import BadValue, RagError, SourceMissing
 from gateleg.apps.rag.ingesting.job_types import REINGEST, IngestConfig, ReingestConfig, ReingestResult, SourceConfig
 from gateleg.apps.rag.ingesting.submission import SubmittedDocument, check_not_deleting, submit_ingestion
 from gateleg.apps.rag.rules import check_accepts_documents
@@ -137,7 +137,7 @@ async def restore_revision(
     revision = next((one for one in opened.document.revisions if one.number == number), None)
     if revision is None:
         known = ", ".join(str(one.number) for one in opened.document.revisions) or "none"
-        raise BadField(f"The document has no revision {number}; it has {known}.", fix="Name one of those.")
+        raise BadValue(f"The document has no revision {number}; it has {known}.", fix="Name one of those.")
     config = config_of(opened.document)
     config = config.model_copy(update={"source": SourceConfig(key=revision.source, bucket=revision.bucket)})
     return await submit_ingestion(resources, config, opened.document, caller=caller)

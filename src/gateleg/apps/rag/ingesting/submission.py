@@ -9,7 +9,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import open_collection
-from gateleg.apps.rag.errors import AccessDenied, BadField, NotActive, SourceMissing, UnknownDocument
+from gateleg.apps.rag.errors import BadValue, NotActive, RagAccessDenied, SourceMissing, UnknownDocument
 from gateleg.apps.rag.ingesting.job_types import INGEST, DocumentMetadata, IngestConfig, SourceConfig
 from gateleg.apps.rag.ingesting.metadata import check_reserved
 from gateleg.apps.rag.ingesting.premade import PREMADE, PremadeChunk, pack_chunks
@@ -99,7 +99,7 @@ async def ingest_batch(
 ) -> BatchResult:
     """Ingest many documents. A document that is refused does not stop the others."""
     if not 1 <= len(batch) <= MAX_BATCH_DOCUMENTS:
-        raise BadField(f"The batch has {len(batch)} documents; it must have 1 to {MAX_BATCH_DOCUMENTS}.", fix="Send several batches.")
+        raise BadValue(f"The batch has {len(batch)} documents; it must have 1 to {MAX_BATCH_DOCUMENTS}.", fix="Send several batches.")
     opened = await open_collection(resources.store, caller, repository_id, collection, Action.INGEST)
     check_accepts_documents(opened.repository, opened.collection)
     results: list[SubmittedDocument | GatelegError] = []
@@ -146,15 +146,15 @@ def _kind_and_name(new: NewDocument) -> tuple[Literal["key", "text", "url", "chu
         kind for kind in ("key", "text", "url", "chunks") if getattr(new, kind) is not None
     ]
     if len(kinds) != 1:
-        raise BadField(f"A document needs one of key, text, url and chunks; got {', '.join(kinds) or 'none'}.", fix="Send exactly one.")
+        raise BadValue(f"A document needs one of key, text, url and chunks; got {', '.join(kinds) or 'none'}.", fix="Send exactly one.")
     kind = kinds[0]
     name = new.name or (new.key or "").rpartition("/")[2] or (name_of_url(new.url) if new.url else "")
     if not name.strip():
-        raise BadField(f"A document that is sent as {kind} needs a name.", fix="Send documentName.")
+        raise BadValue(f"A document that is sent as {kind} needs a name.", fix="Send documentName.")
     if len(name) > 1_024:
-        raise BadField("documentName has more than 1,024 characters.", fix="Shorten it.")
+        raise BadValue("documentName has more than 1,024 characters.", fix="Shorten it.")
     if new.text is not None and (not new.text.strip() or len(new.text) > MAX_TEXT_CHARACTERS):
-        raise BadField(f"text must have 1 to {MAX_TEXT_CHARACTERS:,} characters.", fix="Upload large texts as files.")
+        raise BadValue(f"text must have 1 to {MAX_TEXT_CHARACTERS:,} characters.", fix="Upload large texts as files.")
     return kind, name
 
 
@@ -201,7 +201,7 @@ async def _source(
         return await _uploaded_source(resources, opened, document_id, new.key or "")
     content = (new.text or "").encode("utf-8", "replace") if kind == "text" else pack_chunks(list(new.chunks or ()))
     if len(content) > resources.settings.upload_bytes:
-        raise BadField(f"The document has {len(content):,} bytes; {resources.settings.upload_bytes:,} are allowed.", fix="Split it.")
+        raise BadValue(f"The document has {len(content):,} bytes; {resources.settings.upload_bytes:,} are allowed.", fix="Split it.")
     digest = hashlib.sha256(content).hexdigest()
     key = source_key(repository_id, collection_id, document_id, f"{digest[:16]}/{plain_name(name)}")
     content_type = PREMADE if kind == "chunks" else "text/plain; charset=utf-8"
@@ -213,7 +213,7 @@ async def _uploaded_source(resources: Resources[RagSettings], opened: OpenedColl
     """An object that was uploaded for this document. Other objects are refused, because the caller may have no right to read them."""
     own = document_prefix(opened.repository.repository_id, opened.collection.collection_id, document_id)
     if not key.startswith(own):
-        raise AccessDenied(
+        raise RagAccessDenied(
             "The key does not belong to an upload into this collection.",
             fix="Upload the file to the key that POST .../presigned-url returns.",
         )
@@ -222,7 +222,7 @@ async def _uploaded_source(resources: Resources[RagSettings], opened: OpenedColl
     except ObjectMissing:
         raise SourceMissing(f"There is no object {key!r}.") from None
     if info.size > resources.settings.upload_bytes:
-        raise BadField(f"The document has {info.size:,} bytes; {resources.settings.upload_bytes:,} are allowed.", fix="Split it.")
+        raise BadValue(f"The document has {info.size:,} bytes; {resources.settings.upload_bytes:,} are allowed.", fix="Split it.")
     return SourceConfig(key=key, etag=info.etag)
 
 

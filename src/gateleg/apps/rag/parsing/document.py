@@ -171,7 +171,6 @@ class DocumentBuilder:
         self._lines.append(line)
 
     def begin_page(self, number: int, width: float = 0.0, height: float = 0.0) -> None:
-        """Begin a page."""
         if number > self.bounds.pages:
             raise DocumentTooLarge(f"The document has more than {self.bounds.pages:,} pages.")
         self._pages.append(Page(number, self._length, self._length, width, height))
@@ -187,7 +186,6 @@ class DocumentBuilder:
             self.warnings.append(message)
 
     def finish(self) -> ParsedDocument:
-        """Return the document."""
         from gateleg.apps.rag.parsing.language import guess_language
 
         text = "".join(self._parts)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.errors import BadValue
 from gateleg.apps.rag.tables import DocumentStatus
 from gateleg.jobs import BadSchedule
 from gateleg.jobs.handlers import DeclaredSchedule
@@ -72,7 +72,7 @@ def check_pipeline(pipeline: Pipeline) -> None:
     """Refuse an invalid prefix or schedule when a pipeline is declared."""
     prefix = pipeline.s3_prefix
     if prefix.startswith("/") or any(part in (".", "..") for part in prefix.split("/")):
-        raise BadField(
+        raise BadValue(
             f"s3Prefix {prefix!r} begins with a slash, or contains a '.' or '..' segment.",
             fix="Write it like the beginning of a key: 'legal/'.",
         )
@@ -81,4 +81,4 @@ def check_pipeline(pipeline: Pipeline) -> None:
         if cron is not None:
             DeclaredSchedule("pipeline", "pipeline", cron=cron, timezone=pipeline.timezone or "UTC")
     except BadSchedule as error:
-        raise BadField(f"cron of a pipeline: {error.message}", fix=error.fix) from None
+        raise BadValue(f"cron of a pipeline: {error.message}", fix=error.fix) from None

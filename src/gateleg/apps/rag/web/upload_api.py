@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Action, Caller
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, open_collection
-from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.errors import BadValue
 from gateleg.apps.rag.ingesting.submission import document_id_of
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
@@ -33,7 +33,7 @@ def document_kind(resources: Resources[RagSettings]) -> UploadKind:
         caller = Caller(principal, resources.settings.admin_group)
         repository_id = details.get(REPOSITORY, "")
         if not repository_id:
-            raise BadField("An upload needs the id of a repository.", fix=f"Send it in the metadata as {REPOSITORY}.")
+            raise BadValue("An upload needs the id of a repository.", fix=f"Send it in the metadata as {REPOSITORY}.")
         opened = await open_collection(resources.store, caller, repository_id, details.get(COLLECTION) or DEFAULT_ALIAS, Action.INGEST)
         check_accepts_documents(opened.repository, opened.collection)
         return {REPOSITORY: repository_id, COLLECTION: opened.collection.collection_id, USER: caller.user}
