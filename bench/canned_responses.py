@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gateleg.net.http import Connection
+from gateleg.net.http import AsyncConnection
 
 WROTE = b"{}"
 
@@ -57,7 +57,7 @@ class CannedSocket:
 class CannedTransport(asyncio.Transport):
     """The same for asyncio: the answer comes in the next turn of the loop."""
 
-    def __init__(self, page: bytes, protocol: Connection) -> None:
+    def __init__(self, page: bytes, protocol: AsyncConnection) -> None:
         super().__init__()
         self._answers = (rendered(WROTE), rendered(page))
         self._protocol = protocol
@@ -75,7 +75,7 @@ class CannedTransport(asyncio.Transport):
 def canned_connection(page: bytes) -> Callable[..., Any]:
     """The `connect` of an asynchronous transport that goes nowhere."""
 
-    async def connect(make: Callable[[], Connection], *_: Any) -> Connection:
+    async def connect(make: Callable[[], AsyncConnection], *_: Any) -> AsyncConnection:
         connection = make()
         connection.connection_made(CannedTransport(page, connection))
         return connection

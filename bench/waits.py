@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gateleg.engine import Engine
-from gateleg.engine.database import Connection
+from gateleg.engine.database import DatabaseConnection
 
 NAME = "Bench"
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}]
@@ -78,7 +78,7 @@ def write(path: str, items: int, log: Path) -> None:
         engine.call("PutItem", {"TableName": NAME, "Item": item(0)})  # which imports what it needs
         locked, refresh = [0.0], engine.database.on_write
 
-        def note(connection: Connection) -> None:
+        def note(connection: DatabaseConnection) -> None:
             locked[0] = time.monotonic()
             refresh(connection)
 

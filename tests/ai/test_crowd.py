@@ -5,7 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from gateleg.ai import AsyncChat, AsyncModels, Chat, Models, User
-from gateleg.ai.steps import Work
+from gateleg.ai.steps import Offload
 from tests.ai.echo import echo
 
 
@@ -39,9 +39,9 @@ async def test_tasks_hear_their_own_answers() -> None:
 async def test_streams_that_wait_in_threads_keep_nobody_from_an_answer() -> None:
     go = threading.Event()
     async with AsyncModels() as models, asyncio.timeout(30):
-        waiting = [asyncio.ensure_future(models._perform(Work(go.wait))) for _ in range(200)]
+        waiting = [asyncio.ensure_future(models._perform(Offload(go.wait))) for _ in range(200)]
         try:
-            assert await models._perform(Work(lambda: "an answer")) == "an answer"
+            assert await models._perform(Offload(lambda: "an answer")) == "an answer"
         finally:
             go.set()
             await asyncio.gather(*waiting)

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.endpoint.limits import Limits
-from gateleg.endpoint.reader import Phase, RequestReader
+from gateleg.endpoint.reader import ReadPhase, RequestReader
 from gateleg.endpoint.responses import BAD_REQUEST, TOO_LARGE
 from tests.endpoint.fakes import message
 
@@ -57,7 +57,7 @@ def test_the_phase_shows_the_part_that_is_being_read() -> None:
     for piece in (request[:10], request[10:-2], request[-2:]):
         reader.feed(piece)
         phases.append(reader.phase)
-    assert phases == [Phase.HEAD, Phase.BODY, Phase.IDLE]
+    assert phases == [ReadPhase.HEAD, ReadPhase.BODY, ReadPhase.IDLE]
 
 
 def test_a_body_over_the_limit_is_refused_before_it_is_whole() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.endpoint import EndpointOptions, serve_in_thread
-from gateleg.endpoint.requests import Request
+from gateleg.endpoint.requests import IncomingRequest
 from gateleg.endpoint.signature import Verifier, namespace_of, read_claim
 from gateleg.engine.errors import EngineError
 from tests.endpoint.fakes import FakeEngine, Wire
@@ -22,7 +22,7 @@ MISMATCH = "The request signature we calculated does not match the signature you
 
 def signed(
     body: bytes = b"{}", *, key: str = KEY, secret: str = SECRET, headers: dict[str, str] | None = None, query: bool = False, url: str = "/"
-) -> Request:
+) -> IncomingRequest:
     """A request as botocore signs it."""
     given = {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0", **(headers or {})}
     made = AWSRequest("POST", f"http://localhost:8000{url}", given, body)
@@ -32,15 +32,15 @@ def signed(
     parts = urlsplit(prepared.url)
     names = {name.lower().encode(): (value if isinstance(value, bytes) else value.encode()) for name, value in prepared.headers.items()}
     target = parts.path + (f"?{parts.query}" if parts.query else "")
-    return Request(b"POST", target.encode(), {b"host": b"localhost:8000", **names}, body)
+    return IncomingRequest(b"POST", target.encode(), {b"host": b"localhost:8000", **names}, body)
 
 
-def verify(request: Request, clock: datetime | None = None) -> None:
+def verify(request: IncomingRequest, clock: datetime | None = None) -> None:
     verifier = Verifier({KEY: SECRET, "other": "x"}, (lambda: clock) if clock else lambda: datetime.now(UTC))
     verifier.verify(request, read_claim(request))
 
 
-def refusal(request: Request, clock: datetime | None = None) -> tuple[str, str]:
+def refusal(request: IncomingRequest, clock: datetime | None = None) -> tuple[str, str]:
     with pytest.raises(EngineError) as caught:
         verify(request, clock)
     return caught.value.code, str(caught.value.message)
@@ -123,7 +123,7 @@ def test_a_signature_from_the_future_is_refused() -> None:
     assert refusal(request, now)[1].startswith(f"Signature not yet current: {stamp} is still later than ")
 
 
-def changed(**claims: str) -> Request:
+def changed(**claims: str) -> IncomingRequest:
     """A request with a changed part of the `Authorization` header."""
     request = signed()
     header = request.headers[b"authorization"].decode()
@@ -164,7 +164,7 @@ def test_a_signature_in_the_query_is_good_for_fifteen_minutes_whatever_it_asks_f
     SigV4QueryAuth(Credentials(KEY, SECRET), "dynamodb", "eu-west-1", expires=9_999_999).add_auth(made)
     parts = urlsplit(made.prepare().url)
     headers = {b"host": b"localhost:8000", b"x-amz-target": b"DynamoDB_20120810.ListTables"}
-    request = Request(b"POST", f"/?{parts.query}".encode(), headers, b"")
+    request = IncomingRequest(b"POST", f"/?{parts.query}".encode(), headers, b"")
     now = datetime.now(UTC) + timedelta(minutes=minutes)
     if minutes < 15:
         verify(request, now)
@@ -199,7 +199,7 @@ def test_the_scope_must_fit_the_request() -> None:
 def test_no_claim_breaks_the_verifier(header: bytes, query: bytes, date: bytes) -> None:
     for start in (b"", b"AWS4-HMAC-SHA256 Credential=a/b/c/dynamodb/aws4_request, SignedHeaders=host;\xff, Signature="):
         for target in (b"/?" + query, b"/?X-Amz-Algorithm=" + query):
-            request = Request(b"POST", target, {b"authorization": start + header, b"x-amz-date": date}, b"{}")
+            request = IncomingRequest(b"POST", target, {b"authorization": start + header, b"x-amz-date": date}, b"{}")
             with pytest.raises(EngineError):
                 verify(request)
 
@@ -224,7 +224,7 @@ def guarded(fake: FakeEngine) -> Iterator[Wire]:
         yield wire
 
 
-def send(wire: Wire, request: Request) -> tuple[int, bytes]:
+def send(wire: Wire, request: IncomingRequest) -> tuple[int, bytes]:
     headers: dict[str, str | None] = {name.decode(): value.decode() for name, value in request.headers.items()}
     usual = dict.fromkeys(("Host", "Content-Type", "X-Amz-Target", "X-Amz-Date", "Authorization", "Content-Length"))
     headers = {**usual, **headers, "content-length": str(len(request.body))}

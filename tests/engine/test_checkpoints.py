@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from gateleg.engine import Engine, checkpoints
-from gateleg.engine.database import Connection
+from gateleg.engine.database import DatabaseConnection
 from tests.engine.operations.requests import table
 
 _PAGE = 4096
@@ -113,9 +113,9 @@ def test_a_log_begins_anew_while_others_write_without_a_pause(tmp_path: Path, mo
 
 def test_a_log_that_another_has_folded_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     modes: list[int] = []
-    fold = Connection.wal_checkpoint
+    fold = DatabaseConnection.wal_checkpoint
 
-    def noted(connection: Connection, dbname: str | None = None, mode: int = 0) -> tuple[int, int]:
+    def noted(connection: DatabaseConnection, dbname: str | None = None, mode: int = 0) -> tuple[int, int]:
         modes.append(mode)
         return fold(connection, dbname, mode)
 
@@ -127,7 +127,7 @@ def test_a_log_that_another_has_folded_is_left_alone(tmp_path: Path, monkeypatch
         with reader.database.snapshot() as reading:
             assert reading.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the log cannot begin anew
             other.database.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            monkeypatch.setattr(Connection, "wal_checkpoint", noted)
+            monkeypatch.setattr(DatabaseConnection, "wal_checkpoint", noted)
             put(engine, 60)
             assert modes == [apsw.SQLITE_CHECKPOINT_NOOP]
             for number in range(61, 61 + _LIMIT):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.engine import Engine, permissions
-from gateleg.engine.buckets import Bucket
+from gateleg.engine.buckets import BucketFolder
 from tests.engine.world import World, text
 
 OPEN_AND_WAIT = """
@@ -93,7 +93,7 @@ def test_several_processes_that_make_one_file_end_with_one(tmp_path: Path) -> No
 
 def test_exports_are_the_owners_alone(tmp_path: Path, umask: int) -> None:
     exports = tmp_path / "exports"
-    bucket = Bucket(exports, "bucket")
+    bucket = BucketFolder(exports, "bucket")
     for content in (b"first", b"second"):
         bucket.write("a/b.json", content)
     assert (exports / "bucket" / "a" / "b.json").read_bytes() == b"second"

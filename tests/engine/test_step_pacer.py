@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.engine import step_pacer
-from gateleg.engine.database import Connection, Database
+from gateleg.engine.database import Database, DatabaseConnection
 from gateleg.engine.step_pacer import STEP_SECONDS, StepPacer, adapt_work_fraction
 from tests.engine.test_maintenance import waited
 
@@ -31,7 +31,7 @@ def moved_clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_step_takes_chunks_until_its_time_is_up(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, chunks = moved_clock(monkeypatch), list[bool]()
 
-    def chunk(connection: Connection) -> bool:
+    def chunk(connection: DatabaseConnection) -> bool:
         assert connection.in_transaction
         chunks.append(True)
         clock[0] += STEP_SECONDS / 20
@@ -51,7 +51,7 @@ def test_a_step_ends_with_the_work(database: Database) -> None:
 def test_a_chunk_that_takes_too_long_is_the_only_one_of_its_step(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, chunks = moved_clock(monkeypatch), list[bool]()
 
-    def chunk(_: Connection) -> bool:
+    def chunk(_: DatabaseConnection) -> bool:
         chunks.append(True)
         clock[0] += 10 * STEP_SECONDS
         return True
@@ -86,7 +86,7 @@ def test_a_thread_that_waits_gets_its_turn_between_two_steps(database: Database)
 
     writer = threading.Thread(target=write)
 
-    def chunk(_: Connection) -> bool:
+    def chunk(_: DatabaseConnection) -> bool:
         if writer.ident is None:
             writer.start()
             assert waited(database.waiters.any)

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.migrate import Migration, Migrator, MoveOptions, Phase
 from gateleg.migrate.errors import MigrationRefused, Paused
-from gateleg.migrate.migrator import Report
+from gateleg.migrate.migrator import MigrationCallbacks
 from gateleg.store import Store
 from tests.migrate.moves.layouts import OldAgent, agents_move, new_agents, raw
 from tests.migrate.test_migrator import filled
@@ -16,7 +16,9 @@ move = Migration(1, "agents-by-tenant", moves=(agents_move,))
 
 
 def migrator(store: Store, one: Migration, options: MoveOptions | None = None, step: Callable[[str], None] = lambda text: None) -> Migrator:
-    return Migrator(store, "shop", [one], by="ann", options=options or MoveOptions(segments=2, force=True), report=Report(step=step))
+    return Migrator(
+        store, "shop", [one], by="ann", options=options or MoveOptions(segments=2, force=True), report=MigrationCallbacks(step=step)
+    )
 
 
 @pytest.mark.parametrize("phase", [phase for phase in Phase if phase is not Phase.CLEAN_UP])

@@ -1,7 +1,7 @@
 import json
 import logging
 
-from gateleg.web.logs import HumanLines, JsonLines, redacted
+from gateleg.web.logs import HumanLines, JsonFormatter, redacted
 
 TOKEN = "gl_abcdefghijkl_" + "A" * 43
 
@@ -13,7 +13,7 @@ def record(message: str, **members: object) -> logging.LogRecord:
 
 
 def test_a_json_line_is_one_object_with_what_is_known() -> None:
-    line = JsonLines().format(record("a\nb", request_id="r", status=200, caller=None))
+    line = JsonFormatter().format(record("a\nb", request_id="r", status=200, caller=None))
     assert "\n" not in line
     told = json.loads(line)
     assert (told["message"], told["level"], told["request_id"], told["status"]) == ("a\nb", "info", "r", 200)
@@ -32,7 +32,7 @@ def test_a_fault_keeps_its_trace() -> None:
     except ValueError as error:
         made = record("failed", exc_info=(ValueError, error, error.__traceback__))
     assert "ValueError: no" in HumanLines().format(made)
-    assert "ValueError: no" in json.loads(JsonLines().format(made))["trace"]
+    assert "ValueError: no" in json.loads(JsonFormatter().format(made))["trace"]
 
 
 def test_a_message_of_several_lines_is_indented_below_its_first() -> None:
@@ -44,7 +44,7 @@ def test_a_message_of_several_lines_is_indented_below_its_first() -> None:
 def test_keys_and_signatures_never_get_into_a_line() -> None:
     text = f"bearer {TOKEN} /objects/a?expires=1&signature={'s' * 43}"
     assert redacted(text) == "bearer (hidden) /objects/a?expires=1&signature=(hidden)"
-    assert TOKEN not in JsonLines().format(record(text)) + HumanLines().format(record(text))
+    assert TOKEN not in JsonFormatter().format(record(text)) + HumanLines().format(record(text))
 
 
 FORGED = "/api/x\n12:00:00 200 GET /api/keys 1.0 ms ann \x1b[31m\u2028\x9b\u202e"
@@ -53,12 +53,12 @@ FORGED = "/api/x\n12:00:00 200 GET /api/keys 1.0 ms ann \x1b[31m\u2028\x9b\u202e
 def test_nothing_that_a_request_brings_begins_a_line_or_colours_a_terminal() -> None:
     made = record(FORGED, method="GET", path=FORGED, status=404, ms=1.0, caller=FORGED)
     fault = record(FORGED, exc_info=(ValueError, ValueError(FORGED), None))
-    for line in (HumanLines().format(made), JsonLines().format(made), JsonLines().format(fault)):
+    for line in (HumanLines().format(made), JsonFormatter().format(made), JsonFormatter().format(fault)):
         assert line.isprintable(), line
     first, *rest = HumanLines().format(fault).split("\n")
     assert first.isprintable()
     assert all(line.startswith("    ") and line.isprintable() for line in rest)
-    assert json.loads(JsonLines().format(made))["path"] == FORGED
+    assert json.loads(JsonFormatter().format(made))["path"] == FORGED
 
 
 def test_passwords_in_addresses_never_get_into_a_line() -> None:

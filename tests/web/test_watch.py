@@ -12,7 +12,7 @@ from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, ManualClock, Submiss
 from gateleg.objects import AsyncObjects, DirectoryObjects, ObjectPage, ThreadedObjects
 from gateleg.store import AsyncStore
 from gateleg.web.tables import watches_table
-from gateleg.web.watch import Change, FolderSource, ObjectsSource, Watch
+from gateleg.web.watch import FolderSource, ObjectChange, ObjectsSource, Watch
 
 
 class Ingest(BaseModel):
@@ -27,7 +27,7 @@ jobs = Jobs()
 async def ingest(job: JobContext, config: Ingest) -> None: ...
 
 
-def submission(change: Change) -> Submission:
+def submission(change: ObjectChange) -> Submission:
     return Submission("INGEST", Ingest(kind=change.kind, key=change.key))
 
 
@@ -54,7 +54,7 @@ async def submitted(store: AsyncStore) -> list[tuple[str, str]]:
     return sorted((one.kind, one.key) for one in found)
 
 
-def told(changes: list[Change]) -> list[tuple[str, str]]:
+def told(changes: list[ObjectChange]) -> list[tuple[str, str]]:
     return [(change.kind, change.key) for change in changes]
 
 
@@ -125,7 +125,7 @@ async def test_a_watch_that_is_killed_while_it_submits_goes_on_without_loss(
     for key in ("a", "b", "c"):
         await objects.put(key, b"1")
 
-    def dying(change: Change) -> Submission:
+    def dying(change: ObjectChange) -> Submission:
         if change.key == "b":
             raise KeyboardInterrupt
         return submission(change)

@@ -16,7 +16,7 @@ from gateleg.ai.error_translation import LIMIT, translated_errors
 from gateleg.ai.errors import InvalidModelRequest
 from gateleg.ai.factories import open_chat, open_embeddings, open_media, open_reranker
 from gateleg.ai.setup import setup_from
-from gateleg.ai.steps import EmitPiece, Open, Pause, Receive, StoreOperation, Work
+from gateleg.ai.steps import EmitPiece, Offload, Open, Pause, Receive, StoreOperation
 from gateleg.ai.synchronous import Models, check_recordable
 from gateleg.net.http import AsyncClient
 
@@ -163,7 +163,7 @@ class AsyncModels:
             case Receive(opened, seconds):
                 with translated_errors():
                     return await opened.receive(seconds)  # type: ignore[attr-defined]
-            case Work(call):
+            case Offload(call):
                 return await asyncio.get_running_loop().run_in_executor(self._executor(), call)
             case StoreOperation(operation):
                 assert self._store is not None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Reply, TokenCount, Usage
     from gateleg.ai.retry_policy import CallDeadline
-    from gateleg.ai.setup import Setup
+    from gateleg.ai.setup import ModelSetup
     from gateleg.ai.steps import Flow
 
 M = TypeVar("M", bound=BaseModel)
@@ -37,7 +37,7 @@ class ChatCalls:
 
     address: ModelAddress
     provider: ChatProvider
-    setup: Setup
+    setup: ModelSetup
     #: whether replies are cached in the store
     cache: bool = False
 

@@ -38,7 +38,7 @@ class AskOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class AnswerSchema:
     """The structure that an answer must have: a name and a JSON schema."""
 
     name: str
@@ -57,7 +57,7 @@ class ChatRequest:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     timeout: float | None = None
-    shape: Shape | None = None
+    shape: AnswerSchema | None = None
 
     @property
     def system(self) -> str:
@@ -75,7 +75,7 @@ class ChatRequest:
         return tuple(message for message in self.messages if not isinstance(message, System))
 
 
-def chat_request(messages: Iterable[Message], options: AskOptions, shape: Shape | None = None) -> ChatRequest:
+def chat_request(messages: Iterable[Message], options: AskOptions, shape: AnswerSchema | None = None) -> ChatRequest:
     """Build and validate a chat request. Raises `InvalidModelRequest` for an invalid one."""
     request = ChatRequest(
         messages=tuple(messages),

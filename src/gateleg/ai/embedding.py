@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.ai.chat_requests import Purpose
     from gateleg.ai.providers.protocol import EmbeddingsProvider
     from gateleg.ai.replies import TokenCount
-    from gateleg.ai.setup import Setup
+    from gateleg.ai.setup import ModelSetup
     from gateleg.ai.steps import Flow
 
 #: Characters of a batch: services limit the tokens of a request.
@@ -33,7 +33,7 @@ class Embedding:
 
     address: ModelAddress
     provider: EmbeddingsProvider
-    setup: Setup
+    setup: ModelSetup
     #: whether vectors are cached in the store
     cache: bool = False
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.ai.providers.bedrock import BedrockClient
     from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider, MediaProvider
     from gateleg.ai.reranking import Reranking
-    from gateleg.ai.setup import Setup
+    from gateleg.ai.setup import ModelSetup
 
 
 #: The Gemini API, for requests without its SDK.
@@ -34,19 +34,19 @@ class EmbeddingOptions(TypedDict, total=False):
     prefixes: dict[Purpose, str]
 
 
-def open_chat(text: str, setup: Setup, key: str | None = None, *, cache: bool = False) -> ChatCalls:
+def open_chat(text: str, setup: ModelSetup, key: str | None = None, *, cache: bool = False) -> ChatCalls:
     """The chat model at an address."""
     address = setup.settings.resolve(text)
     return ChatCalls(address, _chat(address, setup, key), setup, cache)
 
 
-def open_embeddings(text: str, setup: Setup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
+def open_embeddings(text: str, setup: ModelSetup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
     """The embedding model at an address."""
     address = setup.settings.resolve(text)
     return Embedding(address, _embeddings(address, setup, options), setup, cache)
 
 
-def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
+def _chat(address: ModelAddress, setup: ModelSetup, key: str | None) -> ChatProvider:
     match address.provider:
         case "local":
             from gateleg.ai.providers.local_chat import LocalChat
@@ -94,7 +94,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
     raise NotOffered(f"{address} is not a chat model.")
 
 
-def open_media(text: str, setup: Setup, key: str | None = None) -> Generation:
+def open_media(text: str, setup: ModelSetup, key: str | None = None) -> Generation:
     """The media model at an address."""
     from gateleg.ai.media_jobs import Generation
 
@@ -102,7 +102,7 @@ def open_media(text: str, setup: Setup, key: str | None = None) -> Generation:
     return Generation(address, _media(address, setup, key), setup)
 
 
-def _media(address: ModelAddress, setup: Setup, key: str | None) -> MediaProvider:
+def _media(address: ModelAddress, setup: ModelSetup, key: str | None) -> MediaProvider:
     match address.provider:
         case "gemini":
             from gateleg.ai.providers import gemini_media, remote
@@ -118,7 +118,7 @@ def _media(address: ModelAddress, setup: Setup, key: str | None) -> MediaProvide
     raise NotOffered(f"{address} is not a media model.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
 
 
-def open_reranker(text: str, setup: Setup, key: str | None = None) -> Reranking:
+def open_reranker(text: str, setup: ModelSetup, key: str | None = None) -> Reranking:
     """The reranker at an address."""
     from gateleg.ai.providers import remote, reranking
     from gateleg.ai.reranking import Reranking
@@ -132,7 +132,7 @@ def open_reranker(text: str, setup: Setup, key: str | None = None) -> Reranking:
     return Reranking(address, reranking.RemoteReranker(address.model, endpoint), setup)
 
 
-def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) -> EmbeddingsProvider:
+def _embeddings(address: ModelAddress, setup: ModelSetup, options: EmbeddingOptions) -> EmbeddingsProvider:
     key, dimensions, prefixes = options.get("key"), options.get("dimensions"), options.get("prefixes")
     if prefixes and address.provider not in ("openai", "ollama"):
         raise NotOffered(f"{address} does not support prefixes.")
@@ -174,7 +174,7 @@ def _known(address: ModelAddress, only: str) -> None:
         raise BadModelAddress(f"Unknown local model {address.model!r}.", fix=f"Use local:{only}.")
 
 
-def _bedrock(address: ModelAddress, setup: Setup, key: str | None) -> BedrockClient:
+def _bedrock(address: ModelAddress, setup: ModelSetup, key: str | None) -> BedrockClient:
     from gateleg.ai.providers.bedrock import BedrockClient
 
     if key is not None:
@@ -182,14 +182,14 @@ def _bedrock(address: ModelAddress, setup: Setup, key: str | None) -> BedrockCli
     return BedrockClient(address.place, setup.settings.connect_seconds, setup.settings.silence_seconds)
 
 
-def _needed(address: ModelAddress, setup: Setup, key: str | None, url: str, usual: str) -> str:
+def _needed(address: ModelAddress, setup: ModelSetup, key: str | None, url: str, usual: str) -> str:
     found = key or setup.settings.key_for(address, url, usual)
     if found is None:
         raise KeyMissing(f"{address} needs a key.")
     return found
 
 
-def _key(address: ModelAddress, setup: Setup, key: str | None, url: str, usual: str) -> str | None:
+def _key(address: ModelAddress, setup: ModelSetup, key: str | None, url: str, usual: str) -> str | None:
     """The key for an endpoint. The provider's own endpoint requires one; other servers may not."""
     found = key or setup.settings.key_for(address, url, usual)
     if found is None and url == usual:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gateleg.ai.media import MediaRequest, MediaState
     from gateleg.ai.messages import Attachment
     from gateleg.ai.providers.protocol import MediaProvider
-    from gateleg.ai.setup import Setup
+    from gateleg.ai.setup import ModelSetup
     from gateleg.ai.spending import Reservation
     from gateleg.ai.steps import Flow
 
@@ -54,7 +54,7 @@ class Generation:
 
     address: ModelAddress
     provider: MediaProvider
-    setup: Setup
+    setup: ModelSetup
 
     def estimate(self, request: MediaRequest) -> Usage:
         """The estimated usage and cost of a request. The cost is None without a price."""

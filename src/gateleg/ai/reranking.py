@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.providers.protocol import RerankProvider
-    from gateleg.ai.setup import Setup
+    from gateleg.ai.setup import ModelSetup
     from gateleg.ai.steps import Flow
 
 
@@ -23,7 +23,7 @@ class Reranking:
 
     address: ModelAddress
     provider: RerankProvider
-    setup: Setup
+    setup: ModelSetup
 
     def scores(self, query: str, texts: Sequence[str], timeout: float | None = None) -> Flow[list[float]]:
         """A score for each text, in order: higher is more relevant to the query. `timeout` limits each batch."""

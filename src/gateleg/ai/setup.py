@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 @dataclass
-class Setup:
+class ModelSetup:
     """Settings, timeouts, the meter, and the record of spending."""
 
     settings: ModelSettings = field(default_factory=ModelSettings)
@@ -32,7 +32,7 @@ class Setup:
     #: records calls and enforces spend caps; None without an account
     spending: Spending | None = None
 
-    def billed_to(self, account: Account) -> Setup:
+    def billed_to(self, account: Account) -> ModelSetup:
         """The same setup, with calls recorded for an account."""
         from gateleg.ai.spending import Spending
 
@@ -87,10 +87,10 @@ class Setup:
         return replace(usage, cost=None if price is None else price.of(usage))
 
 
-def setup_from(settings: ModelSettings | None, retries: Retries | None, meter: Meter | None, account: Account | None) -> Setup:
+def setup_from(settings: ModelSettings | None, retries: Retries | None, meter: Meter | None, account: Account | None) -> ModelSetup:
     """The setup for the arguments of a `Models`."""
     settings = settings or ModelSettings()
     timeouts = make_timeouts(settings.connect_seconds, settings.silence_seconds)
     retries = retries or replace(RETRIES, attempts=settings.attempts)
-    setup = Setup(settings, RetryPolicy(timeouts, settings.total_seconds, retries), meter or Meter())
+    setup = ModelSetup(settings, RetryPolicy(timeouts, settings.total_seconds, retries), meter or Meter())
     return setup if account is None else setup.billed_to(account)

@@ -50,7 +50,7 @@ class Receive:
 
 
 @dataclass(slots=True)
-class Work:
+class Offload:
     """Call a function that computes or blocks, without blocking the event loop. Returns its result."""
 
     call: Callable[[], Any]
@@ -77,7 +77,7 @@ class EmitPiece:
     delta: Delta
 
 
-Step = Open | Receive | Work | StoreOperation | Pause | EmitPiece
+Step = Open | Receive | Offload | StoreOperation | Pause | EmitPiece
 #: A flow that returns an `R`.
 Flow = Generator[Step, Any, R]
 

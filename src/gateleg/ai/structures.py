@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from gateleg.ai.chat_requests import Shape
+from gateleg.ai.chat_requests import AnswerSchema
 from gateleg.ai.messages import Assistant, Message, System, User
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ class StructureMismatch(Exception):
         self.problems = problems
 
 
-def shape_of(model: type[BaseModel]) -> Shape:
+def shape_of(model: type[BaseModel]) -> AnswerSchema:
     """The shape that a pydantic model describes."""
-    return Shape(_NAME.sub("_", model.__name__)[:64], model.model_json_schema())
+    return AnswerSchema(_NAME.sub("_", model.__name__)[:64], model.model_json_schema())
 
 
-def with_schema_instructions(messages: Iterable[Message], shape: Shape) -> tuple[Message, ...]:
+def with_schema_instructions(messages: Iterable[Message], shape: AnswerSchema) -> tuple[Message, ...]:
     """Prepend the schema as a system message, also for providers that enforce it: its descriptions explain the fields."""
     words = (
         "Answer with one JSON object and nothing else: no explanation, no code fence. "

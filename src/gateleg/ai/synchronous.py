@@ -14,7 +14,7 @@ from gateleg.ai.error_translation import LIMIT, translated_errors
 from gateleg.ai.errors import InvalidModelRequest
 from gateleg.ai.factories import open_chat, open_embeddings, open_media, open_reranker
 from gateleg.ai.setup import setup_from
-from gateleg.ai.steps import EmitPiece, Open, Pause, Receive, StoreOperation, Work
+from gateleg.ai.steps import EmitPiece, Offload, Open, Pause, Receive, StoreOperation
 from gateleg.net.http import Client
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
     from gateleg.ai.reranking import Reranking
     from gateleg.ai.settings import ModelSettings
-    from gateleg.ai.setup import Setup
+    from gateleg.ai.setup import ModelSetup
     from gateleg.ai.spending import Account
     from gateleg.ai.steps import Flow, Step
     from gateleg.net import Retries
@@ -102,7 +102,7 @@ class Models:
         found._setup = self._setup.billed_to(account)
         return found
 
-    def with_setup(self, setup: Setup, store: Carrier | None, check: Callable[[], None]) -> Models:
+    def with_setup(self, setup: ModelSetup, store: Carrier | None, check: Callable[[], None]) -> Models:
         """The same connections with another setup and store. `check` is called before each call."""
         found = copy(self)
         found._setup, found._store, found._check = setup, store, check
@@ -168,7 +168,7 @@ class Models:
             case Receive(opened, seconds):
                 with translated_errors():
                     return opened.receive(seconds)  # type: ignore[attr-defined]
-            case Work(call):
+            case Offload(call):
                 return call()
             case StoreOperation(operation):
                 assert self._store is not None
@@ -200,7 +200,7 @@ class Models:
         self.close()
 
 
-def check_recordable(setup: Setup, store: object) -> None:
+def check_recordable(setup: ModelSetup, store: object) -> None:
     """Refuse an account without a store to record its usage in."""
     if setup.spending is not None and store is None:
         raise InvalidModelRequest("Recording usage needs a store.", fix="Pass one with the account: Models(store=..., account=...).")

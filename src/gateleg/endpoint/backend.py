@@ -3,8 +3,8 @@
 import logging
 from typing import Protocol
 
-from gateleg.endpoint.dispatcher import Call
-from gateleg.endpoint.responses import Response, error_response
+from gateleg.endpoint.dispatcher import EngineCall
+from gateleg.endpoint.responses import OutgoingResponse, error_response
 from gateleg.engine import EngineError, Namespace
 
 __all__ = ["execute"]
@@ -54,16 +54,16 @@ class Backend(Protocol):
         ...
 
 
-def internal_error(content_type: bytes) -> Response:
+def internal_error(content_type: bytes) -> OutgoingResponse:
     """The response to an internal error, without details."""
     return error_response(EngineError("InternalServerError", "Internal server error"), content_type)
 
 
-def execute(backend: Backend, call: Call) -> Response:
+def execute(backend: Backend, call: EngineCall) -> OutgoingResponse:
     """Run a call and return its response. Unexpected exceptions are logged with a traceback and answered as internal errors."""
     try:
         body = backend.call_json(call.operation, call.body, call.namespace)
-        return Response(200, body if call.operation not in _EMPTY_RESPONSES else b"", call.content_type)
+        return OutgoingResponse(200, body if call.operation not in _EMPTY_RESPONSES else b"", call.content_type)
     except EngineError as error:
         return error_response(error, call.content_type)
     except Exception:

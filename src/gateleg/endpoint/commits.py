@@ -8,8 +8,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from gateleg.endpoint.backend import Backend, Group, execute, internal_error
-from gateleg.endpoint.dispatcher import Call
-from gateleg.endpoint.responses import Response, error_response
+from gateleg.endpoint.dispatcher import EngineCall
+from gateleg.endpoint.responses import OutgoingResponse, error_response
 from gateleg.endpoint.targets import Kind
 from gateleg.engine import EngineError
 
@@ -18,8 +18,8 @@ _log = logging.getLogger(__name__)
 #: The maximum number of writes in a group, so that reads never wait long for the event loop.
 _MAX_GROUP_WRITES = 256
 
-Respond = Callable[[Response], None]
-_Outcome = tuple[Call, Respond, Response]
+Respond = Callable[[OutgoingResponse], None]
+_Outcome = tuple[EngineCall, Respond, OutgoingResponse]
 
 
 class Commits:
@@ -33,7 +33,7 @@ class Commits:
         self._backend = backend
         self._loop = loop
         self._threaded = threaded
-        self._waiting: deque[tuple[Call, Respond]] = deque()
+        self._waiting: deque[tuple[EngineCall, Respond]] = deque()
         self._running = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -41,7 +41,7 @@ class Commits:
         self._thread = threading.Thread(target=self._run_jobs, name="gateleg-commits", daemon=True)
         self._thread.start()
 
-    def submit(self, call: Call, respond: Respond) -> None:
+    def submit(self, call: EngineCall, respond: Respond) -> None:
         """Queue a call; `respond` is called on the event loop when its effect is durable or it has failed."""
         self._waiting.append((call, respond))
         if not self._running:
@@ -66,14 +66,14 @@ class Commits:
             self._waiting.popleft()
             self._jobs.put(lambda: [(call, respond, execute(self._backend, call))])
 
-    def _take_writes(self) -> list[tuple[Call, Respond]]:
+    def _take_writes(self) -> list[tuple[EngineCall, Respond]]:
         waiting = self._waiting
-        batch: list[tuple[Call, Respond]] = []
+        batch: list[tuple[EngineCall, Respond]] = []
         while waiting and waiting[0][0].kind is Kind.WRITE and len(batch) < _MAX_GROUP_WRITES:
             batch.append(waiting.popleft())
         return batch
 
-    def _run_group(self, batch: list[tuple[Call, Respond]]) -> None:
+    def _run_group(self, batch: list[tuple[EngineCall, Respond]]) -> None:
         try:
             group = self._backend.try_begin_group()
         except Exception as error:
@@ -89,7 +89,7 @@ class Commits:
         else:
             self._finish(_commit(group, outcomes))
 
-    def _run_group_in_thread(self, batch: list[tuple[Call, Respond]]) -> list[_Outcome]:
+    def _run_group_in_thread(self, batch: list[tuple[EngineCall, Respond]]) -> list[_Outcome]:
         """Run a whole group of writes in the thread."""
         try:
             group = self._backend.begin_group()
@@ -121,7 +121,7 @@ def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
     return outcomes
 
 
-def _failure(call: Call, error: Exception) -> Response:
+def _failure(call: EngineCall, error: Exception) -> OutgoingResponse:
     if isinstance(error, EngineError):
         return error_response(error, call.content_type)
     _log.error("could not commit %s", call.operation, exc_info=error)

@@ -8,9 +8,9 @@ from gateleg.endpoint.commits import Commits
 from gateleg.endpoint.dispatcher import Dispatcher
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.origins import Origins
-from gateleg.endpoint.reader import Phase, RequestReader
-from gateleg.endpoint.requests import Request
-from gateleg.endpoint.responses import CONTINUE, RequestIds, Response, render
+from gateleg.endpoint.reader import ReadPhase, RequestReader
+from gateleg.endpoint.requests import IncomingRequest
+from gateleg.endpoint.responses import CONTINUE, OutgoingResponse, RequestIds, render
 from gateleg.endpoint.targets import Kind
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ServerState:
         self.commits = commits
         self.limits = limits
         self.request_ids = RequestIds()
-        self.connections: set[Connection] = set()
+        self.connections: set[ClientConnection] = set()
         #: loop time and HTTP date, updated every second
         self.now = 0.0
         self.date = b""
@@ -38,7 +38,7 @@ class ServerState:
         self.on_empty: Callable[[], None] | None = None
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """Handles the requests of a client one by one, and writes the responses."""
 
     def __init__(self, state: ServerState) -> None:
@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
         self._queue = self._reader.requests
         self._transport: asyncio.Transport | None = None
         #: the write that waits for its commit
-        self._pending_write: Request | None = None
+        self._pending_write: IncomingRequest | None = None
         #: whether the client reads its responses
         self._writable = True
         #: whether the connection reads from the client
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         reader.feed(data)
         if reader.phase is not before:
             limits = self._state.limits
-            self.deadline = self._state.now + (limits.head_time if reader.phase is Phase.HEAD else limits.body_time)
+            self.deadline = self._state.now + (limits.head_time if reader.phase is ReadPhase.HEAD else limits.body_time)
         self._serve_queue()
 
     def eof_received(self) -> bool:
@@ -107,7 +107,7 @@ class Connection(asyncio.Protocol):
         if self._closing:
             self.expire()
             return
-        if self._reader.phase is Phase.IDLE:
+        if self._reader.phase is ReadPhase.IDLE:
             self._reader.end()
         self._update_reading()
 
@@ -123,10 +123,10 @@ class Connection(asyncio.Protocol):
             self._serve(queue.popleft())
         self._update_reading()
 
-    def _serve(self, request: Request) -> None:
+    def _serve(self, request: IncomingRequest) -> None:
         state = self._state
         decision = state.origins.refusal(request) or state.gate.decide(request)
-        if isinstance(decision, Response):
+        if isinstance(decision, OutgoingResponse):
             self._send(request, decision)
         elif decision.kind is Kind.READ:
             self._send(request, execute(state.backend, decision))
@@ -135,14 +135,14 @@ class Connection(asyncio.Protocol):
             self.deadline = float("inf")
             state.commits.submit(decision, self._reply)
 
-    def _reply(self, response: Response) -> None:
+    def _reply(self, response: OutgoingResponse) -> None:
         """Answer the pending write."""
         request, self._pending_write = self._pending_write, None
         if request is not None and self._transport is not None:
             self._send(request, response)
             self._serve_queue()
 
-    def _send(self, request: Request, response: Response) -> None:
+    def _send(self, request: IncomingRequest, response: OutgoingResponse) -> None:
         state = self._state
         if self._transport is None:
             return
@@ -160,7 +160,7 @@ class Connection(asyncio.Protocol):
         """Set the deadline for the client's next action."""
         if self._writable and self._pending_write is None:
             limits = self._state.limits
-            self.deadline = self._state.now + (limits.idle if self._reader.phase is Phase.IDLE else limits.body_time)
+            self.deadline = self._state.now + (limits.idle if self._reader.phase is ReadPhase.IDLE else limits.body_time)
 
     def _has_unanswered(self) -> bool:
         return self._pending_write is not None or bool(self._queue)

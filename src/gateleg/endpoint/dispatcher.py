@@ -6,18 +6,18 @@ from dataclasses import dataclass
 import orjson
 
 from gateleg.endpoint.encoding import OversizedBody, UndecodableBody, decompress
-from gateleg.endpoint.requests import Request
-from gateleg.endpoint.responses import AMZ_JSON, NOT_FOUND, PLAIN_JSON, Response, error_response
+from gateleg.endpoint.requests import IncomingRequest
+from gateleg.endpoint.responses import AMZ_JSON, NOT_FOUND, PLAIN_JSON, OutgoingResponse, error_response
 from gateleg.endpoint.signature import Verifier, namespace_of, read_claim
 from gateleg.endpoint.targets import TARGETS, Kind, kind_of
 from gateleg.engine import EngineError, Namespace
 from gateleg.engine.errors import serialization
 
-__all__ = ["Call", "Dispatcher"]
+__all__ = ["Dispatcher", "EngineCall"]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class EngineCall:
     """A call to the engine."""
 
     operation: str
@@ -45,13 +45,13 @@ class Dispatcher:
         paths: Collection[bytes] = (b"/",),
     ) -> None:
         self._targets = {target: (operation, kind_of(operation, is_write=is_write(operation))) for target, operation in TARGETS.items()}
-        self._health = Response(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode())
+        self._health = OutgoingResponse(200, f"healthy: dynamodb.{region}.amazonaws.com ".encode())
         self._verifier = verifier
         self._separate = separate
         self._max_body = max_body
         self._paths = frozenset(paths)
 
-    def decide(self, request: Request, *, authenticated: bool = False) -> Call | Response:
+    def decide(self, request: IncomingRequest, *, authenticated: bool = False) -> EngineCall | OutgoingResponse:
         """The call for a request, or an immediate response.
 
         With `authenticated`, no signature is needed, because the caller was identified by other means.
@@ -68,14 +68,14 @@ class Dispatcher:
         except EngineError as error:
             return error_response(error, content_type)
 
-    def _without_operation(self, request: Request) -> Response:
+    def _without_operation(self, request: IncomingRequest) -> OutgoingResponse:
         if request.method == b"OPTIONS" and b"origin" in request.headers:
-            return Response(200)
+            return OutgoingResponse(200)
         if request.method in (b"GET", b"HEAD") and request.path in self._paths:
             return self._health
         return NOT_FOUND
 
-    def _call(self, request: Request, content_type: bytes, *, authenticated: bool) -> Call | Response:
+    def _call(self, request: IncomingRequest, content_type: bytes, *, authenticated: bool) -> EngineCall | OutgoingResponse:
         body = request.body
         encoding = request.headers.get(b"content-encoding")
         if encoding is not None:
@@ -84,7 +84,7 @@ class Dispatcher:
             except UndecodableBody as error:
                 raise serialization(f"The body does not match its Content-Encoding: {error}") from error
             except OversizedBody:
-                return Response(413, content_type=content_type)
+                return OutgoingResponse(413, content_type=content_type)
         try:
             operation, kind = self._operation(request)
             namespace = None if authenticated else self._authenticate(request)
@@ -97,15 +97,15 @@ class Dispatcher:
         host = request.headers.get(b"host")
         if operation == "DescribeEndpoints" and host is not None:
             return _endpoint_answer(host + request.path.rstrip(b"/"), content_type)
-        return Call(operation, body, kind, content_type, namespace)
+        return EngineCall(operation, body, kind, content_type, namespace)
 
-    def _operation(self, request: Request) -> tuple[str, Kind]:
+    def _operation(self, request: IncomingRequest) -> tuple[str, Kind]:
         found = self._targets.get(request.headers.get(b"x-amz-target", b""))
         if found is None:
             raise EngineError("UnknownOperationException", None)
         return found
 
-    def _authenticate(self, request: Request) -> Namespace | None:
+    def _authenticate(self, request: IncomingRequest) -> Namespace | None:
         if self._verifier is None and not self._separate and _looks_signed(request):
             return None
         claim = read_claim(request)
@@ -114,13 +114,13 @@ class Dispatcher:
         return namespace_of(claim.key_id, claim.region) if self._separate else None
 
 
-def _endpoint_answer(location: bytes, content_type: bytes) -> Response:
+def _endpoint_answer(location: bytes, content_type: bytes) -> OutgoingResponse:
     """The response to DescribeEndpoints: the address that the client used, so that endpoint discovery does not lead it to Amazon."""
     address = {"Address": location.decode("latin-1"), "CachePeriodInMinutes": 1440}
-    return Response(200, orjson.dumps({"Endpoints": [address]}), content_type)
+    return OutgoingResponse(200, orjson.dumps({"Endpoints": [address]}), content_type)
 
 
-def _looks_signed(request: Request) -> bool:
+def _looks_signed(request: IncomingRequest) -> bool:
     """Whether the header has all parts of a signature; a fast check for endpoints that accept any signature."""
     headers = request.headers
     header = headers.get(b"authorization", b"")

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from gateleg.endpoint.requests import Request
-from gateleg.endpoint.responses import AMZ_JSON, Response
+from gateleg.endpoint.requests import IncomingRequest
+from gateleg.endpoint.responses import AMZ_JSON, OutgoingResponse
 from gateleg.engine import EngineError
 from gateleg.net import is_loopback
 
@@ -37,7 +37,7 @@ class Origins:
         self._any_origin = signed and not origins
         self._any_host = signed
 
-    def refusal(self, request: Request) -> Response | None:
+    def refusal(self, request: IncomingRequest) -> OutgoingResponse | None:
         """The response to a request with a disallowed origin or host; None if both are allowed."""
         headers = request.headers
         origin = headers.get(b"origin")
@@ -51,7 +51,7 @@ class Origins:
             )
         return None
 
-    def headers(self, request: Request) -> bytes:
+    def headers(self, request: IncomingRequest) -> bytes:
         """The CORS headers for an allowed origin; for a preflight request, all requested headers and methods are granted."""
         origin = request.headers.get(b"origin")
         if origin is None or not (self._any_origin or self._allows_origin(origin)):
@@ -70,7 +70,7 @@ class Origins:
         return is_loopback(host) or host in self._hosts
 
 
-def _preflight(request: Request) -> bytes:
+def _preflight(request: IncomingRequest) -> bytes:
     lines = b""
     for asked, granted in (
         (b"access-control-request-headers", b"Access-Control-Allow-Headers: "),
@@ -105,5 +105,5 @@ def _host_of(address: bytes) -> str:
     return name if colon and port.isdigit() else text
 
 
-def _refused(message: str) -> Response:
-    return Response(403, orjson.dumps(EngineError("AccessDeniedException", message).body()), AMZ_JSON)
+def _refused(message: str) -> OutgoingResponse:
+    return OutgoingResponse(403, orjson.dumps(EngineError("AccessDeniedException", message).body()), AMZ_JSON)

@@ -6,11 +6,11 @@ from enum import Enum
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from gateleg.endpoint.limits import Limits
-from gateleg.endpoint.requests import Request
+from gateleg.endpoint.requests import IncomingRequest
 from gateleg.endpoint.responses import BAD_REQUEST, TOO_LARGE
 
 
-class Phase(Enum):
+class ReadPhase(Enum):
     """The part of a request that is being read."""
 
     IDLE = "idle"
@@ -24,15 +24,15 @@ class RequestReader:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._parser = HttpRequestParser(self)
-        self._request = Request()
+        self._request = IncomingRequest()
         #: the remaining bytes allowed for the head
         self._head_left = 0
         #: the bytes of an unfinished head, from the second piece on
         self._head_size: int | None = None
         self._body: bytes | bytearray = b""
-        self.phase = Phase.IDLE
+        self.phase = ReadPhase.IDLE
         #: complete requests, in order
-        self.requests: deque[Request] = deque()
+        self.requests: deque[IncomingRequest] = deque()
         #: whether no more requests follow, because the client closes the connection or sent an invalid request
         self.ended = False
         #: the response to an invalid request, to send after all other responses
@@ -51,7 +51,7 @@ class RequestReader:
                 piece = self._without_upgrade(piece[upgrade.args[0] :])
             except HttpParserError:
                 self._refuse(BAD_REQUEST)
-        if self.phase is Phase.HEAD:
+        if self.phase is ReadPhase.HEAD:
             self._limit_head(len(data))
 
     def end(self) -> None:
@@ -62,7 +62,7 @@ class RequestReader:
         if not self.ended:
             self.ended = True
             self.final_response = final_response
-            self.phase = Phase.IDLE
+            self.phase = ReadPhase.IDLE
             self._body = b""
 
     def _limit_head(self, received: int) -> None:
@@ -91,8 +91,8 @@ class RequestReader:
         """Parser callback: a request starts."""
         if self.ended:
             return
-        self._request = Request()
-        self.phase = Phase.HEAD
+        self._request = IncomingRequest()
+        self.phase = ReadPhase.HEAD
         self._head_size = None
         self._head_left = self._limits.head
         self._body = b""
@@ -107,7 +107,7 @@ class RequestReader:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Parser callback: a header. Trailers after a chunked body are ignored."""
-        if self.phase is not Phase.HEAD:
+        if self.phase is not ReadPhase.HEAD:
             return
         self._head_left -= len(name) + len(value) + 4
         if self._head_left < 0:
@@ -128,7 +128,7 @@ class RequestReader:
             return
         request = self._request
         headers = request.headers
-        self.phase = Phase.BODY
+        self.phase = ReadPhase.BODY
         request.method = self._parser.get_method()
         request.keep_alive = self._parser.should_keep_alive()
         length = headers.get(b"content-length")
@@ -160,6 +160,6 @@ class RequestReader:
         request.body = bytes(self._body)
         self._body = b""
         self.expects_continue = False
-        self.phase = Phase.IDLE
+        self.phase = ReadPhase.IDLE
         self.requests.append(request)
         self.ended = not request.keep_alive

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-__all__ = ["Request"]
+__all__ = ["IncomingRequest"]
 
 
 @dataclass(slots=True)
-class Request:
+class IncomingRequest:
     """An HTTP request. Header names are in lower case; the values of a repeated header are joined by commas."""
 
     method: bytes = b""

@@ -9,10 +9,10 @@ from http import HTTPStatus
 import orjson
 
 from gateleg.endpoint.encoding import MIN_COMPRESSED_BYTES, choose_encoding, compress
-from gateleg.endpoint.requests import Request
+from gateleg.endpoint.requests import IncomingRequest
 from gateleg.engine import EngineError
 
-__all__ = ["AMZ_JSON", "Response", "encode_body", "error_response"]
+__all__ = ["AMZ_JSON", "OutgoingResponse", "encode_body", "error_response"]
 
 AMZ_JSON = b"application/x-amz-json-1.0"
 PLAIN_JSON = b"application/json"
@@ -32,7 +32,7 @@ _ID_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class OutgoingResponse:
     """An HTTP response: status, body and headers."""
 
     status: int
@@ -42,12 +42,12 @@ class Response:
     headers: bytes = b""
 
 
-NOT_FOUND = Response(404, b"<UnknownOperationException/>\n")
+NOT_FOUND = OutgoingResponse(404, b"<UnknownOperationException/>\n")
 
 
-def error_response(error: EngineError, content_type: bytes) -> Response:
+def error_response(error: EngineError, content_type: bytes) -> OutgoingResponse:
     """The response for an error."""
-    return Response(error.status, orjson.dumps(error.body()), content_type)
+    return OutgoingResponse(error.status, orjson.dumps(error.body()), content_type)
 
 
 class RequestIds:
@@ -62,7 +62,7 @@ class RequestIds:
         return b"%b%012X" % (self._prefix, next(self._count))
 
 
-def encode_body(request: Request, response: Response) -> tuple[bytes, bytes | None]:
+def encode_body(request: IncomingRequest, response: OutgoingResponse) -> tuple[bytes, bytes | None]:
     """The body to send and its encoding: compressed if the client accepts it and the body is large enough."""
     body = response.body
     if len(body) >= MIN_COMPRESSED_BYTES and b"accept-encoding" in request.headers:
@@ -74,7 +74,7 @@ def encode_body(request: Request, response: Response) -> tuple[bytes, bytes | No
     return body, None
 
 
-def render(request: Request, response: Response, *, date: bytes, request_id: bytes, keep_alive: bool, cors: bytes) -> bytes:
+def render(request: IncomingRequest, response: OutgoingResponse, *, date: bytes, request_id: bytes, keep_alive: bool, cors: bytes) -> bytes:
     """The bytes of a response. `cors` are CORS header lines."""
     body, encoding = encode_body(request, response)
     extra = response.headers + cors

@@ -11,7 +11,7 @@ from typing import Self
 
 from gateleg.endpoint.backend import Backend
 from gateleg.endpoint.commits import Commits
-from gateleg.endpoint.connection import Connection, ServerState
+from gateleg.endpoint.connection import ClientConnection, ServerState
 from gateleg.endpoint.dispatcher import Dispatcher
 from gateleg.endpoint.options import EndpointOptions
 from gateleg.endpoint.signature import Verifier
@@ -57,7 +57,7 @@ class Server:
         self._tick(loop, state)
         try:
             self._server = await loop.create_server(
-                lambda: Connection(state),
+                lambda: ClientConnection(state),
                 options.host,
                 options.port,
                 ssl=options.tls,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from gateleg.endpoint.requests import Request
+from gateleg.endpoint.requests import IncomingRequest
 from gateleg.engine import EngineError, Namespace
 from gateleg.net import sigv4
 
@@ -53,7 +53,7 @@ class Claim:
         return parts[2] if len(parts) > 2 else ""
 
 
-def read_claim(request: Request) -> Claim:
+def read_claim(request: IncomingRequest) -> Claim:
     """The signature of a request; raises DynamoDB's error if it is missing or incomplete."""
     header = request.headers.get(b"authorization", b"").decode("latin-1").strip()
     query = _query_pairs(request.query)
@@ -67,7 +67,7 @@ def read_claim(request: Request) -> Claim:
     return _claim_of_header(header, request)
 
 
-def _claim_of_header(header: str, request: Request) -> Claim:
+def _claim_of_header(header: str, request: IncomingRequest) -> Claim:
     algorithm, _, rest = header.partition(" ")
     pairs = (part.partition("=") for part in re.split("[, ]+", rest) if part)
     found = {name: value for name, _, value in pairs}
@@ -101,7 +101,7 @@ class Verifier:
         self._secrets = dict(credentials)
         self._clock = clock
 
-    def verify(self, request: Request, claim: Claim) -> None:
+    def verify(self, request: IncomingRequest, claim: Claim) -> None:
         """Verify the signature of a request; raise DynamoDB's error if it is invalid."""
         stamp = self._check_date(claim)
         _check_signed_headers(request, claim)
@@ -136,7 +136,7 @@ class Verifier:
         return stamp
 
 
-def _check_signed_headers(request: Request, claim: Claim) -> None:
+def _check_signed_headers(request: IncomingRequest, claim: Claim) -> None:
     """Require the host and all protocol headers to be signed, so that they cannot be replaced."""
     names = [b"host", *(name for name in request.headers if name.startswith(b"x-amz-"))]
     for name in (name.decode("latin-1") for name in names):
@@ -183,7 +183,7 @@ def _check_scope(claim: Claim, stamp: str) -> str:
     return "/".join(parts[1:])
 
 
-def _hosts(request: Request) -> Iterator[bytes]:
+def _hosts(request: IncomingRequest) -> Iterator[bytes]:
     """The host as sent, then without its port: some clients sign it without the port."""
     host = request.headers.get(b"host", b"")
     yield host
@@ -192,7 +192,7 @@ def _hosts(request: Request) -> Iterator[bytes]:
         yield name
 
 
-def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str, host: bytes) -> str:
+def sign(request: IncomingRequest, claim: Claim, secret: str, stamp: str, scope: str, host: bytes) -> str:
     """The expected signature of a request, computed with the secret."""
     headers = {**request.headers, b"host": host}
     names = [name.encode("latin-1") for name in claim.signed_headers]

@@ -10,7 +10,7 @@ class OutsideBucketError(Exception):
     """A key or bucket name that points outside the bucket."""
 
 
-class Bucket:
+class BucketFolder:
     """A folder whose files are objects; a file's relative path is the object's key."""
 
     def __init__(self, exports: Path, name: str) -> None:

@@ -10,7 +10,7 @@ import apsw
 import orjson
 
 from gateleg.engine import backfill, drops, lifecycle
-from gateleg.engine.database import Connection, Database
+from gateleg.engine.database import Database, DatabaseConnection
 from gateleg.engine.errors import EngineError, not_found
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Namespace, Table
@@ -149,7 +149,7 @@ class Catalog:
             self._load(connection, only_newer=True)
         return True
 
-    def _refresh_for_write(self, connection: Connection) -> None:
+    def _refresh_for_write(self, connection: DatabaseConnection) -> None:
         """At the start of a write: load what other connections have changed. Costs one comparison if nobody else has written."""
         self._definitions_changed = False
         version = connection.data_version()

@@ -17,7 +17,7 @@ STREAM_SECONDS = DAY_SECONDS
 _CHUNK_ROWS = 100
 
 
-class Entry(NamedTuple):
+class ChangeRecord(NamedTuple):
     """One change of one item: sequence number, time, row before and row after."""
 
     seq: int
@@ -92,14 +92,14 @@ def _first_at_or_after(connection: apsw.Connection, table_id: int, seq: int) -> 
     return (row[0], row[1]) if row else None
 
 
-def entries(connection: apsw.Connection, table_id: int, start: int, end: int | None, limit: int) -> Iterator[Entry]:
+def entries(connection: apsw.Connection, table_id: int, start: int, end: int | None, limit: int) -> Iterator[ChangeRecord]:
     """A table's changes in a range of sequence numbers (end exclusive), in order."""
     rows = connection.execute(
         "SELECT seq, at, old, new, by_service FROM changes WHERE table_id = ? AND seq >= ? AND seq < ? ORDER BY seq LIMIT ?",
         (table_id, start, 2**63 - 1 if end is None else end, limit),
     )
     for seq, at, old, new, by_service in rows:
-        yield Entry(seq, at, old, new, bool(by_service))
+        yield ChangeRecord(seq, at, old, new, bool(by_service))
 
 
 def reversed_changes(connection: apsw.Connection, table_id: int, start: int, end: int, limit: int) -> list[tuple[int, bytes, bytes | None]]:

@@ -33,7 +33,7 @@ _OPEN_RETRY_SECONDS = 0.005
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 
 
-class Connection(apsw.Connection):
+class DatabaseConnection(apsw.Connection):
     """The connection of one thread, or the one that write groups use."""
 
     #: SQLite's `data_version` when this connection last checked the catalog.
@@ -55,7 +55,7 @@ class Database:
         self._closed_message: str | None = None
         self.durability: Durability = durability
         #: Called with the connection at the start of each write, with the write lock held; the catalog refreshes itself here.
-        self.on_write: Callable[[Connection], None] = lambda _: None
+        self.on_write: Callable[[DatabaseConnection], None] = lambda _: None
         #: Called after a rollback: what was cached in the transaction is invalid.
         self.on_rollback: Callable[[], None] = lambda: None
         self._write_lock = threading.Lock()
@@ -63,11 +63,11 @@ class Database:
         self.waiters = Waiters(path)
         self._local = threading.local()
         #: All open connections; that of a finished thread disappears with it.
-        self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._connections: weakref.WeakSet[DatabaseConnection] = weakref.WeakSet()
         self._group: WriteGroup | None = None
-        self._group_connection: Connection | None = None
+        self._group_connection: DatabaseConnection | None = None
         #: An in-memory database has one connection for all threads, guarded by a lock.
-        self._shared: Connection | None = None
+        self._shared: DatabaseConnection | None = None
         self._shared_cursor: apsw.Cursor | None = None
         self._shared_lock = threading.RLock()
         if path != ":memory:":
@@ -95,7 +95,7 @@ class Database:
         except OSError as error:
             raise EngineError("InternalServerError", f"{self.path} cannot be opened: {error}") from None
 
-    def _connect(self) -> Connection:
+    def _connect(self) -> DatabaseConnection:
         if self._closed_message is not None:
             raise EngineError("InternalServerError", self._closed_message)
         if fork_guard.was_open_at_fork(self.path):
@@ -122,29 +122,29 @@ class Database:
             raise translate(error) from error
         return connection
 
-    def _open_file(self) -> Connection:
+    def _open_file(self) -> DatabaseConnection:
         """Open a connection; a new file reserves space for checksums, which the checksum VFS computes."""
         if self.path == ":memory:":
-            return Connection(self.path)
+            return DatabaseConnection(self.path)
         path = Path(self.path)
         if self._vfs is not None:
-            connection = Connection(self.path, vfs=self._vfs)
+            connection = DatabaseConnection(self.path, vfs=self._vfs)
             if checksums.has_checksums(connection):
                 connection.close()
                 raise EngineError("InternalServerError", f"{self.path} has page checksums, which the VFS {self._vfs} does not maintain")
             return connection
-        connection = Connection(self.path, vfs=checksums.vfs())
+        connection = DatabaseConnection(self.path, vfs=checksums.vfs())
         if path.stat().st_size == 0:
             checksums.reserve(connection)
         return connection
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> DatabaseConnection:
         """This thread's connection."""
         if self._shared is not None:
             return self._shared
         try:
-            connection: Connection = self._local.connection
+            connection: DatabaseConnection = self._local.connection
         except AttributeError:
             connection = self._local.connection = self._connect()
         return connection
@@ -230,7 +230,7 @@ class Database:
         except Busy:
             return None
 
-    def group_connection(self) -> Connection:
+    def group_connection(self) -> DatabaseConnection:
         """The connection that groups write on; reads use the threads' own connections."""
         if self._shared is not None:
             return self._shared
@@ -286,7 +286,7 @@ class WriteTransaction:
         self._savepoint = savepoint
         self._checkpoints = checkpoints
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> DatabaseConnection:
         database = self._database
         group = database._group
         self._grouped = group is not None and group.owner == threading.get_ident()
@@ -398,7 +398,7 @@ class WriteGroup:
             _roll_back(self._connection)
 
 
-def _begin(database: Database, connection: Connection) -> Connection:
+def _begin(database: Database, connection: DatabaseConnection) -> DatabaseConnection:
     """Take SQLite's write lock and refresh the catalog."""
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -412,7 +412,7 @@ def _begin(database: Database, connection: Connection) -> Connection:
     return connection
 
 
-def _commit(connection: Connection) -> None:
+def _commit(connection: DatabaseConnection) -> None:
     """Commit. The connection need not look at its own changes again."""
     connection.execute("COMMIT")
     connection.catalog_data_version = connection.data_version()

@@ -10,7 +10,7 @@ import apsw
 import orjson
 
 from gateleg.engine import changelog, point_in_time
-from gateleg.engine.buckets import Bucket, OutsideBucketError
+from gateleg.engine.buckets import BucketFolder, OutsideBucketError
 from gateleg.engine.context import Context
 from gateleg.engine.expressions import Prepared, prepare
 from gateleg.engine.operations.times import iso_milliseconds
@@ -44,11 +44,11 @@ def export(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str
     return {**done, "ExportManifest": f"{folder}/manifest-summary.json"}
 
 
-def _bucket(context: Context, transfer: Transfer) -> Bucket:
+def _bucket(context: Context, transfer: Transfer) -> BucketFolder:
     if context.exports is None:
         raise FailedTransfer(*NO_SUCH_BUCKET)
     try:
-        bucket = Bucket(context.exports, transfer.request["S3Bucket"])
+        bucket = BucketFolder(context.exports, transfer.request["S3Bucket"])
     except OutsideBucketError:
         raise FailedTransfer("S3AccessDenied", "Access Denied (Service: Amazon S3; Status Code: 403; Error Code: AccessDenied)") from None
     if not bucket.exists:
@@ -113,7 +113,7 @@ def _incremental_lines(connection: apsw.Connection, table: Table, transfer: Tran
         yield orjson.dumps(line) + b"\n"
 
 
-def _write_data(bucket: Bucket, folder: str, arn: str, lines: Iterator[bytes], stopped: IsStopped) -> list[dict[str, Any]]:
+def _write_data(bucket: BucketFolder, folder: str, arn: str, lines: Iterator[bytes], stopped: IsStopped) -> list[dict[str, Any]]:
     """Write the lines to one or more files; returns the manifest's entry for each."""
     files: list[dict[str, Any]] = []
     while (chunk := _chunk(lines)) or not files:
@@ -151,7 +151,7 @@ def _file_name(arn: str, number: int) -> str:
     return sha256(f"{arn} {number}".encode()).hexdigest()[:26]
 
 
-def _write_checked(bucket: Bucket, stem: str, content: bytes) -> None:
+def _write_checked(bucket: BucketFolder, stem: str, content: bytes) -> None:
     bucket.write(f"{stem}.json", content)
     bucket.write(f"{stem}.md5", b64encode(md5(content, usedforsecurity=False).digest()))
 

@@ -18,9 +18,9 @@ from typing import Any, BinaryIO, cast
 
 import orjson
 
-from gateleg.engine.buckets import Bucket, OutsideBucketError
+from gateleg.engine.buckets import BucketFolder, OutsideBucketError
 from gateleg.engine.context import Context
-from gateleg.engine.database import Connection
+from gateleg.engine.database import DatabaseConnection
 from gateleg.engine.errors import EngineError
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import definition
@@ -86,9 +86,9 @@ def load(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, 
     return counts.members()
 
 
-def _bucket(context: Context, transfer: Transfer) -> Bucket:
+def _bucket(context: Context, transfer: Transfer) -> BucketFolder:
     try:
-        bucket = Bucket(context.exports, transfer.request["S3BucketSource"]["S3Bucket"]) if context.exports else None
+        bucket = BucketFolder(context.exports, transfer.request["S3BucketSource"]["S3Bucket"]) if context.exports else None
     except OutsideBucketError:
         bucket = None
     if bucket is None or not bucket.exists:
@@ -115,7 +115,7 @@ def _activate(context: Context, table: Table) -> None:
             context.catalog.replace(connection, replace(there, status="ACTIVE"))
 
 
-def _write(context: Context, layout: Layout, pending: deque[Any], counts: _ImportCounts, key: str, connection: Connection) -> bool:
+def _write(context: Context, layout: Layout, pending: deque[Any], counts: _ImportCounts, key: str, connection: DatabaseConnection) -> bool:
     """Write a chunk of the items that were read ahead; returns whether there are more."""
     for _ in range(min(CHUNK_ITEMS, len(pending))):
         given = pending.popleft()
@@ -141,7 +141,7 @@ def _count_error(counts: _ImportCounts, key: str, reason: str) -> None:
     _log.warning("skipped an invalid item of %s during import: %s", key, reason)
 
 
-def _read(bucket: Bucket, key: str, transfer: Transfer, table: Table, counts: _ImportCounts) -> Iterator[Any]:
+def _read(bucket: BucketFolder, key: str, transfer: Transfer, table: Table, counts: _ImportCounts) -> Iterator[Any]:
     """The items of one file, as far as it can be read."""
     request = transfer.request
     try:

@@ -8,7 +8,7 @@ follows a step only if somebody is waiting to write, and ends when they have had
 import time
 from collections.abc import Callable
 
-from gateleg.engine.database import Connection, Database
+from gateleg.engine.database import Database, DatabaseConnection
 
 #: Target duration of a step, commit included: how long it keeps other writers waiting.
 STEP_SECONDS = 0.005
@@ -20,7 +20,7 @@ _POLL_SECONDS = 0.0005
 _MIN_WORK_FRACTION, _MAX_WORK_FRACTION = 0.05, 0.6
 
 #: Does a small part of the work; returns whether there may be more.
-Chunk = Callable[[Connection], bool]
+Chunk = Callable[[DatabaseConnection], bool]
 
 
 class StepPacer:

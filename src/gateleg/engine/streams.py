@@ -22,7 +22,7 @@ _SEQUENCE_NUMBER_BASE = 10**26
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class TableStream:
     """A stream, enabled or not: its table, its view type, and its range of sequence numbers."""
 
     namespace: Namespace
@@ -68,7 +68,7 @@ class Stream:
 class Shard:
     """A period of a stream; open as long as it has no end."""
 
-    stream: Stream
+    stream: TableStream
     position: int
     begins: float
     ends: float | None
@@ -107,7 +107,7 @@ class Shard:
         return start, max(start, changelog.last_in_table(connection, stream.table_id, end))
 
 
-def _shard_id(stream: Stream, position: int) -> str:
+def _shard_id(stream: TableStream, position: int) -> str:
     begins = int((stream.created + position * SHARD_SECONDS) * 1000)
     return f"shardId-{begins:020d}-{sha256(f'{stream.table_id} {stream.label} {position}'.encode()).hexdigest()[:8]}"
 
@@ -157,7 +157,7 @@ def close(connection: apsw.Connection, table: Table, now: float) -> None:
 _COLUMNS = "account, region, name, label, table_id, view, keys, created, first, ended, last, trimmed"
 
 
-def find(connection: apsw.Connection, namespace: Namespace, name: str, label: str, now: float) -> Stream | None:
+def find(connection: apsw.Connection, namespace: Namespace, name: str, label: str, now: float) -> TableStream | None:
     """A stream by its table's name and its label."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM streams WHERE account = ? AND region = ? AND name = ? AND label = ? AND (ended IS NULL OR ended > ?)",
@@ -168,7 +168,7 @@ def find(connection: apsw.Connection, namespace: Namespace, name: str, label: st
 
 def list_streams(
     connection: apsw.Connection, namespace: Namespace, name: str | None, after: tuple[str, str], limit: int, now: float
-) -> list[Stream]:
+) -> list[TableStream]:
     """Streams of a namespace, or of one table, in order of table and label, after the given one."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM streams WHERE account = ? AND region = ? AND (name, label) > (?, ?) AND name = coalesce(?, name) "
@@ -188,7 +188,7 @@ def delete_ended(connection: apsw.Connection, now: float) -> None:
     connection.execute("DELETE FROM streams WHERE ended <= ?", (now - changelog.STREAM_SECONDS,))
 
 
-def _stream(row: tuple[object, ...]) -> Stream:
+def _stream(row: tuple[object, ...]) -> TableStream:
     account, region, name, label, table_id, view, keys, *rest = row
     pairs = tuple((n, t) for n, t in orjson.loads(keys))  # type: ignore[arg-type]
-    return Stream(Namespace(account, region), name, label, table_id, view, pairs, *rest)  # type: ignore[arg-type]
+    return TableStream(Namespace(account, region), name, label, table_id, view, pairs, *rest)  # type: ignore[arg-type]

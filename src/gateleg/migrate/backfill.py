@@ -15,7 +15,7 @@ from gateleg.store.operations import ScanProgress
 from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key, with_current_key
 from gateleg.store.operations.schema_upgrades import replace_unchanged
-from gateleg.store.rates import Rate
+from gateleg.store.rates import RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ def backfill(
     """
     spec = spec_of(entity)
     report = Report(progress or ScanProgress.fresh(segments))
-    rate = Rate(write_units, store.setup) if write_units is not None else None
+    rate = RateLimiter(write_units, store.setup) if write_units is not None else None
     looked_up: dict[Identity, Any] = {}
     for item in store.reading(expired=True).scan(spec.table, progress=report.progress, read_units=read_units, consistent=True):
         if not belongs(item, spec):
@@ -130,7 +130,7 @@ def read_current(item: Item, spec: Spec[Any]) -> Any:
 
 
 def bring_up(
-    item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = None, looked_up: dict[Identity, Any] | None = None
+    item: Item, spec: Spec[Any], setup: Setup, rate: RateLimiter | None = None, looked_up: dict[Identity, Any] | None = None
 ) -> Flow[Verdict]:
     """Rewrite one item, retrying while others change it. `looked_up` caches the items that upcasters read."""
     name, key = setup.name_of(spec.table), _key(item, spec)
@@ -149,7 +149,7 @@ def bring_up(
     raise ModelError(f"An item of {spec.name} was changed by others {_MAX_ATTEMPTS} times in a row.", fix="Run the backfill again.")
 
 
-def _rewritten(item: Item, current: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
+def _rewritten(item: Item, current: Item, spec: Spec[Any], setup: Setup, rate: RateLimiter | None) -> Flow[bool]:
     """Put the item in its current form, if it is unchanged since it was read."""
     options = {} if rate is None else {"ReturnConsumedCapacity": "TOTAL"}
     response = yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.backfill", options)

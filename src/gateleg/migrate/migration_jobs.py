@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from gateleg.jobs import GiveUp, JobContext, Jobs, Retry
 from gateleg.migrate.errors import MoveError, Paused
-from gateleg.migrate.migrator import Migrator, Report
+from gateleg.migrate.migrator import MigrationCallbacks, Migrator
 from gateleg.migrate.moves.passes import RateLimits, describe_progress
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.steps import MoveOptions
@@ -75,7 +75,7 @@ def migration_jobs(
                 most_failures=config.most_failures,
                 most_seconds=config.most_seconds,
             )
-            report = Report(job.log, lambda task, progress: _report_progress(job, task, progress))
+            report = MigrationCallbacks(job.log, lambda task, progress: _report_progress(job, task, progress))
             migrator = Migrator(
                 store, config.application, migrations[config.application], by=_operator(job), options=options, report=report
             )

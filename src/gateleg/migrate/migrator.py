@@ -44,7 +44,7 @@ _LOCK_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Report:
+class MigrationCallbacks:
     """Callbacks for the progress of a migration."""
 
     #: called when a step begins
@@ -64,13 +64,13 @@ class Migrator:
         *,
         by: str,
         options: MoveOptions | None = None,
-        report: Report | None = None,
+        report: MigrationCallbacks | None = None,
     ) -> None:
         self._store = store.moving(None)
         self.application = application
         self.migrations = in_order(migrations)
         self._by = by
-        self._report = report or Report()
+        self._report = report or MigrationCallbacks()
         self._options = replace(options or MoveOptions(), by=by)
         self._lock: Lock | None = None
 
@@ -231,7 +231,7 @@ class Migrator:
             for table in one.tables:
                 self._check_paused(one)
                 self._report.step(f"bringing {table.name} to its declaration")
-                apply_table(self._store, table, TableSettings(), _Watcher(self._report))
+                apply_table(self._store, table, TableSettings(), _CautiousWatcher(self._report))
             for entity in one.rewrites:
                 self._rewrite(one, entity)
             for move, which in stages_of(one, stage):
@@ -390,10 +390,10 @@ def _rewrite_progress(report: BackfillReport) -> dict[str, Any]:
     }
 
 
-class _Watcher:
+class _CautiousWatcher:
     """Applies only table steps that lose nothing, and reports what it waits for."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: MigrationCallbacks) -> None:
         self._report = report
 
     def agree(self, step: Step) -> bool:

@@ -28,7 +28,7 @@ from gateleg.model.errors import (
 from gateleg.model.keys.key import Key
 from gateleg.model.keys.plans import KeyField, KeyPlan
 from gateleg.model.keys.restrictions import check_when
-from gateleg.model.keys.sources import Source
+from gateleg.model.keys.sources import KeySource
 from gateleg.model.keys.templates import Template, parse_template
 from gateleg.model.keys.text_keys import build_text_key
 from gateleg.model.markers import resolve_unique
@@ -129,8 +129,8 @@ def _attributes(entity: type[BaseModel]) -> dict[str, Attribute]:
     return attributes
 
 
-def _sources(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> dict[str, Source]:
-    sources = {a.name: Source(a.name, a.wire, a.name, None, a.annotation, a.declared, a.shape) for a in attributes.values()}
+def _sources(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> dict[str, KeySource]:
+    sources = {a.name: KeySource(a.name, a.wire, a.name, None, a.annotation, a.declared, a.shape) for a in attributes.values()}
     case = case_of(entity)
     for attribute in attributes.values():
         if attribute.part is None:
@@ -141,7 +141,7 @@ def _sources(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> di
                     f"{entity.__name__}.{member} is also a field of {attribute.part.__name__}.", fix="Remove it: the key part stores it."
                 )
             wire = case(member) if case else member
-            sources[member] = Source(member, wire, attribute.name, member, declared.type, declared, shape_of(declared.type))
+            sources[member] = KeySource(member, wire, attribute.name, member, declared.type, declared, shape_of(declared.type))
     return sources
 
 
@@ -170,7 +170,7 @@ def _declared_keys(entity: type[BaseModel], table: Table) -> dict[str, Key]:
 class _Resolver:
     """Resolves declared keys to `KeyPlan`s."""
 
-    def __init__(self, entity: str, table: Table, sources: Mapping[str, Source]) -> None:
+    def __init__(self, entity: str, table: Table, sources: Mapping[str, KeySource]) -> None:
         self.entity = entity
         self.table = table
         self.sources = sources
@@ -254,7 +254,7 @@ class _Resolver:
     def _text(self, attribute: str, form: Template) -> KeyField:
         return KeyField(attribute, None, build_text_key(form, lambda name: self._source(name).declared), "S")
 
-    def _copy(self, attribute: str, source: Source) -> KeyField:
+    def _copy(self, attribute: str, source: KeySource) -> KeyField:
         kinds: dict[str, KeyType] = {"S": "S", "N": "N", "B": "B"}
         if source.shape.tag not in kinds:
             raise UnsupportedType(
@@ -265,7 +265,7 @@ class _Resolver:
             raise WireNameClash(f"{self.entity}: {attribute} is an attribute and also the key {{{source.name}}}.")
         return KeyField(attribute, source, None, kinds[source.shape.tag])
 
-    def _source(self, name: str) -> Source:
+    def _source(self, name: str) -> KeySource:
         if name not in self.sources:
             raise UnknownComponent(
                 f"A key of {self.entity} uses {name!r}, but {self.entity} has no such attribute.",

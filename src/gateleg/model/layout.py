@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gateleg.model.counters import Counter
     from gateleg.model.keys.key_builder import RefBuilder
     from gateleg.model.keys.parts import KeyPart
-    from gateleg.model.keys.sources import Source
+    from gateleg.model.keys.sources import KeySource
     from gateleg.model.tables import KeyType, TableLayout
     from gateleg.model.uniques import Unique
 
@@ -41,7 +41,7 @@ class EntityLayout(Generic[E]):
     tag: str | None
     schema: int
     attributes: dict[str, Attribute]
-    sources: dict[str, Source]
+    sources: dict[str, KeySource]
     key: KeyPlan
     indexes: dict[str, KeyPlan]
     computed: dict[str, tuple[str, Shape]] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class EntityLayout(Generic[E]):
         """The field names of a key part; for any other attribute, a tuple of its name."""
         return self._parts.get(name, (name,))
 
-    def stored(self, name: str) -> Source:
+    def stored(self, name: str) -> KeySource:
         """The source of the attribute that stores a value: for a field of a key part that is not denormalised, that is the key part."""
         source = self.sources[name]
         return source if source.member is None or self._denormalised(source) else self.sources[source.attribute]
@@ -277,16 +277,16 @@ class EntityLayout(Generic[E]):
             names.add(self.table.schema)
         return frozenset(names)
 
-    def _denormalised(self, source: Source) -> bool:
+    def _denormalised(self, source: KeySource) -> bool:
         part = self.attributes[source.attribute].part
         return part is not None and part.__denormalise__
 
-    def denormalised(self) -> tuple[Source, ...]:
+    def denormalised(self) -> tuple[KeySource, ...]:
         """The fields of key parts that are also stored as separate attributes."""
         return self._stored_beside
 
     @cached_property
-    def _stored_beside(self) -> tuple[Source, ...]:
+    def _stored_beside(self) -> tuple[KeySource, ...]:
         return tuple(source for source in self.sources.values() if source.member is not None and self._denormalised(source))
 
 

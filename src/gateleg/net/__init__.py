@@ -7,7 +7,7 @@ from gateleg.net.addresses import Address, amazon, is_loopback
 from gateleg.net.aws_json import JsonRequestSigner
 from gateleg.net.backoff import Backoff, Retries, RetryBudget, span
 from gateleg.net.clocks import Deadline, ServiceClock
-from gateleg.net.credentials import LOCAL_CREDENTIALS, Chain, Credentials, Fixed, NoCredentials, Source, region_of_chain
+from gateleg.net.credentials import LOCAL_CREDENTIALS, Chain, Credentials, CredentialSource, Fixed, NoCredentials, region_of_chain
 from gateleg.net.guard import Guard, is_public
 from gateleg.net.throttling import is_throttled, may_pass, retry_after
 from gateleg.net.tokens import BadToken, Secret, TokenExpired
@@ -18,6 +18,7 @@ __all__ = [
     "Backoff",
     "BadToken",
     "Chain",
+    "CredentialSource",
     "Credentials",
     "Deadline",
     "Fixed",
@@ -28,7 +29,6 @@ __all__ = [
     "RetryBudget",
     "Secret",
     "ServiceClock",
-    "Source",
     "TokenExpired",
     "amazon",
     "is_loopback",

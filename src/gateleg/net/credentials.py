@@ -34,7 +34,7 @@ class NoCredentials(Exception):
     """No credentials were found, so the request was not sent."""
 
 
-class Source(Protocol):
+class CredentialSource(Protocol):
     """Provides credentials, and renews them when they expire."""
 
     def current(self) -> Credentials | None:

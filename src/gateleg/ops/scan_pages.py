@@ -11,7 +11,7 @@ from gateleg.store import TableMissing
 from gateleg.store.cursors import Position, request_digest
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import describe
-from gateleg.store.rates import Rate
+from gateleg.store.rates import RateLimiter
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Spec
@@ -55,7 +55,7 @@ def browse_flow(
     """`browse` as a flow, for sync and async stores. `units_per_second` limits the read units that it uses."""
     question = _question(setup, table)
     start = setup.cursors.open(cursor, question).starts[0] if cursor else None
-    rate = None if units_per_second is None else Rate(units_per_second, setup)
+    rate = None if units_per_second is None else RateLimiter(units_per_second, setup)
     found: list[Item] = []
     examined = 0
     page = limit + 1 if spec is None else _PAGE

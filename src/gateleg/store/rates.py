@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["Rate", "used"]
+__all__ = ["RateLimiter", "used"]
 
 
-class Rate:
+class RateLimiter:
     """Limits the average number of capacity units used per second, with a pause after each request."""
 
     def __init__(self, units: float, setup: Setup) -> None:

@@ -25,7 +25,7 @@ __all__ = ["Rewriter", "Setup", "table_names_in"]
 _SYSTEM = random.SystemRandom()
 
 
-class TableNames(dict["Table", str]):
+class DeployedNames(dict["Table", str]):
     """The deployed name of each table, computed when first needed. As a dictionary, because nearly every request looks one up."""
 
     def __init__(self, prefix: str, overrides: Mapping[str, str]) -> None:
@@ -74,13 +74,13 @@ class Setup:
     #: rewrites operations on entities whose items a migration is moving
     moves: Rewriter | None = None
     #: the deployed name of each table
-    names: TableNames = field(init=False, repr=False, compare=False)
+    names: DeployedNames = field(init=False, repr=False, compare=False)
     #: whether requests are sent without further work, because there are neither hooks nor a timeout
     direct: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Compute the values that every request reads."""
-        object.__setattr__(self, "names", TableNames(self.prefix, self.table_names))
+        object.__setattr__(self, "names", DeployedNames(self.prefix, self.table_names))
         object.__setattr__(self, "direct", not self.hooks and self.timeout is None)
 
     def name_of(self, table: Table) -> str:

@@ -14,10 +14,10 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from gateleg.endpoint.backend import execute
-from gateleg.endpoint.dispatcher import Call, Dispatcher
-from gateleg.endpoint.requests import Request as WireRequest
+from gateleg.endpoint.dispatcher import Dispatcher, EngineCall
+from gateleg.endpoint.requests import IncomingRequest as WireRequest
 from gateleg.endpoint.responses import AMZ_JSON, encode_body, error_response
-from gateleg.endpoint.responses import Response as WireResponse
+from gateleg.endpoint.responses import OutgoingResponse as WireResponse
 from gateleg.endpoint.signature import Claim, Verifier, read_claim
 from gateleg.endpoint.targets import Kind
 from gateleg.engine import Engine, EngineError
@@ -53,7 +53,7 @@ class KeyNotShown(Refusal):
     fix = "Send the key itself, as `Authorization: Bearer ...`."
 
 
-class Credentials(BaseModel):
+class ProcessCredentials(BaseModel):
     """Credentials of an SDK, in the format of `credential_process` in the AWS configuration."""
 
     version: Literal[1] = Field(default=1, alias="Version")
@@ -82,18 +82,18 @@ def dynamodb_routes(host: Host, limits: HostLimits) -> APIRouter:
     surface = _Surface(host, limits)
     for path in DYNAMODB_PATHS:
         router.add_api_route(path, surface.answer, methods=["POST"], include_in_schema=False, response_model=None)
-    router.add_api_route("/api/dynamodb/credentials", _credentials, methods=["GET"], response_model=Credentials)
+    router.add_api_route("/api/dynamodb/credentials", _credentials, methods=["GET"], response_model=ProcessCredentials)
     return router
 
 
-async def _credentials(call: Administering, request: Request) -> Credentials:
+async def _credentials(call: Administering, request: Request) -> ProcessCredentials:
     """Credentials of an SDK for the key of the caller."""
     if request.state.session is not None:
         raise KeyNotShown("A session cannot get credentials.")
     if call.principal.key_id is None:
-        return Credentials(AccessKeyId=LOCAL_ID, SecretAccessKey=call.host.local.token)
+        return ProcessCredentials(AccessKeyId=LOCAL_ID, SecretAccessKey=call.host.local.token)
     key = await call.host.keys.get(call.principal.key_id)
-    return Credentials(AccessKeyId=key.key_id, SecretAccessKey=signing_secret(call.host, key))
+    return ProcessCredentials(AccessKeyId=key.key_id, SecretAccessKey=signing_secret(call.host, key))
 
 
 class _Surface:
@@ -122,7 +122,7 @@ class _Surface:
             return _response(request, wire_request, error_response(error, AMZ_JSON))
         wire_request.body = await request.body()
         decided = self._gate.decide(wire_request, authenticated=True)
-        if isinstance(decided, Call):
+        if isinstance(decided, EngineCall):
             # In a thread of the event loop's pool: a write waits for the disk, and a scan takes long.
             found = await asyncio.to_thread(execute, self._engine, decided)
             await self._note(request, principal, decided, found)
@@ -162,7 +162,7 @@ class _Surface:
         Verifier({LOCAL_ID: self._host.local.token}, self._host.store.setup.now).verify(wire_request, claim)
         return found
 
-    async def _note(self, request: Request, principal: Principal, call: Call, answer: WireResponse) -> None:
+    async def _note(self, request: Request, principal: Principal, call: EngineCall, answer: WireResponse) -> None:
         """Write operations on whole tables to the audit log. Operations on items are too many."""
         if call.kind is Kind.EXCLUSIVE and answer.status == 200 and not call.operation.startswith(("Batch", "Execute")):
             target = orjson.loads(call.body)

@@ -35,7 +35,7 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One JSON object for each record."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -75,7 +75,7 @@ class HumanLines(logging.Formatter):
 def set_up_logs(settings: Settings) -> None:
     """Configure logging of this process to standard error, as the settings say."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if settings.log == "json" else HumanLines())
+    handler.setFormatter(JsonFormatter() if settings.log == "json" else HumanLines())
     handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name.partition(".")[0] == "gateleg")
     root = logging.getLogger()
     root.handlers[:] = [handler]

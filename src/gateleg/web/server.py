@@ -123,7 +123,7 @@ def _check_certificate(config: uvicorn.Config, settings: Settings) -> None:
         raise BadCertificate(f"{settings.tls_cert} cannot be used: {getattr(error, 'strerror', None) or error}.") from None
 
 
-class _Server(uvicorn.Server):
+class _QuietServer(uvicorn.Server):
     """A server that leaves signals to the caller."""
 
     @contextlib.contextmanager
@@ -163,7 +163,7 @@ async def serve(
     )
     if config.is_ssl:
         _check_certificate(config, settings)
-    server = _Server(config)
+    server = _QuietServer(config)
     serving = asyncio.create_task(server.serve([listener]))
     stopping = asyncio.create_task(stop.wait())
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore, WriteOperation
 
-__all__ = ["Change", "FolderSource", "ObjectsSource", "Watch"]
+__all__ = ["FolderSource", "ObjectChange", "ObjectsSource", "Watch"]
 
 
 #: The etag of an existing file about which nothing else is known yet.
@@ -111,7 +111,7 @@ def _is_text(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Change:
+class ObjectChange:
     """A change of an object since the watch last saw it."""
 
     kind: Literal["created", "changed", "deleted"]
@@ -131,15 +131,15 @@ class Watch:
     source: Source
     store: AsyncStore
     queue: AsyncQueue
-    job: Callable[[Change], Submission | None]
+    job: Callable[[ObjectChange], Submission | None]
 
-    async def poll(self, *, pages: int = 10, page_size: int = 500) -> list[Change]:
+    async def poll(self, *, pages: int = 10, page_size: int = 500) -> list[ObjectChange]:
         """Read at most `pages` pages from where the last call stopped, and submit jobs for what has changed. Returns the changes.
 
         After the end of the listing, the next call starts again from the beginning.
         """
         place = await self.store.find(WatchPlace, watch=self.name, consistent=True) or WatchPlace(watch=self.name)
-        changes: list[Change] = []
+        changes: list[ObjectChange] = []
         for _ in range(pages):
             try:
                 page = await self.source.page(place.cursor, page_size)
@@ -153,12 +153,12 @@ class Watch:
                 break
         return changes
 
-    async def _differences(self, page: ObjectPage, after: str | None) -> list[Change]:
+    async def _differences(self, page: ObjectPage, after: str | None) -> list[ObjectChange]:
         """The differences between a page and the objects seen in its range of keys."""
         last = page.objects[-1].key if page.cursor is not None and page.objects else None
         seen = {one.object_key: one for one in await self._seen(after, last)}
         found = [_compared(entry, seen.pop(entry.key, None)) for entry in page.objects]
-        gone = [Change("deleted", one.object_key, one.size, one.etag) for one in seen.values()]
+        gone = [ObjectChange("deleted", one.object_key, one.size, one.etag) for one in seen.values()]
         return sorted((change for change in (*found, *gone) if change is not None), key=lambda change: change.key.encode())
 
     async def _seen(self, after: str | None, last: str | None) -> Sequence[SeenObject]:
@@ -173,7 +173,7 @@ class Watch:
             found.append(one)
         return found
 
-    async def _take(self, change: Change) -> bool:
+    async def _take(self, change: ObjectChange) -> bool:
         """Record a change together with its job. False if another process was first."""
         submission = self.job(change)
         writes = () if submission is None else (await self.queue.enlist(submission)).writes
@@ -183,19 +183,19 @@ class Watch:
             return False
         return True
 
-    def _noted(self, change: Change) -> WriteOperation[Any]:
+    def _noted(self, change: ObjectChange) -> WriteOperation[Any]:
         if change.kind == "deleted":
             return delete(SeenObject, watch=self.name, object_key=change.key, condition=SeenObject.etag == change.etag)
         seen = SeenObject(watch=self.name, object_key=change.key, etag=change.etag, size=change.size)
         return put(seen, condition=SeenObject.etag.missing() | (SeenObject.etag != change.etag))
 
 
-def _compared(entry: Entry, seen: SeenObject | None) -> Change | None:
+def _compared(entry: Entry, seen: SeenObject | None) -> ObjectChange | None:
     if entry.etag == _UNSETTLED:
         return None
     if seen is None:
-        return Change("created", entry.key, entry.size, entry.etag)
-    return None if seen.etag == entry.etag else Change("changed", entry.key, entry.size, entry.etag)
+        return ObjectChange("created", entry.key, entry.size, entry.etag)
+    return None if seen.etag == entry.etag else ObjectChange("changed", entry.key, entry.size, entry.etag)
 
 
 def _next_place(place: WatchPlace, page: ObjectPage) -> WatchPlace:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateleg.engine.errors import EngineError
-from gateleg.engine.expressions import Update, prepare
+from gateleg.engine.expressions import CompiledUpdate, prepare
 from tests.engine.expressions.refusal import refused
 
 PREAMBLE = "One or more parameter values were invalid: "
@@ -171,7 +171,7 @@ def test_attributes_to_get_select_attributes() -> None:
     assert refused("GetItem", AttributesToGet=["a", "b", "a"]) == f"{PREAMBLE}Duplicate value in attribute name: a"
 
 
-def attribute_update(**updates: Any) -> Update:
+def attribute_update(**updates: Any) -> CompiledUpdate:
     found = prepare({"AttributeUpdates": updates}, "UpdateItem").update
     assert found is not None
     return found

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.errors import InvalidExpression
 from gateleg.engine.expressions.paths import ResolvedPath, check_disjoint, descend, spell
 
 _PATHS = st.lists(st.one_of(st.sampled_from("ab"), st.integers(0, 1)), max_size=3).map(lambda tail: ("h", *tail))
@@ -23,7 +23,7 @@ def test_paths_are_disjoint_if_no_two_of_them_meet(paths: list[ResolvedPath]) ->
     for relation in ("overlap", "conflict"):
         meeting = next((pair for pair in pairs if _relation(*pair) == relation), None)
         if meeting is not None:
-            with pytest.raises(ExpressionError) as caught:
+            with pytest.raises(InvalidExpression) as caught:
                 check_disjoint(paths)
             assert caught.value.message == (
                 f"Two document paths {relation} with each other; must remove or rewrite one of these paths; "

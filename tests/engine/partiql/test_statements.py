@@ -77,7 +77,7 @@ def test_letter_case_comments_quotes_and_a_semicolon_change_nothing(text: str) -
     assert isinstance(statement, trees.SelectStatement)
     assert isinstance(statement.source, trees.Name)
     assert statement.source.name == "Songs"
-    assert isinstance(statement.where, trees.Operation)
+    assert isinstance(statement.where, trees.OperatorExpression)
     assert statement.where.operator == "="
 
 
@@ -90,7 +90,7 @@ def where(text: str) -> trees.Tree:
 
 def shape(tree: trees.Tree) -> object:
     """A tree of operations as nested tuples."""
-    if isinstance(tree, trees.Operation):
+    if isinstance(tree, trees.OperatorExpression):
         return (tree.operator, *(shape(part) for part in tree.operands))
     if isinstance(tree, trees.Name):
         return tree.name
@@ -102,7 +102,7 @@ def shape(tree: trees.Tree) -> object:
     [
         ("a = 1 OR b = 2 AND NOT c = 3", ("or", ("=", "a", "1"), ("and", ("=", "b", "2"), ("not", ("=", "c", "3"))))),
         ("a BETWEEN 1 AND 2 AND b = 3", ("and", ("between", "a", "1", "2"), ("=", "b", "3"))),
-        ("a NOT BETWEEN 1 AND 2 OR b NOT IN [1]", ("or", ("not between", "a", "1", "2"), ("not in", "b", "Collection"))),
+        ("a NOT BETWEEN 1 AND 2 OR b NOT IN [1]", ("or", ("not between", "a", "1", "2"), ("not in", "b", "CollectionLiteral"))),
         ("a = 1 AND b = 2 AND c = 3", ("and", ("=", "a", "1"), ("=", "b", "2"), ("=", "c", "3"))),
         ("a = - - 1", ("=", "a", "1")),
         ("a = -/* c */+1.5e3", ("=", "a", "-1.5e3")),
@@ -139,5 +139,5 @@ def test_chains_of_operators_and_calls_are_refused_without_exhausting_the_stack(
 
 
 def test_long_conditions_and_a_hundred_parentheses_are_read() -> None:
-    assert isinstance(where(" AND ".join(f"a{i} = {i}" for i in range(600))), trees.Operation)
+    assert isinstance(where(" AND ".join(f"a{i} = {i}" for i in range(600))), trees.OperatorExpression)
     assert shape(where("(" * 100 + "a = 1" + ")" * 100)) == ("=", "a", "1")

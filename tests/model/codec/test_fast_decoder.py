@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Record, S3Key, States, Table, Version, field, required, spec_of, stamp, state
-from gateleg.model.codec.codec import Reader
+from gateleg.model.codec.codec import SlowDecoder
 from gateleg.model.errors import DecodeError
 from gateleg.plain import is_plain
 
@@ -91,7 +91,7 @@ def test_the_fast_decoder_handles_the_sample() -> None:
 def test_the_fast_decoder_reads_an_item_as_pydantic_does(changes: dict[str, Any]) -> None:
     item = {name: value for name, value in {**ITEM, **changes}.items() if value is not None}
     spec = spec_of(Person)
-    assert outcome(spec.decode, item) == outcome(Reader(spec).read, item)
+    assert outcome(spec.decode, item) == outcome(SlowDecoder(spec).read, item)
 
 
 @pytest.mark.parametrize("number", ["7", "-7", "1000"])
@@ -101,7 +101,7 @@ def test_a_key_in_any_form_is_remembered_as_the_slow_way_does(ident: str, number
     for in_key in (ident, str(IDENT), str(IDENT).upper(), str(UUID(int=6))):
         for padded in (number, number.zfill(3), number.zfill(4)):
             item = {**ITEM, "ident": {"S": ident}, "score": {"N": number}, "PK": {"S": f"P#{in_key}#{padded}"}}
-            assert outcome(spec.decode, item) == outcome(Reader(spec).read, item)
+            assert outcome(spec.decode, item) == outcome(SlowDecoder(spec).read, item)
 
 
 @pytest.mark.parametrize(

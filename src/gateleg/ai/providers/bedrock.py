@@ -20,7 +20,7 @@ from gateleg.ai.providers.sdk import call_sdk, import_sdk
 from gateleg.ai.providers.token_estimates import estimate
 from gateleg.ai.providers.turns import turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
-from gateleg.ai.steps import Work, completed
+from gateleg.ai.steps import Offload, completed
 from gateleg.net import is_throttled, retry_after
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class BedrockEmbeddings:
             found: dict[str, Any] = orjson.loads(answer["body"].read())
             return found
 
-        found = yield Work(lambda: call_sdk(self.client.failure, call))
+        found = yield Offload(lambda: call_sdk(self.client.failure, call))
         return call_sdk(self.client.failure, lambda: self._read(found, len(texts)))
 
     def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:

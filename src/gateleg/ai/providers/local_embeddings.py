@@ -9,7 +9,7 @@ from gateleg.ai.minilm.model import DIMENSIONS, MAX_TOKENS, MiniLM, minilm
 from gateleg.ai.minilm.parallel import core_count
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.replies import TokenCount, Usage
-from gateleg.ai.steps import Work
+from gateleg.ai.steps import Offload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,14 +32,14 @@ class LocalEmbeddings:
         """The vectors of texts. They are computed a few batches at a time, so that a long call can be cancelled."""
         import numpy as np
 
-        model: MiniLM = yield Work(minilm)
-        batches = yield Work(lambda: list(model.batches(texts)))
+        model: MiniLM = yield Offload(minilm)
+        batches = yield Offload(lambda: list(model.batches(texts)))
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         used = 0
         for start in range(0, len(batches), step := 4 * core_count()):
             deadline.left()
             some = batches[start : start + step]
-            found = yield Work(partial(model.embed_tokens, [tokens for _, tokens in some]))
+            found = yield Offload(partial(model.embed_tokens, [tokens for _, tokens in some]))
             for (places, tokens), rows in zip(some, found, strict=True):
                 vectors[places] = rows
                 used += sum(map(len, tokens))
@@ -47,6 +47,6 @@ class LocalEmbeddings:
 
     def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
         """Count the tokens of texts, including the start and end tokens."""
-        model: MiniLM = yield Work(minilm)
-        tokens: list[list[int]] = yield Work(lambda: model.tokens(texts))
+        model: MiniLM = yield Offload(minilm)
+        tokens: list[list[int]] = yield Offload(lambda: model.tokens(texts))
         return [TokenCount(len(ids), exact=True) for ids in tokens]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from gateleg.ai.chat_requests import Shape
+from gateleg.ai.chat_requests import AnswerSchema
 from gateleg.ai.errors import NotOffered
 from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, User
 from gateleg.ai.providers.attachments import kind_of, with_texts
@@ -41,7 +41,7 @@ def prompt_tools(request: ChatRequest) -> ChatRequest:
         return replace(request, messages=history, tools=(), tool_choice="auto")
     free = request.tool_choice == "auto"
     messages = (System(_instructions(tools, free)), *history)
-    return replace(request, messages=messages, tools=(), tool_choice="auto", shape=Shape("call", _schema(tools, free)))
+    return replace(request, messages=messages, tools=(), tool_choice="auto", shape=AnswerSchema("call", _schema(tools, free)))
 
 
 def parse_tool_reply(request: ChatRequest, reply: Reply) -> Reply:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from gateleg.ai.errors import AiError, ExtraMissing, InvalidModelResponse, ModelTimedOut, ModelUnreachable, NotOffered
 from gateleg.ai.providers.token_estimates import estimate
-from gateleg.ai.steps import EmitPiece, Work, completed
+from gateleg.ai.steps import EmitPiece, Offload, completed
 from gateleg.extras import install_hint
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class SdkChat:
         self.sdk = sdk
 
     def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
-        body = yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.call, request, deadline.wait())))
+        body = yield Offload(partial(call_sdk, self.sdk.failure, partial(self.sdk.call, request, deadline.wait())))
         return call_sdk(self.sdk.failure, partial(self.sdk.reply, body, request))
 
     def stream(self, request: ChatRequest, deadline: CallDeadline, builder: ReplyBuilder) -> Flow[Reply]:
@@ -84,7 +84,7 @@ class SdkChat:
         reader = self.sdk.reader(request)
         events = self.sdk.events(request, deadline.wait())
         try:
-            while (event := (yield Work(partial(call_sdk, self.sdk.failure, partial(next, events, _END))))) is not _END:
+            while (event := (yield Offload(partial(call_sdk, self.sdk.failure, partial(next, events, _END))))) is not _END:
                 deadline.left()
                 for delta in call_sdk(self.sdk.failure, partial(reader.read, event)):
                     builder.add(delta)
@@ -99,14 +99,14 @@ class SdkChat:
         """Upload a file to the provider."""
         if not isinstance(self.sdk, FileSdk):
             raise NotOffered("This provider does not store files.", fix="Send the file with the message, as an Attachment.")
-        upload: UploadedFile = yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.upload, file, deadline.wait())))
+        upload: UploadedFile = yield Offload(partial(call_sdk, self.sdk.failure, partial(self.sdk.upload, file, deadline.wait())))
         return upload
 
     def forget(self, upload: UploadedFile, deadline: CallDeadline) -> Flow[None]:
         """Delete an uploaded file at the provider."""
         if not isinstance(self.sdk, FileSdk):
             raise NotOffered("This provider does not store files.")
-        yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.forget, upload, deadline.wait())))
+        yield Offload(partial(call_sdk, self.sdk.failure, partial(self.sdk.forget, upload, deadline.wait())))
 
     def count(self, text: str, deadline: CallDeadline) -> Flow[TokenCount]:
         """Estimate the tokens of a text."""

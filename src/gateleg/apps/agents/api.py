@@ -24,7 +24,7 @@ from gateleg.apps.agents.thread_tables import Message, Run
 from gateleg.apps.agents.web.contexts import context_of
 from gateleg.apps.agents.web.views import CAMEL, AskedView, BegunJob, MessageView, RunView, View
 from gateleg.web import Resources
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.bodies import body_limit
 
@@ -71,7 +71,7 @@ class HealthView(View):
     message: str
 
 
-def _own(call: Call, request: Request) -> tuple[Resources[AgentsSettings], Context]:
+def _own(call: ApiCall, request: Request) -> tuple[Resources[AgentsSettings], Context]:
     resources: Resources[AgentsSettings] = call.host.resources["agents"]
     return resources, context_of(request, resources)
 

@@ -23,7 +23,7 @@ from gateleg.apps.delphi.web.uploaded_files import UploadLimits
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission
 from gateleg.web import submitted_by
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.jobs.views import JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
@@ -78,12 +78,12 @@ class NewJob(BaseModel):
     priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
 
 
-async def visible_conversation(call: Call, name: str) -> StoredConversation:
+async def visible_conversation(call: ApiCall, name: str) -> StoredConversation:
     """The conversation, if the caller may see it."""
     return rules.check_visible(call.principal, await call.host.store.find(StoredConversation, conversation_id=name, consistent=True), name)
 
 
-async def run_view(call: Call, run: Run) -> RunView:
+async def run_view(call: ApiCall, run: Run) -> RunView:
     """A run as the API shows it. The status of a run that is not completed comes from its job, which may have failed or been cancelled."""
     rejections = await load_rejections(call.host.store, run.conversation_id)
     if run.status is RunStatus.COMPLETED:
@@ -94,7 +94,7 @@ async def run_view(call: Call, run: Run) -> RunView:
         return RunView.of(run, rejections)
 
 
-async def withdraw(call: Call, conversation: str) -> None:
+async def withdraw(call: ApiCall, conversation: str) -> None:
     """Remove comments that an upload has rejected from the earlier runs of a conversation."""
     job = await withdraw_rejected(call.host.store, call.host.objects, call.host.queue, conversation, call.principal.name)
     if job is not None:

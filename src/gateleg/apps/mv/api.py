@@ -34,7 +34,7 @@ from gateleg.apps.mv.web.views import (
     view_take,
 )
 from gateleg.web import Resources, Role
-from gateleg.web.api.calls import Call, Using, Viewing
+from gateleg.web.api.calls import ApiCall, Using, Viewing
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest, Unknown
 
@@ -52,24 +52,24 @@ class DeletedScene(View):
     remaining_scene_count: int
 
 
-def resources_of(call: Call) -> Resources[MVSettings]:
+def resources_of(call: ApiCall) -> Resources[MVSettings]:
     """The resources of this application."""
     return call.host.resources["mv"]
 
 
-def links_of(call: Call) -> Links:
+def links_of(call: ApiCall) -> Links:
     """Creates the expiring URLs in responses."""
     return Links(call.host.objects, resources_of(call).settings.link_seconds)
 
 
-async def visible_project(call: Call, project_id: UUID) -> Project:
+async def visible_project(call: ApiCall, project_id: UUID) -> Project:
     """The project, reconciled with its jobs. Raises `Unknown` if it does not exist or the caller may not see it."""
     project = await service.find_project(call.host.store, project_id)
     rules.check_visible(call.principal, project, f"project {project_id}")
     return (await reconcile(call.host.store, call.host.queue, project_id)).project
 
 
-async def changeable_project(call: Call, project_id: UUID) -> Project:
+async def changeable_project(call: ApiCall, project_id: UUID) -> Project:
     """The project. Raises `Unknown` if the caller may not see it, and `NotAllowed` if the caller may not change it."""
     project = await visible_project(call, project_id)
     rules.check_changeable(call.principal, project)
@@ -88,7 +88,7 @@ def expected_version(if_match: str | None) -> int | None:
     return int(found[1])
 
 
-async def project_view(call: Call, project_id: UUID, response: Response | None = None) -> ProjectView:
+async def project_view(call: ApiCall, project_id: UUID, response: Response | None = None) -> ProjectView:
     """The project with its scenes. Sets the ETag of the response to the project's version."""
     loaded = await service.load_project(call.host.store, project_id)
     if response is not None:
@@ -96,7 +96,7 @@ async def project_view(call: Call, project_id: UUID, response: Response | None =
     return await view_project(links_of(call), loaded)
 
 
-async def scene_view(call: Call, project_id: UUID, sequence: int) -> SceneView:
+async def scene_view(call: ApiCall, project_id: UUID, sequence: int) -> SceneView:
     """The current state of a scene."""
     loaded = await service.load_project(call.host.store, project_id)
     found = next((scene for scene in loaded.scenes if scene.sequence == sequence), None)

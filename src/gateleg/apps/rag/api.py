@@ -16,7 +16,7 @@ from gateleg.apps.rag.settings import RagSettings
 from gateleg.apps.rag.tables import Repository, RepositoryStatus
 from gateleg.apps.rag.web.views import RepositoryView, View
 from gateleg.web import Resources
-from gateleg.web.api.calls import Call, Using, Viewing
+from gateleg.web.api.calls import ApiCall, Using, Viewing
 from gateleg.web.errors import BadRequest
 
 router = APIRouter()
@@ -37,12 +37,12 @@ class JobStarted(View):
     status: str
 
 
-def resources_of(call: Call) -> Resources[RagSettings]:
+def resources_of(call: ApiCall) -> Resources[RagSettings]:
     """The resources of this application on the host."""
     return call.host.resources["rag"]
 
 
-def caller_of(call: Call) -> Caller:
+def caller_of(call: ApiCall) -> Caller:
     """The caller of a request, for access decisions."""
     return Caller(call.principal, resources_of(call).settings.admin_group)
 

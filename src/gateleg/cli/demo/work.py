@@ -26,7 +26,7 @@ RATINGS = "demo/ratings.csv"
 _PLACES = 12
 
 
-class Collection(BaseModel):
+class ImportConfig(BaseModel):
     """The config of an import."""
 
     months: list[str] = Field(default=list(MONTHS), description="Months whose listening logs are counted.", min_length=1, max_length=12)
@@ -38,7 +38,7 @@ class Month(BaseModel):
     month: str = Field(pattern=r"^\d{4}-\d{2}$", description="Such as 2026-10.")
 
 
-class Report(BaseModel):
+class ReportCharts(BaseModel):
     """The charts of a report."""
 
     months: list[str]
@@ -70,7 +70,7 @@ class Shop:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
 
-    async def import_all(self, job: JobContext, config: Collection) -> dict[str, int]:
+    async def import_all(self, job: JobContext, config: ImportConfig) -> dict[str, int]:
         """Submit the parts of an import: load the songs, count and draw each month, combine the charts."""
         counts = {month: uuid4() for month in config.months}
         draws = {month: uuid4() for month in config.months}
@@ -78,7 +78,7 @@ class Shop:
         for month in config.months:
             parts.append(Submission("demo.count", Month(month=month), job_id=counts[month], stage="count"))
             parts.append(Submission("demo.draw", Month(month=month), job_id=draws[month], depends_on=[counts[month]], stage="draw"))
-        parts.append(Submission("demo.report", Report(months=config.months), depends_on=list(draws.values()), stage="report"))
+        parts.append(Submission("demo.report", ReportCharts(months=config.months), depends_on=list(draws.values()), stage="report"))
         if job.attempt == 1:
             # Submitted once: a repeated attempt finds the parts of the first.
             await job.submit_many(parts)
@@ -123,7 +123,7 @@ class Shop:
         chart = bar_chart(f"Most played in {config.month}", [(f"{one.title} ({one.artist})", one.plays) for one in found], "plays")
         return {"chart": await self._written(job, f"demo/charts/{config.month}.svg", chart, "image/svg+xml")}
 
-    async def report(self, job: JobContext, config: Report) -> dict[str, str]:
+    async def report(self, job: JobContext, config: ReportCharts) -> dict[str, str]:
         """Combine the charts on one page."""
         objects = self._resources.objects
         charts = [(await objects.get(f"demo/charts/{month}.svg")).decode() for month in config.months]
@@ -179,11 +179,11 @@ class Shop:
 def make_jobs(resources: Resources) -> Jobs:
     """The job types of the demo application."""
     shop, jobs = Shop(resources), Jobs()
-    jobs.handler("demo.import", config=Collection, priority=70)(shop.import_all)
+    jobs.handler("demo.import", config=ImportConfig, priority=70)(shop.import_all)
     jobs.handler("demo.load-songs")(shop.load_songs)
     jobs.handler("demo.count", config=Month)(shop.count)
     jobs.handler("demo.draw", config=Month)(shop.draw)
-    jobs.handler("demo.report", config=Report)(shop.report)
+    jobs.handler("demo.report", config=ReportCharts)(shop.report)
     jobs.handler("demo.decades", config=Decades, priority=30)(shop.decades)
     jobs.handler("demo.fingerprint", config=Fingerprints, priority=40, timeout=1800)(shop.fingerprint)
     jobs.handler("demo.ratings", config=Ratings, retry=Retry(times=2, first=5, jitter=0))(shop.rate)

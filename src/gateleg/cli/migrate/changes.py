@@ -13,7 +13,7 @@ from gateleg.commands.printing import print_json
 
 if TYPE_CHECKING:
     from gateleg.migrate import MoveOptions, Phase
-    from gateleg.migrate.migrator import Report
+    from gateleg.migrate.migrator import MigrationCallbacks
 
 SegmentsOption = Annotated[int, typer.Option(min=1, max=10_000, help="Segments of a table to read in parallel.")]
 ReadOption = Annotated[float | None, typer.Option("--read-units", min=0.1, help="Maximum read units per second.")]
@@ -181,11 +181,11 @@ def _move_options(
     return MoveOptions(segments=segments, limits=RateLimits(read_units, write_units, latency), sample=sample, force=force)
 
 
-def _report() -> "Report":
+def _report() -> "MigrationCallbacks":
     """Prints each step, and the progress of passes about once a second."""
     import time
 
-    from gateleg.migrate.migrator import Report
+    from gateleg.migrate.migrator import MigrationCallbacks
     from gateleg.migrate.moves.passes import describe_progress
 
     last_printed = [0.0]
@@ -198,4 +198,4 @@ def _report() -> "Report":
     def step(text: str) -> None:
         typer.echo(text, err=True)
 
-    return Report(step=step, progress=progress)
+    return MigrationCallbacks(step=step, progress=progress)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateleg.migrate import Migrator, MoveOptions
-    from gateleg.migrate.migrator import Report
+    from gateleg.migrate.migrator import MigrationCallbacks
 
 ApplicationArgument = Annotated[str, typer.Argument(help="The application that has the migrations.")]
 NumberArgument = Annotated[int, typer.Argument(help="The number of a migration.")]
@@ -34,7 +34,7 @@ def open_migrator(
     prefix: str | None,
     *,
     options: MoveOptions | None = None,
-    report: Report | None = None,
+    report: MigrationCallbacks | None = None,
 ) -> Iterator[Migrator]:
     """The migrations of an application on the store of the settings; errors end the command."""
     from gateleg.errors import GatelegError

@@ -100,7 +100,7 @@ def apply(
     settings = settings_from(config, store=store, prefix=prefix, tables=tables)
     properties = read_properties(billing, protect, recovery, tag)
     declared = load_tables(settings, only)
-    watcher = _Watcher(console(), yes, quiet=json)
+    watcher = _ConsoleWatcher(console(), yes, quiet=json)
     outcomes: dict[str, Outcome] = {}
     with opened(settings, create=True) as target:
         for table in declared:
@@ -196,7 +196,7 @@ def _conclude(outcomes: "dict[str, Outcome]", quiet: bool) -> None:
         fail(f"{count(declined, 'step')} declined")
 
 
-class _Watcher:
+class _ConsoleWatcher:
     """Prints progress, and asks for confirmation."""
 
     def __init__(self, out: "Console", yes: bool, quiet: bool) -> None:

@@ -4,7 +4,7 @@
 nodes (`condition`, `update`), as PartiQL does.
 """
 
-from gateleg.engine.expressions.conditions import Condition, compile_condition, compile_operand, condition
+from gateleg.engine.expressions.conditions import CompiledCondition, compile_condition, compile_operand, condition
 from gateleg.engine.expressions.key_conditions import KeyCondition
 from gateleg.engine.expressions.nodes import (
     Action,
@@ -36,7 +36,7 @@ from gateleg.engine.expressions.parameters import EXPRESSION_PARAMETERS, Express
 from gateleg.engine.expressions.paths import check_disjoint
 from gateleg.engine.expressions.prepare import Prepared, RequestPlan, check_legacy, prepare, request_plan
 from gateleg.engine.expressions.projections import Projection, projection
-from gateleg.engine.expressions.updates import Update, compile_value, update
+from gateleg.engine.expressions.updates import CompiledUpdate, compile_value, update
 
 __all__ = [
     "EXPRESSION_PARAMETERS",
@@ -48,7 +48,8 @@ __all__ = [
     "Between",
     "Call",
     "Compare",
-    "Condition",
+    "CompiledCondition",
+    "CompiledUpdate",
     "Delete",
     "ExpressionParameters",
     "Getter",
@@ -68,7 +69,6 @@ __all__ = [
     "RequestPlan",
     "Set",
     "Test",
-    "Update",
     "Value",
     "Values",
     "check_disjoint",

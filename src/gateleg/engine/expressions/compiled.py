@@ -12,8 +12,8 @@ from typing import Any, Final, Generic, TypeVar
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import condition_rules, update_rules
 from gateleg.engine.expressions.condition_grammar import ConditionSource, parse_condition
-from gateleg.engine.expressions.conditions import Condition, condition
-from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.conditions import CompiledCondition, condition
+from gateleg.engine.expressions.errors import InvalidExpression
 from gateleg.engine.expressions.functions import LIST, NUMBER, SCALARS, SIZED, TEXTS, TYPES
 from gateleg.engine.expressions.key_conditions import KeyTemplate, key_template
 from gateleg.engine.expressions.nodes import Add, Arithmetic, Between, Call, Compare, Names, Operand, Path, Value, Values
@@ -21,7 +21,7 @@ from gateleg.engine.expressions.paths import aliases, check_disjoint, check_spel
 from gateleg.engine.expressions.projections import Projection, parse_projection, projection
 from gateleg.engine.expressions.tokens import MAX_SIZE
 from gateleg.engine.expressions.update_grammar import UpdateSource, parse_update
-from gateleg.engine.expressions.updates import Update, update
+from gateleg.engine.expressions.updates import CompiledUpdate, update
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ class Expression(Generic[T]):
                     self.bound[key] = found
             elif not self.accepts(values):
                 self.check(names, values)
-        except ExpressionError as fault:
+        except InvalidExpression as fault:
             raise invalid(self.parameter, fault) from None
         return found
 
@@ -96,12 +96,12 @@ class Expression(Generic[T]):
                 condition_rules.check_bounds(values[low], values[high])
             for name in self.type_names:
                 condition_rules.check_type_name(values[name])
-        except ExpressionError:
+        except InvalidExpression:
             return False
         return True
 
 
-def invalid(parameter: str, fault: ExpressionError) -> EngineError:
+def invalid(parameter: str, fault: InvalidExpression) -> EngineError:
     """The error for an invalid expression."""
     return validation(f"Invalid {parameter}: {fault.message}")
 
@@ -112,7 +112,7 @@ def read(parameter: str, text: str) -> Expression[Any]:
     try:
         _check_size(parameter, text)
         return _READERS[parameter](parameter, text)
-    except ExpressionError as fault:
+    except InvalidExpression as fault:
         raise invalid(parameter, fault) from None
 
 
@@ -120,10 +120,10 @@ def _check_size(parameter: str, text: str) -> None:
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_SIZE:
         detail = f" expression size: {size}" if parameter in _REPORTS_SIZE else ""
-        raise ExpressionError(f"Expression size has exceeded the maximum allowed size;{detail}")
+        raise InvalidExpression(f"Expression size has exceeded the maximum allowed size;{detail}")
 
 
-def _read_condition(parameter: str, text: str) -> Expression[Condition]:
+def _read_condition(parameter: str, text: str) -> Expression[CompiledCondition]:
     source = _condition_source(text)
     return _condition_expression(parameter, source, lambda names: condition(source.root, names))
 
@@ -161,7 +161,7 @@ def _condition_expression(parameter: str, source: ConditionSource, build: Callab
     )
 
 
-def _read_update(parameter: str, text: str) -> Expression[Update]:
+def _read_update(parameter: str, text: str) -> Expression[CompiledUpdate]:
     source = parse_update(text)
     update_rules.check_text(source)
     names, values = _used(source.references)

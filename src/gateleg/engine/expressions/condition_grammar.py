@@ -46,7 +46,7 @@ class ConditionSource:
 
 
 def parse_condition(text: str) -> ConditionSource:
-    """Parse a condition; raises `ExpressionError` for a syntax error."""
+    """Parse a condition; raises `InvalidExpression` for a syntax error."""
     return _ConditionParser(text).parse()
 
 

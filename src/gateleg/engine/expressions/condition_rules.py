@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from gateleg.engine.expressions.compare import greater, type_of
 from gateleg.engine.expressions.condition_grammar import Clause, ConditionSource
-from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.errors import InvalidExpression
 from gateleg.engine.expressions.functions import (
     SCALARS,
     SIZED,
@@ -35,7 +35,7 @@ _TYPE_NAMES = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 def check_text(source: ConditionSource) -> None:
     """Apply the rules that need neither names nor values."""
     if source.redundant:
-        raise ExpressionError("The expression has redundant parentheses;")
+        raise InvalidExpression("The expression has redundant parentheses;")
     calls = source.calls
     check_names(calls)
     for clause in source.clauses:
@@ -99,7 +99,7 @@ def _check_clause(clause: Clause, names: Names, values: Values) -> None:
         check_count(call)
     node = clause.node
     if isinstance(node, In) and len(node.choices) > MAX_CHOICES:
-        raise ExpressionError(f"The IN operator is provided with too many operands; number of operands: {len(node.choices)}")
+        raise InvalidExpression(f"The IN operator is provided with too many operands; number of operands: {len(node.choices)}")
     for call in clause.calls:
         _check_distinct(call.name, call.args, names)
     if not isinstance(node, Call):
@@ -118,7 +118,7 @@ def _check_distinct(operator: str, args: tuple[Operand, ...], names: Names) -> N
     if first is None:
         return
     if any(isinstance(other, Path) and resolve(other, names) == first for other in args[1:]):
-        raise ExpressionError(
+        raise InvalidExpression(
             "The first operand must be distinct from the remaining operands for this operator or function; "
             f"operator: {operator}, first operand: {spell(first)}"
         )
@@ -143,7 +143,7 @@ def check_type_name(value: dict[str, Any] | None) -> None:
     """Refuse an unknown type name in `attribute_type`."""
     if value is None or value.get("S") not in TYPES:
         named = "" if value is None else value.get("S")
-        raise ExpressionError(f"Invalid attribute type name found; type: {named}, valid types: {_TYPE_NAMES}")
+        raise InvalidExpression(f"Invalid attribute type name found; type: {named}, valid types: {_TYPE_NAMES}")
 
 
 def _check_between(node: Between, values: Values) -> None:
@@ -162,7 +162,7 @@ def check_bounds(low: dict[str, Any], high: dict[str, Any]) -> None:
         what = "upper bound to be greater than or equal to lower bound"
     else:
         return
-    raise ExpressionError(
+    raise InvalidExpression(
         f"The BETWEEN operator requires {what}; "
         f"lower bound operand: AttributeValue: {_spelled(low)}, upper bound operand: AttributeValue: {_spelled(high)}"
     )

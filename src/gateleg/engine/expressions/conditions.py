@@ -30,7 +30,7 @@ NO_NAMES: Final[dict[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class CompiledCondition:
     """A ConditionExpression or FilterExpression, or a legacy form of one (Expected, QueryFilter, ScanFilter)."""
 
     #: takes an item ({} if it does not exist) and the request's values
@@ -41,10 +41,10 @@ class Condition:
     nested: frozenset[str] = frozenset()
 
 
-def condition(node: Node, names: Names = NO_NAMES) -> Condition:
+def condition(node: Node, names: Names = NO_NAMES) -> CompiledCondition:
     """Compile a condition from its tree."""
     found = list(paths_in(node, names))
-    return Condition(compile_condition(node, names), root_attributes(found), nested_attributes(found))
+    return CompiledCondition(compile_condition(node, names), root_attributes(found), nested_attributes(found))
 
 
 def paths_in(node: Node, names: Names) -> "list[ResolvedPath]":

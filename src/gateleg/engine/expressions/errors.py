@@ -1,7 +1,7 @@
 """Errors in expressions, before the name of the parameter is prepended."""
 
 
-class ExpressionError(Exception):
+class InvalidExpression(Exception):
     """An error in an expression's text, names or values; `message` follows `Invalid <Parameter>: ` in DynamoDB's message."""
 
     def __init__(self, message: str) -> None:

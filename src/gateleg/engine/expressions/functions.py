@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.errors import InvalidExpression
 from gateleg.engine.expressions.nodes import Call, Literal, Operand, Path, Value, Values
 
 CONDITION_FUNCTIONS: Final = {
@@ -34,24 +34,24 @@ def check_names(calls: tuple[Call, ...]) -> None:
     """Refuse unknown functions."""
     for call in calls:
         if call.name not in FUNCTIONS:
-            raise ExpressionError(f"Invalid function name; function: {call.name}")
+            raise InvalidExpression(f"Invalid function name; function: {call.name}")
 
 
-def misused(name: str) -> ExpressionError:
+def misused(name: str) -> InvalidExpression:
     """The error for a function that is not allowed in its position."""
-    return ExpressionError(f"The function is not allowed to be used this way in an expression; function: {name}")
+    return InvalidExpression(f"The function is not allowed to be used this way in an expression; function: {name}")
 
 
 def check_operators(count: int) -> None:
     """Refuse too many operators and functions; DynamoDB reports the limit plus one."""
     if count > MAX_OPERATORS:
-        raise ExpressionError(f"The expression contains too many operators; operator count: {MAX_OPERATORS + 1}")
+        raise InvalidExpression(f"The expression contains too many operators; operator count: {MAX_OPERATORS + 1}")
 
 
 def check_count(call: Call) -> None:
     """Refuse a wrong number of operands."""
     if len(call.args) != FUNCTIONS[call.name]:
-        raise ExpressionError(
+        raise InvalidExpression(
             "Incorrect number of operands for operator or function; "
             f"operator or function: {call.name}, number of operands: {len(call.args)}"
         )
@@ -68,7 +68,7 @@ def defined(value: Value, values: Values) -> dict[str, Any]:
     """The value of a placeholder."""
     found: dict[str, Any] | None = values.get(value.name)
     if found is None:
-        raise ExpressionError(f"An expression attribute value used in expression is not defined; attribute value: {value.name}")
+        raise InvalidExpression(f"An expression attribute value used in expression is not defined; attribute value: {value.name}")
     return found
 
 
@@ -87,12 +87,12 @@ def check_type(operator: str, operand: Operand, allowed: frozenset[str], values:
         raise wrong_type(operator, found)
 
 
-def wrong_type(operator: str, found: str) -> ExpressionError:
+def wrong_type(operator: str, found: str) -> InvalidExpression:
     """The error for an operand of a wrong type."""
-    return ExpressionError(f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {found}")
+    return InvalidExpression(f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {found}")
 
 
 def require_path(call: Call) -> None:
     """Refuse a first operand that is not a path."""
     if not isinstance(call.args[0], Path):
-        raise ExpressionError(f"Operator or function requires a document path; operator or function: {call.name}")
+        raise InvalidExpression(f"Operator or function requires a document path; operator or function: {call.name}")

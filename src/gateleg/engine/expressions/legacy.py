@@ -6,7 +6,7 @@ from typing import Any, Final
 from gateleg.engine.errors import invalid_parameter, validation
 from gateleg.engine.expressions import compare, updates
 from gateleg.engine.expressions.attribute_names import check_attribute_names
-from gateleg.engine.expressions.conditions import Condition, condition
+from gateleg.engine.expressions.conditions import CompiledCondition, condition
 from gateleg.engine.expressions.functions import SCALARS, TEXTS
 from gateleg.engine.expressions.key_conditions import KeyCondition
 from gateleg.engine.expressions.nodes import And, Between, Call, Compare, In, Item, Literal, Node, Not, Or, Path, Values
@@ -48,13 +48,13 @@ _TYPES: Final = {
 _COMPARATORS: Final = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=", "GT": ">"}
 
 
-def read_expected(expected: Mapping[str, Any], operator: str | None) -> Condition | None:
+def read_expected(expected: Mapping[str, Any], operator: str | None) -> CompiledCondition | None:
     """The condition of Expected; None if it is empty."""
     check_attribute_names(expected)
     return _joined([_expectation(name, entry) for name, entry in expected.items()], operator)
 
 
-def read_filter(member: str, conditions: Mapping[str, Any], operator: str | None) -> Condition | None:
+def read_filter(member: str, conditions: Mapping[str, Any], operator: str | None) -> CompiledCondition | None:
     """The condition of QueryFilter or ScanFilter; `member` is the parameter's name."""
     check_attribute_names(conditions)
     nodes = []
@@ -81,7 +81,7 @@ def read_attributes_to_get(names: list[str]) -> Projection:
     return projection((name,) for name in names)
 
 
-def _joined(nodes: list[Node], operator: str | None) -> Condition | None:
+def _joined(nodes: list[Node], operator: str | None) -> CompiledCondition | None:
     if not nodes:
         return None
     if len(nodes) == 1:
@@ -174,7 +174,7 @@ def _compared(name: str, entry: Mapping[str, Any]) -> Node:
     return _node(name, operator, operands)
 
 
-def read_attribute_updates(given: Mapping[str, Any]) -> updates.Update:
+def read_attribute_updates(given: Mapping[str, Any]) -> updates.CompiledUpdate:
     """The update of AttributeUpdates; even an empty one creates the item."""
     check_attribute_names(given)
     steps = tuple(_attribute_step(name, entry) for name, entry in given.items())

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.errors import InvalidExpression
 from gateleg.engine.expressions.nodes import Alias, Getter, Item, Names, Path, Values
 from gateleg.engine.expressions.reserved import is_reserved
 
@@ -21,11 +21,11 @@ def check_spelling(paths: Iterable[Path]) -> None:
         for part in path.parts:
             if isinstance(part, str):
                 if is_reserved(part):
-                    raise ExpressionError(f"Attribute name is a reserved keyword; reserved keyword: {part}")
+                    raise InvalidExpression(f"Attribute name is a reserved keyword; reserved keyword: {part}")
             elif isinstance(part, int) and part > MAX_INDEX:
-                raise ExpressionError(f"List index is not within the allowable range; index: [{part}]")
+                raise InvalidExpression(f"List index is not within the allowable range; index: [{part}]")
         if len(path.parts) > MAX_DEPTH:
-            raise ExpressionError(f"The document path has too many nesting levels; nesting levels: {len(path.parts)}")
+            raise InvalidExpression(f"The document path has too many nesting levels; nesting levels: {len(path.parts)}")
 
 
 def aliases(path: Path) -> list[str]:
@@ -41,7 +41,7 @@ def resolve(path: Path, names: Names) -> ResolvedPath:
 def _named(alias: str, names: Names) -> str:
     name = names.get(alias)
     if name is None:
-        raise ExpressionError(f"An expression attribute name used in the document path is not defined; attribute name: {alias}")
+        raise InvalidExpression(f"An expression attribute name used in the document path is not defined; attribute name: {alias}")
     return name
 
 
@@ -62,7 +62,7 @@ class _PathNode:
 def check_disjoint(paths: list[ResolvedPath]) -> None:
     """Refuse paths that overlap, or that cannot exist in one document. Overlaps are reported before conflicts."""
     root = _PathNode()
-    conflict: ExpressionError | None = None
+    conflict: InvalidExpression | None = None
     for place, keys in enumerate(paths):
         branch = root
         rival: int | None = None
@@ -83,8 +83,8 @@ def check_disjoint(paths: list[ResolvedPath]) -> None:
         raise conflict
 
 
-def _meeting(relation: str, earlier: ResolvedPath, later: ResolvedPath) -> ExpressionError:
-    return ExpressionError(
+def _meeting(relation: str, earlier: ResolvedPath, later: ResolvedPath) -> InvalidExpression:
+    return InvalidExpression(
         f"Two document paths {relation} with each other; must remove or rewrite one of these paths; "
         f"path one: {spell(earlier)}, path two: {spell(later)}"
     )

@@ -9,12 +9,12 @@ from gateleg.engine.errors import EngineError, InvalidValueError, validation
 from gateleg.engine.expressions import legacy
 from gateleg.engine.expressions.attribute_names import name_fault
 from gateleg.engine.expressions.compiled import MAX_CACHED, Expression, is_cacheable, read
-from gateleg.engine.expressions.conditions import Condition
+from gateleg.engine.expressions.conditions import CompiledCondition
 from gateleg.engine.expressions.key_conditions import KeyCondition, KeyTemplate
 from gateleg.engine.expressions.nodes import Names, Values
 from gateleg.engine.expressions.parameters import EXPRESSION_PARAMETERS, PARAMETERS, check_parameters
 from gateleg.engine.expressions.projections import Projection
-from gateleg.engine.expressions.updates import Update
+from gateleg.engine.expressions.updates import CompiledUpdate
 from gateleg.engine.values import EMPTY_SET, NESTED, canonicalize_item, text_size, validate
 
 #: DynamoDB's limit for a placeholder, including its `#` or `:`.
@@ -32,10 +32,10 @@ class Prepared(NamedTuple):
     values: Values
     #: total size of the values and their placeholders
     size: int = 0
-    condition: Condition | None = None
-    filter: Condition | None = None
+    condition: CompiledCondition | None = None
+    filter: CompiledCondition | None = None
     projection: Projection | None = None
-    update: Update | None = None
+    update: CompiledUpdate | None = None
     key_condition: KeyCondition | None = None
     #: sizes of the values that are neither strings nor numbers
     sizes: Mapping[str, int] = _EMPTY

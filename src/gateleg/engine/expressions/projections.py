@@ -13,7 +13,7 @@ Tree = dict[Any, "Tree | None"]
 
 
 def parse_projection(text: str) -> tuple[Path, ...]:
-    """Parse a ProjectionExpression; raises `ExpressionError` for a syntax error."""
+    """Parse a ProjectionExpression; raises `InvalidExpression` for a syntax error."""
     cursor = TokenCursor(text)
     paths = [cursor.path()]
     while True:

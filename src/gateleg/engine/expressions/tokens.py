@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.errors import InvalidExpression
 from gateleg.engine.expressions.nodes import Alias, Part, Path
 
 #: DynamoDB's limit for an expression in UTF-8.
@@ -59,7 +59,7 @@ class TokenCursor:
 
     def __init__(self, text: str, keywords: frozenset[str] = frozenset()) -> None:
         if not text:
-            raise ExpressionError("The expression can not be empty;")
+            raise InvalidExpression("The expression can not be empty;")
         self.text = text
         self.tokens = tokenize(text, keywords)
         self.index = 0
@@ -88,7 +88,7 @@ class TokenCursor:
         token = self.tokens[self.index]
         return token.kind == SYMBOL and token.text == text
 
-    def unexpected(self, token: Token) -> ExpressionError:
+    def unexpected(self, token: Token) -> InvalidExpression:
         """The syntax error at a token: DynamoDB quotes it, and the text from the preceding to the following token."""
         index = token.place
         first = self.tokens[index - 1] if index else token
@@ -98,7 +98,7 @@ class TokenCursor:
         elif self.tokens[index + 1].kind != END:
             last = self.tokens[index + 1]
         word = token.text if token.kind == END else self.text[token.start : token.end]
-        return ExpressionError(f'Syntax error; token: "{word}", near: "{self.text[first.start : last.end]}"')
+        return InvalidExpression(f'Syntax error; token: "{word}", near: "{self.text[first.start : last.end]}"')
 
     def path(self) -> Path:
         """Parse the document path at this position."""

@@ -24,7 +24,7 @@ class UpdateSource:
 
 
 def parse_update(text: str) -> UpdateSource:
-    """Parse an update; raises `ExpressionError` for a syntax error."""
+    """Parse an update; raises `InvalidExpression` for a syntax error."""
     return _UpdateParser(text).parse()
 
 

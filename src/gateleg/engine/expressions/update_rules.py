@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.errors import InvalidExpression
 from gateleg.engine.expressions.functions import (
     CONDITION_FUNCTIONS,
     LIST,
@@ -28,14 +28,14 @@ _LONG_NAMES = {"S": "STRING", "N": "NUMBER", "B": "BINARY", "NULL": "NULL", "BOO
 def check_text(source: UpdateSource) -> None:
     """Apply the rules that need neither names nor values."""
     if source.redundant:
-        raise ExpressionError("The expression has redundant parentheses;")
+        raise InvalidExpression("The expression has redundant parentheses;")
     check_spelling(reference for reference in source.references if isinstance(reference, Path))
     check_names(tuple(call for call in source.calls if isinstance(call, Call)))
     for call in source.calls:
         _check_use(call)
     for index, section in enumerate(source.sections):
         if section in source.sections[:index]:
-            raise ExpressionError(f'The "{section}" section can only be used once in an update expression;')
+            raise InvalidExpression(f'The "{section}" section can only be used once in an update expression;')
     check_operators(len(source.calls))
 
 
@@ -70,7 +70,7 @@ def check_operand(operator: str, value: dict[str, Any]) -> None:
     """Refuse a value that ADD or DELETE does not accept."""
     tag = next(iter(value))
     if tag not in SETS and not (operator == "ADD" and tag == "N"):
-        raise ExpressionError(
+        raise InvalidExpression(
             f"Incorrect operand type for operator or function; operator: {operator}, operand type: {_LONG_NAMES[tag]}, "
             f"typeSet: ALLOWED_FOR_{operator}_OPERAND"
         )

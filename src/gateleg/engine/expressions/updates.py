@@ -46,7 +46,7 @@ class UpdateStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class CompiledUpdate:
     """An UpdateExpression or AttributeUpdates."""
 
     #: attributes it writes
@@ -100,7 +100,7 @@ class Update:
         return new
 
 
-def update(actions: Iterable[Action], names: Names = NO_NAMES) -> Update:
+def update(actions: Iterable[Action], names: Names = NO_NAMES) -> CompiledUpdate:
     """Compile an update from its actions, whose paths must not overlap."""
     actions = tuple(actions)
     steps = tuple(_step(action, names) for action in actions)
@@ -109,7 +109,7 @@ def update(actions: Iterable[Action], names: Names = NO_NAMES) -> Update:
     return replace(built, expression_size=expression_size(actions, names))
 
 
-def build_update(steps: tuple[UpdateStep, ...], read: Iterable[ResolvedPath] = (), *, creates_item: bool) -> Update:
+def build_update(steps: tuple[UpdateStep, ...], read: Iterable[ResolvedPath] = (), *, creates_item: bool) -> CompiledUpdate:
     """An update of compiled steps, with the paths that these read."""
     written = projection(step.keys for step in steps)
     whole = {str(step.keys[0]): step for step in steps if len(step.keys) == 1}
@@ -119,7 +119,7 @@ def build_update(steps: tuple[UpdateStep, ...], read: Iterable[ResolvedPath] = (
         (name, step.operand, step.write) for name, step in whole.items() if step.operand is not None and step.placeholder is None
     )
     nested = written.nested | nested_attributes(read)
-    return Update(
+    return CompiledUpdate(
         written.attributes, nested, creates_item, steps, whole, given, removed, computed, written, writes_nested=len(whole) != len(steps)
     )
 

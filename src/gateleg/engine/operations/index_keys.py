@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gateleg.engine.entries import ALWAYS_SHORT_ENOUGH, check_index_key_size
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
-from gateleg.engine.expressions import Update, Values
+from gateleg.engine.expressions import CompiledUpdate, Values
 from gateleg.engine.expressions.compare import type_of
 from gateleg.engine.expressions.updates import UpdateStep
 from gateleg.engine.layout import Layout
@@ -12,7 +12,7 @@ from gateleg.engine.schema import Index, KeyAttribute
 from gateleg.engine.values import Item
 
 
-def check_request_values(layout: Layout, update: Update, values: Values) -> None:
+def check_request_values(layout: Layout, update: CompiledUpdate, values: Values) -> None:
     """Refuse values of a wrong type for an index key, as far as the request alone shows."""
     if not layout.indexes:
         return
@@ -26,7 +26,7 @@ def check_request_values(layout: Layout, update: Update, values: Values) -> None
             raise invalid_parameter(f"Type mismatch for Index Key {name} Expected: {type_} Actual: {given} IndexName: {index.name}")
 
 
-def check_updated_item(layout: Layout, update: Update, item: Item) -> None:
+def check_updated_item(layout: Layout, update: CompiledUpdate, item: Item) -> None:
     """Refuse invalid index keys in the updated item."""
     for name, type_ in layout.affected_indexes(update.attributes).keys:
         value = item.get(name)
@@ -35,7 +35,7 @@ def check_updated_item(layout: Layout, update: Update, item: Item) -> None:
             return
 
 
-def _check_index_keys(layout: Layout, update: Update, item: Item) -> None:
+def _check_index_keys(layout: Layout, update: CompiledUpdate, item: Item) -> None:
     for index, attribute in _updated_index_keys(layout, update):
         value = item.get(attribute.name)
         if value is None:
@@ -52,7 +52,7 @@ def _check_index_keys(layout: Layout, update: Update, item: Item) -> None:
         check_index_key_size(index, attribute, content)
 
 
-def _updated_index_keys(layout: Layout, update: Update) -> Iterator[tuple[Index, KeyAttribute]]:
+def _updated_index_keys(layout: Layout, update: CompiledUpdate) -> Iterator[tuple[Index, KeyAttribute]]:
     for entry in layout.indexes_by_name:
         for attribute in entry.index.keys.attributes:
             if attribute.name in update.attributes:

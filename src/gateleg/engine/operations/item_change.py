@@ -10,7 +10,7 @@ import orjson
 from gateleg.engine import capacity, changelog, keys
 from gateleg.engine.context import Context
 from gateleg.engine.errors import condition_failed, invalid_parameter, validation
-from gateleg.engine.expressions import Condition, Prepared, Update, Values
+from gateleg.engine.expressions import CompiledCondition, CompiledUpdate, Prepared, Values
 from gateleg.engine.expressions.attribute_names import MAX_NAME, check_attribute_names
 from gateleg.engine.expressions.compare import equal
 from gateleg.engine.layout import Layout
@@ -45,7 +45,7 @@ class ItemChange:
             self.old = orjson.loads(row[1])
         return self
 
-    def check_condition(self, condition: Condition | None, values: Values, return_item: bool) -> None:
+    def check_condition(self, condition: CompiledCondition | None, values: Values, return_item: bool) -> None:
         """Fail unless the current item meets the condition."""
         if condition is not None and not condition.test(self.old or {}, values):
             raise condition_failed(self.old if return_item else None)
@@ -54,7 +54,7 @@ class ItemChange:
         """Replace the item."""
         self.new, self.new_size = item, bytes_
 
-    def update(self, key: Item, update: Update | None, values: Values, sizes: Mapping[str, int] = NO_SIZES) -> None:
+    def update(self, key: Item, update: CompiledUpdate | None, values: Values, sizes: Mapping[str, int] = NO_SIZES) -> None:
         """Apply an update to the current item, or to the bare key if the item does not exist.
 
         `sizes` are the known sizes of values.
@@ -71,7 +71,7 @@ class ItemChange:
         if self.new_size > MAX_ITEM_SIZE:
             raise validation(UPDATE_TOO_LARGE)
 
-    def _measure(self, item: Item, update: Update | None, sizes: Mapping[str, int]) -> tuple[Item, int]:
+    def _measure(self, item: Item, update: CompiledUpdate | None, sizes: Mapping[str, int]) -> tuple[Item, int]:
         """The updated item, validated, and its size, computed from the written attributes only."""
         if self.old is None or self.old_size is None or update is None:
             return canonicalize_item(item)

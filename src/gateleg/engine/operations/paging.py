@@ -12,7 +12,7 @@ from gateleg.engine.context import Context, parse_item
 from gateleg.engine.damage import damaged_item, damaged_tables, is_damage
 from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
-from gateleg.engine.expressions import Condition, Prepared, Projection
+from gateleg.engine.expressions import CompiledCondition, Prepared, Projection
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations.footprint import LARGE_ITEM_BYTES, NEVER_FULL_BYTES, PageMeter
 from gateleg.engine.schema import KeySchema
@@ -20,7 +20,7 @@ from gateleg.engine.values import Item
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RowSource:
     """The table or index to read."""
 
     layout: Layout
@@ -53,7 +53,7 @@ class KeyRange:
 
 
 @dataclass(slots=True)
-class Page:
+class RowPage:
     """The rows read that passed the filter, with counts, sizes, and the last row if there may be more."""
 
     stored: list[bytes]
@@ -67,12 +67,12 @@ class Page:
     fetched_units: float = 0.0
 
 
-def resolve_source(context: Context, request: dict[str, Any]) -> Source:
+def resolve_source(context: Context, request: dict[str, Any]) -> RowSource:
     """The table or index that a request names."""
     layout = context.layout(request["TableName"])
     name = request.get("IndexName")
     if name is None:
-        return Source(layout, None)
+        return RowSource(layout, None)
     index = layout.index_by_name.get(name)
     if index is None:
         context.catalog.refresh()
@@ -85,7 +85,7 @@ def resolve_source(context: Context, request: dict[str, Any]) -> Source:
             raise validation("Consistent reads are not supported on global secondary indexes")
         if index.index.status == "CREATING":
             raise validation(f"Cannot read from backfilling global secondary index: {name}")
-    return Source(layout, index)
+    return RowSource(layout, index)
 
 
 def check_select(request: dict[str, Any], projection: Projection | None, envelope: str = "") -> None:
@@ -101,12 +101,12 @@ def check_select(request: dict[str, Any], projection: Projection | None, envelop
         raise validation(f"{envelope}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
 
 
-def read_page(context: Context, source: Source, key_range: KeyRange, request: dict[str, Any], prepared: Prepared) -> Page:
+def read_page(context: Context, source: RowSource, key_range: KeyRange, request: dict[str, Any], prepared: Prepared) -> RowPage:
     """Read rows until the limit, one megabyte or the end of the range."""
     whole = _needs_base(source, request, prepared)
     sql, bindings = _statement(source, key_range, whole)
     limit = request.get("Limit") or -1
-    page = Page([], None, 0, 0, 0, None)
+    page = RowPage([], None, 0, 0, 0, None)
     with context.database.reading() as connection:
         try:
             rows: Iterable[tuple[Any, ...]] = connection.execute(sql, bindings)
@@ -125,7 +125,7 @@ def read_page(context: Context, source: Source, key_range: KeyRange, request: di
     return page
 
 
-def _damage_error(connection: apsw.Connection, source: Source, key_range: KeyRange, read: int) -> EngineError:
+def _damage_error(connection: apsw.Connection, source: RowSource, key_range: KeyRange, read: int) -> EngineError:
     """The error for the row after `read` rows. Its key can be read without it, unless the key index is damaged too."""
     table, index = source.layout.table, source.index
     select = f"SELECT k FROM {source.layout.name}" if index is None else f"SELECT i.b FROM {index.name} i"
@@ -137,7 +137,7 @@ def _damage_error(connection: apsw.Connection, source: Source, key_range: KeyRan
     return damaged_tables([table.name]) if row is None else damaged_item(table, row[0])
 
 
-def _with_base_items(page: Page, rows: Iterable[tuple[Any, ...]], consistent: bool) -> Iterator[tuple[Any, ...]]:
+def _with_base_items(page: RowPage, rows: Iterable[tuple[Any, ...]], consistent: bool) -> Iterator[tuple[Any, ...]]:
     """Rows of an LSI with the items of the table, each of which DynamoDB charges separately."""
     for row in rows:
         page.entry_bytes += row[4]
@@ -145,7 +145,7 @@ def _with_base_items(page: Page, rows: Iterable[tuple[Any, ...]], consistent: bo
         yield row
 
 
-def _take_all(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter) -> None:
+def _take_all(page: RowPage, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter) -> None:
     """Read every row of the range, until the page is full."""
     stored = page.stored
     scanned = total = 0
@@ -161,7 +161,9 @@ def _take_all(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Pa
     page.size = total
 
 
-def _take_matching(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter, wanted: Condition, values: Any) -> None:
+def _take_matching(
+    page: RowPage, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter, wanted: CompiledCondition, values: Any
+) -> None:
     """Read rows until the page is full, and keep those that match the filter."""
     test = wanted.test
     items: list[Item] = []
@@ -180,14 +182,14 @@ def _take_matching(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, mete
     page.count = len(items)
 
 
-def _statement(source: Source, key_range: KeyRange, whole: bool) -> tuple[str, list[Any]]:
+def _statement(source: RowSource, key_range: KeyRange, whole: bool) -> tuple[str, list[Any]]:
     index = source.index
     select = source.layout.select if index is None else index.select_whole if whole else index.select
     clauses, bindings = _range(source, key_range)
     return f"{select} {clauses}", bindings
 
 
-def _range(source: Source, key_range: KeyRange) -> tuple[str, list[Any]]:
+def _range(source: RowSource, key_range: KeyRange) -> tuple[str, list[Any]]:
     """The WHERE and ORDER BY clauses of a key range."""
     index = source.index
     prefix = "i." if index else ""
@@ -212,7 +214,7 @@ def _range(source: Source, key_range: KeyRange) -> tuple[str, list[Any]]:
     return f"WHERE {' AND '.join(clauses)} ORDER BY {order}", bindings
 
 
-def _needs_base(source: Source, request: dict[str, Any], prepared: Prepared) -> bool:
+def _needs_base(source: RowSource, request: dict[str, Any], prepared: Prepared) -> bool:
     """Whether an LSI lacks attributes that must be fetched from the table."""
     index = source.index
     if index is None or index.projected is None or index.index.kind == "GSI":
@@ -227,13 +229,13 @@ def _needs_base(source: Source, request: dict[str, Any], prepared: Prepared) -> 
     return not wanted <= index.projected
 
 
-def check_nested(source: Source, expression: Projection | Condition | None) -> None:
+def check_nested(source: RowSource, expression: Projection | CompiledCondition | None) -> None:
     """Refuse document paths into key attributes."""
     if expression is not None and expression.nested:
         source.layout.check_scalar(expression.nested)
 
 
-def check_projected(source: Source, request: dict[str, Any], projection: Projection | None) -> None:
+def check_projected(source: RowSource, request: dict[str, Any], projection: Projection | None) -> None:
     """Refuse to read attributes from a GSI that it does not project."""
     index = source.index
     if index is None or index.projected is None or index.index.kind != "GSI":
@@ -250,7 +252,7 @@ def check_projected(source: Source, request: dict[str, Any], projection: Project
 
 
 def respond(
-    context: Context, source: Source, page: Page, request: dict[str, Any], prepared: Prepared, scanned: KeyRange | None = None
+    context: Context, source: RowSource, page: RowPage, request: dict[str, Any], prepared: Prepared, scanned: KeyRange | None = None
 ) -> dict[str, Any]:
     """The response of a Query or Scan; `scanned` is the key range of a Scan."""
     response: dict[str, Any] = {"Count": page.count, "ScannedCount": page.scanned}
@@ -270,7 +272,7 @@ def respond(
     return response
 
 
-def _consumed(source: Source, page: Page, mode: str, consistent: bool, visited: int) -> dict[str, Any] | None:
+def _consumed(source: RowSource, page: RowPage, mode: str, consistent: bool, visited: int) -> dict[str, Any] | None:
     """The consumed capacity of a page: of the table, or of the index and of items fetched from the table."""
     table = source.layout.table
     if source.index is None:
@@ -280,7 +282,7 @@ def _consumed(source: Source, page: Page, mode: str, consistent: bool, visited: 
     return capacity.consumed(mode, table, page.fetched_units, {index.name: (index, units)})
 
 
-def _partitions(source: Source, key_range: KeyRange, page: Page) -> int:
+def _partitions(source: RowSource, key_range: KeyRange, page: RowPage) -> int:
     """How many partitions a Scan visited; each costs at least one unit. Tables with provisioned capacity start with one."""
     if source.layout.table.settings.get("BillingMode") != "PAY_PER_REQUEST":
         return 1

@@ -7,9 +7,9 @@ from typing import Any
 from gateleg.engine import keys
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
-from gateleg.engine.expressions import Condition, KeyCondition, prepare
+from gateleg.engine.expressions import CompiledCondition, KeyCondition, prepare
 from gateleg.engine.operations import paging
-from gateleg.engine.operations.paging import KeyRange, Source
+from gateleg.engine.operations.paging import KeyRange, RowSource
 from gateleg.engine.operations.start_keys import check_start, check_start_attribute, check_start_length, start_position, start_values
 from gateleg.engine.schema import KeyAttribute, KeySchema
 from gateleg.engine.validation_messages import ENVELOPE
@@ -62,7 +62,7 @@ def scan(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     return paging.respond(context, source, page, request, prepared, scanned=key_range)
 
 
-def _resume_scan(source: Source, request: dict[str, Any], key_range: KeyRange, start: Item) -> KeyRange:
+def _resume_scan(source: RowSource, request: dict[str, Any], key_range: KeyRange, start: Item) -> KeyRange:
     """Continue after an ExclusiveStartKey, which must lie in the segment."""
     position, row = start_position(source, start)
     if not key_range.contains(position):
@@ -93,7 +93,7 @@ def _check_segments(request: dict[str, Any]) -> None:
             )
 
 
-def _check_key(source: Source, condition: KeyCondition, start: Item | None, legacy: bool) -> None:
+def _check_key(source: RowSource, condition: KeyCondition, start: Item | None, legacy: bool) -> None:
     """Check the key condition and the start key against the schema, attribute by attribute, the start key first."""
     schema, parts = source.keys, condition.parts
     if start is not None:
@@ -115,7 +115,7 @@ def _check_key(source: Source, condition: KeyCondition, start: Item | None, lega
             raise _missing_hash_equality(schema, attribute.name, attribute.name in parts)
 
 
-def _key_range(source: Source, condition: KeyCondition, forward: bool) -> KeyRange:
+def _key_range(source: RowSource, condition: KeyCondition, forward: bool) -> KeyRange:
     """The key range that a key condition selects."""
     schema, parts = source.keys, condition.parts
     prefix = keys.partition_prefix(schema.hash, [_content(a, parts[a.name]) for a in schema.hash])
@@ -177,7 +177,7 @@ def _content(attribute: KeyAttribute, part: tuple[str, Any]) -> str:
     return content
 
 
-def _resume(source: Source, condition: KeyCondition, key_range: KeyRange, start: Item) -> KeyRange:
+def _resume(source: RowSource, condition: KeyCondition, key_range: KeyRange, start: Item) -> KeyRange:
     """Continue after an ExclusiveStartKey, which must lie in the key range."""
     position, row = start_position(source, start)
     if not key_range.contains(position):
@@ -189,7 +189,7 @@ def _resume(source: Source, condition: KeyCondition, key_range: KeyRange, start:
     return replace(key_range, resume=(position, row))
 
 
-def _outside_range_error(source: Source, condition: KeyCondition, key_range: KeyRange, start: Item) -> EngineError:
+def _outside_range_error(source: RowSource, condition: KeyCondition, key_range: KeyRange, start: Item) -> EngineError:
     """The error for a start key outside the key range; DynamoDB reports the range key before the partition key."""
     hashes = {attribute.name: condition.parts[attribute.name][1][0] for attribute in source.keys.hash}
     if len(condition.parts) == len(hashes):
@@ -199,12 +199,12 @@ def _outside_range_error(source: Source, condition: KeyCondition, key_range: Key
     return validation("The query can return at most one row and cannot be restarted")
 
 
-def _may_have_more_rows(source: Source) -> bool:
+def _may_have_more_rows(source: RowSource) -> bool:
     """Whether a partition can have more than one row, which a table without a range key cannot."""
     return source.index is not None or bool(source.keys.range)
 
 
-def _check_filter(source: Source, condition: Condition | None, member: str) -> None:
+def _check_filter(source: RowSource, condition: CompiledCondition | None, member: str) -> None:
     if condition is None:
         return
     for name in source.keys.names:

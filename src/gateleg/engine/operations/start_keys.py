@@ -5,7 +5,7 @@ from typing import Any
 
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import check_legacy
-from gateleg.engine.operations.paging import Source
+from gateleg.engine.operations.paging import RowSource
 from gateleg.engine.schema import KeyAttribute
 from gateleg.engine.values import Item, canonicalize_item
 
@@ -30,14 +30,14 @@ def start_values(request: Mapping[str, Any], operation: str) -> Item | None:
         raise validation(f"{_INVALID}: {error.message}") from None
 
 
-def check_start(source: Source, item: Item) -> None:
+def check_start(source: RowSource, item: Item) -> None:
     """Refuse a start key whose attributes or types do not match the table or index."""
     check_start_length(source, item)
     for attribute in source.keys.attributes:
         check_start_attribute(attribute, item)
 
 
-def check_start_length(source: Source, item: Item) -> None:
+def check_start_length(source: RowSource, item: Item) -> None:
     """Refuse a start key with a wrong number of attributes."""
     if len(item) != len(source.start_names):
         raise validation(_INVALID)
@@ -52,7 +52,7 @@ def check_start_attribute(attribute: KeyAttribute, item: Item) -> None:
         raise validation("The provided key element does not match the schema")
 
 
-def start_position(source: Source, item: Item) -> tuple[bytes, bytes]:
+def start_position(source: RowSource, item: Item) -> tuple[bytes, bytes]:
     """The position of a start key in the table or index, and its row key in the table. For an index, call `check_start` first."""
     try:
         row = source.layout.request_key(

@@ -8,12 +8,12 @@ from typing import Any
 import apsw
 
 from gateleg.engine import changelog, streams
-from gateleg.engine.changelog import Entry
+from gateleg.engine.changelog import ChangeRecord
 from gateleg.engine.context import Context, parse_item
 from gateleg.engine.errors import EngineError, invalid_parameter, not_found, validation
 from gateleg.engine.operations import shard_iterators
 from gateleg.engine.operations.shard_iterators import ShardIterator
-from gateleg.engine.streams import Shard, Stream
+from gateleg.engine.streams import Shard, TableStream
 from gateleg.engine.values import Item, item_size
 
 MAX_STREAMS = 100
@@ -150,7 +150,7 @@ def get_records(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(
-    context: Context, connection: apsw.Connection, stream: Stream, start: int, end: int | None, limit: int
+    context: Context, connection: apsw.Connection, stream: TableStream, start: int, end: int | None, limit: int
 ) -> tuple[list[dict[str, Any]], int | None]:
     """Records up to the limit or one megabyte, and the next position; None if no more can follow."""
     records: list[dict[str, Any]] = []
@@ -165,7 +165,7 @@ def _read(
     return records, after if end is None else None
 
 
-def _record(context: Context, stream: Stream, entry: Entry) -> dict[str, Any]:
+def _record(context: Context, stream: TableStream, entry: ChangeRecord) -> dict[str, Any]:
     old = parse_item(entry.old) if entry.old is not None else None
     new = parse_item(entry.new) if entry.new is not None else None
     some: Item = new or old or {}
@@ -192,13 +192,13 @@ def _record(context: Context, stream: Stream, entry: Entry) -> dict[str, Any]:
     return record
 
 
-def _horizon(connection: apsw.Connection, stream: Stream, now: float) -> int:
+def _horizon(connection: apsw.Connection, stream: TableStream, now: float) -> int:
     """The sequence number of the oldest readable change of a stream."""
     oldest = now - changelog.STREAM_SECONDS
     return stream.first if stream.created >= oldest else changelog.first_since(connection, stream.table_id, oldest)
 
 
-def _check_not_trimmed(connection: apsw.Connection, stream: Stream, position: int, now: float) -> None:
+def _check_not_trimmed(connection: apsw.Connection, stream: TableStream, position: int, now: float) -> None:
     """Refuse a position before trimmed records."""
     horizon = _horizon(connection, stream, now)
     if position <= stream.trimmed or (position < horizon and changelog.last_in_table(connection, stream.table_id, horizon) >= position):
@@ -209,7 +209,7 @@ def _trimmed() -> EngineError:
     return EngineError("TrimmedDataAccessException", "The data you are trying to access has been trimmed")
 
 
-def _find(connection: apsw.Connection, context: Context, arn: str) -> Stream:
+def _find(connection: apsw.Connection, context: Context, arn: str) -> TableStream:
     stream = streams.find(connection, context.namespace, *_parse(arn), context.now())
     if stream is None or stream.arn != arn:
         raise not_found(f"Requested resource not found: Stream: {arn} not found")

@@ -27,7 +27,7 @@ _KINDS = ("ConditionCheck", "Put", "Delete", "Update")
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class TransactAction:
     """One action of a transaction, validated as far as possible without its table."""
 
     kind: str
@@ -108,7 +108,7 @@ def _only_member(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, di
     return present[0]
 
 
-def _action(entry: dict[str, Any]) -> Action:
+def _action(entry: dict[str, Any]) -> TransactAction:
     kind, body = _only_member(entry, _KINDS)
     prepared = prepare(body, kind)
     try:
@@ -122,7 +122,7 @@ def _action(entry: dict[str, Any]) -> Action:
         check_item(item, size)
     elif kind == "Update":
         size += sum(value_size(value) for value in prepared.values.values())
-    return Action(kind, body, prepared, item, size)
+    return TransactAction(kind, body, prepared, item, size)
 
 
 def _map_or_cancel(make: Callable[[int], _T], count: int, raised: tuple[type[EngineError], ...] = ()) -> list[_T]:
@@ -143,7 +143,7 @@ def _map_or_cancel(make: Callable[[int], _T], count: int, raised: tuple[type[Eng
     return made
 
 
-def _prepare_changes(context: Context, actions: list[Action]) -> list[ItemChange]:
+def _prepare_changes(context: Context, actions: list[TransactAction]) -> list[ItemChange]:
     """The change of each action's row; no row may occur twice."""
 
     def make(position: int) -> ItemChange:
@@ -165,7 +165,7 @@ def check_distinct(rows: list[tuple[int, bytes]]) -> None:
         raise validation("Transaction request cannot include multiple operations on one item")
 
 
-def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[ItemChange, Action]]) -> None:
+def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[ItemChange, TransactAction]]) -> None:
     """Check every action against its row, then write them all, or cancel the transaction with the reasons of all that failed."""
     reasons: list[dict[str, Any]] = []
     for change, action in pairs:
@@ -182,7 +182,7 @@ def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[I
             change.store(context, connection)
 
 
-def _apply(change: ItemChange, action: Action) -> None:
+def _apply(change: ItemChange, action: TransactAction) -> None:
     """Check the action's condition and set the new item."""
     values = action.prepared.values
     change.check_condition(action.prepared.condition, values, action.wants_failed_item)
@@ -237,7 +237,7 @@ def run_once_per_token(
     return response
 
 
-def _metrics(context: Context, request: dict[str, Any], actions: list[Action], changes: list[ItemChange]) -> dict[str, Any]:
+def _metrics(context: Context, request: dict[str, Any], actions: list[TransactAction], changes: list[ItemChange]) -> dict[str, Any]:
     if request.get("ReturnItemCollectionMetrics") != "SIZE":
         return {}
     metrics: dict[str, list[dict[str, Any]]] = {}

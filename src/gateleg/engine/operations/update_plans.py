@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from gateleg.engine.expressions import Prepared, RequestPlan, Update, request_plan
+from gateleg.engine.expressions import CompiledUpdate, Prepared, RequestPlan, request_plan
 from gateleg.engine.layout import Layout
 
 #: Plans to cache per table.
@@ -16,7 +16,7 @@ _MAX_CACHED_PLANS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatePlan:
+class ValidatedUpdate:
     """The validated part of all updates of one statement."""
 
     plan: RequestPlan
@@ -34,9 +34,9 @@ class UpdatePlan:
         return found
 
 
-def cached_plan(layout: Layout, statement: Hashable) -> UpdatePlan | None:
+def cached_plan(layout: Layout, statement: Hashable) -> ValidatedUpdate | None:
     """The plan of a statement, if there is one."""
-    found: UpdatePlan | None = layout.update_plans.get(statement)
+    found: ValidatedUpdate | None = layout.update_plans.get(statement)
     return found
 
 
@@ -50,10 +50,10 @@ def cache_plan(layout: Layout, statement: Hashable, request: dict[str, Any], pre
         return
     if len(layout.update_plans) >= _MAX_CACHED_PLANS:
         layout.update_plans.clear()
-    layout.update_plans[statement] = UpdatePlan(plan, index_key_types)
+    layout.update_plans[statement] = ValidatedUpdate(plan, index_key_types)
 
 
-def _index_key_types(layout: Layout, update: Update) -> tuple[tuple[str, str], ...] | None:
+def _index_key_types(layout: Layout, update: CompiledUpdate) -> tuple[tuple[str, str], ...] | None:
     """The placeholders that an update writes to index keys, with their types; None if it writes anything else to an index key."""
     found = []
     for name, type_ in layout.affected_indexes(update.attributes).keys:

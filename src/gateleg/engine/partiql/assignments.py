@@ -7,34 +7,34 @@ from gateleg.engine.expressions import (
     Add,
     Arithmetic,
     Call,
+    CompiledUpdate,
     Delete,
     Literal,
     Operand,
     Remove,
     Set,
-    Update,
     Value,
     Values,
     check_disjoint,
     update,
 )
-from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.errors import InvalidExpression
 from gateleg.engine.expressions.functions import LIST, NUMBER, check_count, check_type, require_path
 from gateleg.engine.expressions.update_rules import SETS
 from gateleg.engine.partiql.conditions import operand_of
 from gateleg.engine.partiql.errors import StatementError
 from gateleg.engine.partiql.paths import is_path, keys_of, path_of
-from gateleg.engine.partiql.trees import Assign, Drop, FunctionCall, Operation, Tree
+from gateleg.engine.partiql.trees import Assign, Drop, FunctionCall, OperatorExpression, Tree
 
 _SET_FUNCTIONS: Final[dict[str, type[Add] | type[Delete]]] = {"set_add": Add, "set_delete": Delete}
 
 
-def update_of(actions: tuple[Assign | Drop, ...], values: Values) -> tuple[Update, Values]:
+def update_of(actions: tuple[Assign | Drop, ...], values: Values) -> tuple[CompiledUpdate, Values]:
     """The update that SET and REMOVE describe, and its literals; `values` are the request's parameters."""
     try:
         check_disjoint([keys_of(action.path) for action in actions])
         made = [_action(action, values) for action in actions]
-    except ExpressionError as fault:
+    except InvalidExpression as fault:
         raise StatementError(fault.message) from None
     literals = [action.value.value for action in made if isinstance(action, Set) and isinstance(action.value, Literal)]
     return update(made), {f"={position}": value for position, value in enumerate(literals)}
@@ -69,7 +69,7 @@ def _set_action(action: Assign, call: FunctionCall, values: Values) -> Action:
 
 
 def _value(tree: Tree, values: Values) -> Operand | Arithmetic:
-    if isinstance(tree, Operation):
+    if isinstance(tree, OperatorExpression):
         if tree.operator not in ("+", "-") or len(tree.operands) != 2:
             raise StatementError(f"Unsupported operator in Update Expression. Operator: {tree.operator}", tree.text_range)
         left, right = (_operand(part, values) for part in tree.operands)
@@ -80,7 +80,7 @@ def _value(tree: Tree, values: Values) -> Operand | Arithmetic:
 
 
 def _operand(tree: Tree, values: Values) -> Operand:
-    if isinstance(tree, Operation):
+    if isinstance(tree, OperatorExpression):
         raise StatementError(f"Unsupported operator in Update Expression. Operator: {tree.operator}", tree.text_range)
     if not isinstance(tree, FunctionCall):
         return operand_of(tree)

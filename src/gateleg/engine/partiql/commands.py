@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from gateleg.engine.expressions import Item, Node, Update, Values
+from gateleg.engine.expressions import CompiledUpdate, Item, Node, Values
 from gateleg.engine.partiql import trees
 from gateleg.engine.partiql.assignments import update_of
 from gateleg.engine.partiql.conditions import condition_of, parameter_name
 from gateleg.engine.partiql.errors import StatementError
 from gateleg.engine.partiql.literals import kind_of, literal, named_members, unsupported
-from gateleg.engine.partiql.paths import Column, Target, columns, is_path, keys_of, target
+from gateleg.engine.partiql.paths import SelectedColumn, Target, columns, is_path, keys_of, target
 from gateleg.engine.partiql.trees import Parameter, Struct, Tree
 
 #: A term of ORDER BY: an attribute, and whether it is ascending.
@@ -20,7 +20,7 @@ class SelectCommand:
     """A SELECT; without columns it returns whole items."""
 
     target: Target
-    columns: tuple[Column, ...]
+    columns: tuple[SelectedColumn, ...]
     where: Node | None
     order: tuple[SortKey, ...]
 
@@ -55,7 +55,7 @@ class UpdateCommand:
     """An UPDATE, with its literals."""
 
     target: Target
-    update: Update
+    update: CompiledUpdate
     literals: Values
     where: Node | None
     returning: str | None

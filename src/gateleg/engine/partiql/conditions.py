@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from gateleg.engine.expressions import And, Between, Call, Compare, In, Literal, Node, Not, Operand, Or, Value, Values
 from gateleg.engine.expressions.condition_rules import MAX_CHOICES, check_bounds
-from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.errors import InvalidExpression
 from gateleg.engine.expressions.functions import (
     CONDITION_FUNCTIONS,
     SCALARS,
@@ -21,7 +21,7 @@ from gateleg.engine.expressions.functions import (
 from gateleg.engine.partiql.errors import StatementError
 from gateleg.engine.partiql.literals import kind_of, literal
 from gateleg.engine.partiql.paths import is_path, path_of
-from gateleg.engine.partiql.trees import Collection, Constant, FunctionCall, Operation, Parameter, Struct, Tree, TypeTest
+from gateleg.engine.partiql.trees import CollectionLiteral, Constant, FunctionCall, OperatorExpression, Parameter, Struct, Tree, TypeTest
 
 _EQUALITIES: Final = frozenset({"=", "<>"})
 _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
@@ -51,7 +51,7 @@ def condition_of(tree: Tree, values: Values) -> Node:
     """The condition of a tree; `values` are the request's parameters by `parameter_name`."""
     try:
         return _Conditions(values).node(tree)
-    except ExpressionError as fault:
+    except InvalidExpression as fault:
         raise StatementError(fault.message) from None
 
 
@@ -66,7 +66,7 @@ def operand_of(tree: Tree) -> Operand:
         return path_of(tree)
     if isinstance(tree, Parameter):
         return Value(parameter_name(tree.position))
-    if isinstance(tree, Constant | Collection | Struct):
+    if isinstance(tree, Constant | CollectionLiteral | Struct):
         return Literal(literal(tree))
     raise StatementError(f"Unsupported token in expression: {kind_of(tree)}", tree.text_range)
 
@@ -77,7 +77,7 @@ class _Conditions:
         self._compared = 0
 
     def node(self, tree: Tree) -> Node:
-        if isinstance(tree, Operation):
+        if isinstance(tree, OperatorExpression):
             return self._operation(tree)
         if isinstance(tree, TypeTest):
             return self._type_test(tree)
@@ -85,7 +85,7 @@ class _Conditions:
             return self._function(tree)
         raise StatementError(f"Unsupported token in expression: {kind_of(tree)}", tree.text_range)
 
-    def _operation(self, tree: Operation) -> Node:
+    def _operation(self, tree: OperatorExpression) -> Node:
         operator, operands = tree.operator, tree.operands
         if operator == "and":
             return And(tuple(self.node(part) for part in operands))
@@ -110,11 +110,11 @@ class _Conditions:
             return call
         if isinstance(tree, FunctionCall):
             raise StatementError(f"Unrecognized function: {tree.name}", tree.text_range)
-        if isinstance(tree, Operation):
+        if isinstance(tree, OperatorExpression):
             raise StatementError(f"Unsupported operator in Condition Expression. Operator: {tree.operator}", tree.text_range)
         return operand_of(tree)
 
-    def _compare(self, tree: Operation) -> Node:
+    def _compare(self, tree: OperatorExpression) -> Node:
         left, right = tree.operands
         if _is_condition(left):
             return self._either(left, tree.operator, right)
@@ -139,9 +139,9 @@ class _Conditions:
         value = self._operand(other)
         return Or((And((node, Compare(operator, _TRUE, value))), And((Not(node), Compare(operator, _FALSE, value)))))
 
-    def _in(self, tree: Operation) -> Node:
+    def _in(self, tree: OperatorExpression) -> Node:
         sought, given = tree.operands
-        if not isinstance(given, Collection):
+        if not isinstance(given, CollectionLiteral):
             raise StatementError(f"Unsupported token in expression: {kind_of(given)}", given.text_range)
         if not given.members:
             raise StatementError("The IN operator is provided with too few operands; number of operands: 0")
@@ -159,7 +159,7 @@ class _Conditions:
         if self._compared > _MAX_COMPARED:
             raise StatementError("The expression contains too many operators; operator count: 301")
 
-    def _between(self, tree: Operation) -> Node:
+    def _between(self, tree: OperatorExpression) -> Node:
         operand, low, high = (self._operand(part) for part in tree.operands)
         for part in (operand, low, high):
             check_type("BETWEEN", part, SCALARS, self._values)
@@ -218,6 +218,6 @@ _MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": 
 
 def _is_condition(tree: Tree) -> bool:
     """Whether a tree yields a boolean, so that it can be a condition by itself."""
-    if isinstance(tree, Operation):
+    if isinstance(tree, OperatorExpression):
         return tree.operator in _TESTS
     return isinstance(tree, TypeTest) or (isinstance(tree, FunctionCall) and tree.name in CONDITION_FUNCTIONS and tree.name != "size")

@@ -7,12 +7,12 @@ from gateleg.engine.partiql.errors import TextRange, malformed
 from gateleg.engine.partiql.keywords import FUNCTION_WORDS, OPERATOR_WORDS, type_name
 from gateleg.engine.partiql.tokens import END, KEYWORD, NAME, NUMBER, PARAMETER, QUOTED, STRING, SYMBOL, Token, tokenize
 from gateleg.engine.partiql.trees import (
-    Collection,
+    CollectionLiteral,
     Constant,
     DocumentPath,
     FunctionCall,
     Name,
-    Operation,
+    OperatorExpression,
     Parameter,
     Statement,
     Struct,
@@ -44,7 +44,7 @@ _CLOSING: Final = {
 }
 
 _T = TypeVar("_T")
-_Tree = TypeVar("_Tree", DocumentPath, Collection, Struct, FunctionCall, Operation, TypeTest)
+_Tree = TypeVar("_Tree", DocumentPath, CollectionLiteral, Struct, FunctionCall, OperatorExpression, TypeTest)
 
 
 class Expressions:
@@ -140,20 +140,20 @@ class Expressions:
         if operator.endswith("in") and self.at("(") and not self.at("select", 1):
             self.take()
             members = self._members("(")
-            choices = self._checked_height(Collection("list", members, text_range), *members)
-            return self._checked_height(Operation(operator, (left, choices), text_range), left, choices)
+            choices = self._checked_height(CollectionLiteral("list", members, text_range), *members)
+            return self._checked_height(OperatorExpression(operator, (left, choices), text_range), left, choices)
         if self.next.kind == END:
             raise malformed("Missing right-hand side expression of infix operator")
         right = self.expression(_PRECEDENCE[operator])
-        if operator in ("and", "or") and isinstance(left, Operation) and left.operator == operator:
-            return self._checked_height(Operation(operator, (*left.operands, right), left.text_range), *left.operands, right)
+        if operator in ("and", "or") and isinstance(left, OperatorExpression) and left.operator == operator:
+            return self._checked_height(OperatorExpression(operator, (*left.operands, right), left.text_range), *left.operands, right)
         if not operator.endswith("between"):
-            return self._checked_height(Operation(operator, (left, right), text_range), left, right)
+            return self._checked_height(OperatorExpression(operator, (left, right), text_range), left, right)
         self.expect("and", "AND")
         if self.next.kind == END:
             raise malformed("Expected expression after AND")
         most = self.expression(_PRECEDENCE[operator])
-        return self._checked_height(Operation(operator, (left, right, most), text_range), left, right, most)
+        return self._checked_height(OperatorExpression(operator, (left, right, most), text_range), left, right, most)
 
     def _type_test(self, operand: Tree, text_range: TextRange) -> Tree:
         negated = self.skip("not")
@@ -168,7 +168,7 @@ class Expressions:
         if self.skip("("):
             self._members("(")
         test = self._checked_height(TypeTest(operand, name, text_range), operand)
-        return self._checked_height(Operation("not", (test,), text_range), test) if negated else test
+        return self._checked_height(OperatorExpression("not", (test,), text_range), test) if negated else test
 
     def _operand(self) -> Tree:
         """A negation, or a term with its signs and path steps."""
@@ -178,7 +178,7 @@ class Expressions:
             while self.skip("not"):
                 odd = not odd
             operand = self.expression(_NOT)
-            return self._checked_height(Operation("not", (operand,), first.text_range), operand) if odd else operand
+            return self._checked_height(OperatorExpression("not", (operand,), first.text_range), operand) if odd else operand
         signs: list[Token] = []
         while self.next.kind == SYMBOL and self.next.text in _SIGNS:
             signs.append(self.take())
@@ -198,7 +198,7 @@ class Expressions:
         if isinstance(term, Constant) and term.kind == "N":
             negative = sum(sign.text == "-" for sign in signs) % 2 == 1
             return Constant("N", f"-{term.text}" if negative else term.text, term.text_range)
-        return self._checked_height(Operation(signs[-1].text, (term,), signs[-1].text_range), term)
+        return self._checked_height(OperatorExpression(signs[-1].text, (term,), signs[-1].text_range), term)
 
     def simple_path(self) -> Tree:
         """A path of names and indexes only."""
@@ -290,10 +290,10 @@ class Expressions:
 
     def _collection(self, opening: Token, members: tuple[Tree, ...]) -> Tree:
         if opening.text != "(":
-            return self._checked_height(Collection("list" if opening.text == "[" else "bag", members, opening.text_range), *members)
+            return self._checked_height(CollectionLiteral("list" if opening.text == "[" else "bag", members, opening.text_range), *members)
         if not members:
             raise malformed("Expression group cannot be empty")
-        return members[0] if len(members) == 1 else self._checked_height(Collection("list", members, opening.text_range), *members)
+        return members[0] if len(members) == 1 else self._checked_height(CollectionLiteral("list", members, opening.text_range), *members)
 
     def _struct(self, opening: Token) -> Tree:
         pairs: list[tuple[Tree, Tree]] = []

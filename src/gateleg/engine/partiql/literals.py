@@ -6,12 +6,12 @@ from gateleg.engine import numbers
 from gateleg.engine.errors import EngineError
 from gateleg.engine.partiql.errors import StatementError
 from gateleg.engine.partiql.trees import (
-    Collection,
+    CollectionLiteral,
     Constant,
     DocumentPath,
     FunctionCall,
     Name,
-    Operation,
+    OperatorExpression,
     Parameter,
     Struct,
     Tree,
@@ -24,7 +24,7 @@ _UNDERFLOW: Final = "Number underflow. Attempting to store a number with magnitu
 _MIXED: Final = "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
 
 #: DynamoDB's names for the parts of a statement.
-_KINDS: Final = {Name: "Id", DocumentPath: "Path", Parameter: "Parameter", Operation: "NAry", TypeTest: "IsType", Constant: "Lit"}
+_KINDS: Final = {Name: "Id", DocumentPath: "Path", Parameter: "Parameter", OperatorExpression: "NAry", TypeTest: "IsType", Constant: "Lit"}
 
 
 def literal(tree: Tree, path: str = "root", depth: int = 0) -> dict[str, Any]:
@@ -35,14 +35,14 @@ def literal(tree: Tree, path: str = "root", depth: int = 0) -> dict[str, Any]:
             members[name] = literal(value, f"{path}.{name}", depth + 1)
         _check_depth(depth + 1, path)
         return {"M": members}
-    if isinstance(tree, Collection) and tree.kind == "list":
+    if isinstance(tree, CollectionLiteral) and tree.kind == "list":
         listed = [literal(member, f"{path}[{i}]", depth + 1) for i, member in enumerate(tree.members)]
         _check_depth(depth + 1, path)
         return {"L": listed}
     if isinstance(tree, Constant):
         _check_depth(depth, path)
         return _constant(tree, path)
-    if isinstance(tree, Collection) and tree.kind == "bag":
+    if isinstance(tree, CollectionLiteral) and tree.kind == "bag":
         _check_depth(depth, path)
         return _bag(tree, path)
     raise unsupported(tree, path)
@@ -57,7 +57,7 @@ def kind_of(tree: Tree) -> str:
     """DynamoDB's name for a part of a statement; functions have their own names."""
     if isinstance(tree, FunctionCall):
         return tree.name
-    if isinstance(tree, Collection | Struct):
+    if isinstance(tree, CollectionLiteral | Struct):
         return "Struct" if isinstance(tree, Struct) else tree.kind.capitalize()
     return _KINDS[type(tree)]
 
@@ -105,7 +105,7 @@ def _check_depth(depth: int, path: str) -> None:
         raise StatementError(f"Nesting Levels have exceeded supported limits under {path}")
 
 
-def _bag(tree: Collection, path: str) -> dict[str, Any]:
+def _bag(tree: CollectionLiteral, path: str) -> dict[str, Any]:
     if not tree.members:
         raise StatementError("Empty bags are not supported")
     texts: list[str] = []

@@ -13,7 +13,7 @@ _COMPONENT: Final = "Unexpected path component"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SelectedColumn:
     """A column of a SELECT: its path and its name in the result."""
 
     name: str
@@ -53,17 +53,17 @@ def is_path(tree: object) -> bool:
     return isinstance(tree, Name | DocumentPath)
 
 
-def column(tree: Tree) -> Column:
+def column(tree: Tree) -> SelectedColumn:
     """A column of a SELECT, named after its last name and the indexes that follow it."""
     keys = keys_of(tree)
     last = max(index for index, key in enumerate(keys) if isinstance(key, str))
     positions = "".join(f"[{key}]" for key in keys[last + 1 :])
-    return Column(f"{keys[last]}{positions}", keys)
+    return SelectedColumn(f"{keys[last]}{positions}", keys)
 
 
-def columns(trees: tuple[Tree, ...]) -> tuple[Column, ...]:
+def columns(trees: tuple[Tree, ...]) -> tuple[SelectedColumn, ...]:
     """The columns of a SELECT, whose names must be unique."""
-    found: dict[str, Column] = {}
+    found: dict[str, SelectedColumn] = {}
     for tree in trees:
         made = column(tree)
         if made.name in found:

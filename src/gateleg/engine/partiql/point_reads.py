@@ -8,7 +8,7 @@ from gateleg.engine.context import Context, parse_item
 from gateleg.engine.errors import validation
 from gateleg.engine.expressions import Compare, In, Item, Literal, Node, Value, Values
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.paging import Source
+from gateleg.engine.operations.paging import RowSource
 from gateleg.engine.partiql.commands import SelectCommand
 from gateleg.engine.partiql.select_plan import conjuncts, equality, plan_select
 from gateleg.engine.partiql.selects import project
@@ -19,7 +19,7 @@ def read_key(layout: Layout, read: SelectCommand, values: Values, operation: str
     refused = validation(f"Select statements within {operation} must specify the primary key in the where clause.")
     if read.target.index is not None:
         raise refused
-    plan_select(Source(layout, None), read.where, values, read.order)
+    plan_select(RowSource(layout, None), read.where, values, read.order)
     names = layout.table.keys.names
     key: Item = {}
     for part in conjuncts(read.where):

@@ -13,7 +13,7 @@ from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import And, Between, Call, Compare, In, Literal, Node, Operand, Or, Path, Value, Values
 from gateleg.engine.expressions.conditions import NO_NAMES, paths_in
 from gateleg.engine.expressions.functions import constant
-from gateleg.engine.operations.paging import KeyRange, Source
+from gateleg.engine.operations.paging import KeyRange, RowSource
 from gateleg.engine.partiql.commands import SortKey
 from gateleg.engine.partiql.hash_order import hash_order
 from gateleg.engine.schema import KeyAttribute
@@ -46,9 +46,9 @@ class _ReadBranch:
     point: bool
 
 
-def plan_select(source: Source, where: Node | None, values: Values, order: tuple[SortKey, ...]) -> SelectPlan:
+def plan_select(source: RowSource, where: Node | None, values: Values, order: tuple[SortKey, ...]) -> SelectPlan:
     """How to read what a condition selects, in the requested order."""
-    planner = _Planner(source, values)
+    planner = _SelectPlanner(source, values)
     branches = planner.branches(where) if where is not None else None
     if order:
         _check_order(source, where, branches, order)
@@ -87,8 +87,8 @@ def _name(operand: Operand) -> str | None:
     return str(operand.parts[0]) if isinstance(operand, Path) and len(operand.parts) == 1 else None
 
 
-class _Planner:
-    def __init__(self, source: Source, values: Values) -> None:
+class _SelectPlanner:
+    def __init__(self, source: RowSource, values: Values) -> None:
         schema = source.keys
         self._hash = schema.hash[0]
         self._range = schema.range[0] if schema.range else None
@@ -234,7 +234,7 @@ def _check_overlap(branches: list[_ReadBranch]) -> None:
         reach = branch
 
 
-def _check_projected(source: Source, branches: list[_ReadBranch]) -> None:
+def _check_projected(source: RowSource, branches: list[_ReadBranch]) -> None:
     """Refuse filters on attributes that the index does not project, unless some branch has none of them."""
     held = source.index.projected if source.index else None
     if held is None or source.index is None:
@@ -251,7 +251,7 @@ def _check_projected(source: Source, branches: list[_ReadBranch]) -> None:
     )
 
 
-def _check_order(source: Source, where: Node | None, branches: list[_ReadBranch] | None, order: tuple[SortKey, ...]) -> None:
+def _check_order(source: RowSource, where: Node | None, branches: list[_ReadBranch] | None, order: tuple[SortKey, ...]) -> None:
     if where is None:
         raise validation("Must have WHERE clause in the statement when using ORDER BY clause.")
     for name, _ in order:
@@ -264,7 +264,7 @@ def _check_order(source: Source, where: Node | None, branches: list[_ReadBranch]
         raise validation("Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause.")
 
 
-def _ordered(branches: list[_ReadBranch], source: Source, order: tuple[SortKey, ...]) -> SelectPlan:
+def _ordered(branches: list[_ReadBranch], source: RowSource, order: tuple[SortKey, ...]) -> SelectPlan:
     """The ranges in order. With ORDER BY, DynamoDB reads a partition backwards unless the range key is ascending."""
     schema = source.keys
     wanted = dict(reversed(order))

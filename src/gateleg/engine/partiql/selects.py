@@ -6,13 +6,13 @@ from typing import Any
 from gateleg.engine import capacity
 from gateleg.engine.context import Context, parse_item
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
-from gateleg.engine.expressions import Condition, Item, Prepared, Values, compile_condition
+from gateleg.engine.expressions import CompiledCondition, Item, Prepared, Values, compile_condition
 from gateleg.engine.expressions.conditions import NO_NAMES, paths_in
 from gateleg.engine.expressions.paths import nested_attributes
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import paging
 from gateleg.engine.operations.footprint import PAGE_BYTES
-from gateleg.engine.operations.paging import KeyRange, Source
+from gateleg.engine.operations.paging import KeyRange, RowSource
 from gateleg.engine.operations.start_keys import check_start, start_position
 from gateleg.engine.partiql import cursors
 from gateleg.engine.partiql.commands import SelectCommand
@@ -51,12 +51,12 @@ class Rows:
     base_units: float = 0.0
 
 
-def source_of(layout: Layout, read: SelectCommand, consistent: bool) -> Source:
+def source_of(layout: Layout, read: SelectCommand, consistent: bool) -> RowSource:
     """The table or index that a SELECT reads."""
     name = read.target.index
     if name is None:
         _check_scalars(layout, read)
-        return Source(layout, None)
+        return RowSource(layout, None)
     index = layout.index_by_name.get(name)
     if index is None:
         raise validation("The table does not have the specified index")
@@ -71,7 +71,7 @@ def source_of(layout: Layout, read: SelectCommand, consistent: bool) -> Source:
             if missing:
                 raise invalid_parameter(f"Global secondary index {name} does not project [{', '.join(missing)}]")
     _check_scalars(layout, read)
-    return Source(layout, index)
+    return RowSource(layout, index)
 
 
 def _check_scalars(layout: Layout, read: SelectCommand) -> None:
@@ -118,7 +118,7 @@ def project(read: SelectCommand, item: Item) -> Item:
 
 def _read_ranges(
     context: Context,
-    source: Source,
+    source: RowSource,
     plan: SelectPlan,
     read: SelectCommand,
     values: Values,
@@ -150,14 +150,14 @@ def _read_ranges(
     return None
 
 
-def _filter(read: SelectCommand, plan: SelectPlan) -> Condition | None:
+def _filter(read: SelectCommand, plan: SelectPlan) -> CompiledCondition | None:
     """The condition on each row. It names no attributes, because rows of an index are tested as projected."""
     if read.where is None or not plan.filtered:
         return None
-    return Condition(compile_condition(read.where), frozenset())
+    return CompiledCondition(compile_condition(read.where), frozenset())
 
 
-def _resume(source: Source, key_range: KeyRange, key: Item) -> KeyRange:
+def _resume(source: RowSource, key_range: KeyRange, key: Item) -> KeyRange:
     try:
         item = canonicalize_item(key)[0]
         check_start(source, item)
@@ -169,14 +169,14 @@ def _resume(source: Source, key_range: KeyRange, key: Item) -> KeyRange:
     return replace(key_range, resume=(position, row))
 
 
-def _needs_base(source: Source, read: SelectCommand) -> bool:
+def _needs_base(source: RowSource, read: SelectCommand) -> bool:
     """Whether an LSI lacks some of the columns."""
     held = source.index.projected if source.index else None
     return held is not None and any(column.keys[0] not in held for column in read.columns)
 
 
 def _fetch_base_items(
-    context: Context, source: Source, stored: list[bytes], prepared: Prepared, options: SelectOptions, rows: Rows
+    context: Context, source: RowSource, stored: list[bytes], prepared: Prepared, options: SelectOptions, rows: Rows
 ) -> None:
     """Fetch items from the table. Every row read is charged, even if the filter drops it."""
     for entry in stored:
@@ -189,7 +189,7 @@ def _fetch_base_items(
             rows.items.append(parse_item(row[1]))
 
 
-def _consumed(source: Source, rows: Rows, options: SelectOptions) -> dict[str, Any] | None:
+def _consumed(source: RowSource, rows: Rows, options: SelectOptions) -> dict[str, Any] | None:
     table = source.layout.table
     units = rows.units or capacity.read_units(0, options.consistent)
     if source.index is None:

@@ -8,7 +8,7 @@ from gateleg.engine.partiql.grammar import Expressions
 from gateleg.engine.partiql.tokens import END, KEYWORD, NAME, QUOTED, Token
 from gateleg.engine.partiql.trees import (
     Assign,
-    Collection,
+    CollectionLiteral,
     DeleteStatement,
     Drop,
     ExpressionStatement,
@@ -126,7 +126,7 @@ class _Statements(Expressions):
             aliased = self._alias() or aliased
             if not self.skip(","):
                 break
-        return (sources[0] if len(sources) == 1 else Collection("list", tuple(sources), text_range)), aliased
+        return (sources[0] if len(sources) == 1 else CollectionLiteral("list", tuple(sources), text_range)), aliased
 
     def _alias(self) -> bool:
         """Consume an alias (`AS name`, or only the name); returns whether there was one."""
@@ -149,7 +149,7 @@ class _Statements(Expressions):
         if not self.skip("value"):
             # DynamoDB does not support several rows; its message comes from the remaining tokens.
             rows = self.expression()
-            return InsertStatement(target, Collection("rows", (rows,), rows.text_range), None, first.text_range)
+            return InsertStatement(target, CollectionLiteral("rows", (rows,), rows.text_range), None, first.text_range)
         item = self.expression()
         return InsertStatement(target, item, self._returning(), first.text_range)
 

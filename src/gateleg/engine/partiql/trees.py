@@ -40,7 +40,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class CollectionLiteral:
     """A list (`[...]`, or several items in parentheses) or a bag (`<<...>>`)."""
 
     kind: str
@@ -66,7 +66,7 @@ class FunctionCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperatorExpression:
     """An operator in lower case (`and`, `=`, `between`, `+`, ...) and its operands."""
 
     operator: str
@@ -83,7 +83,7 @@ class TypeTest:
     text_range: TextRange
 
 
-Tree = Name | DocumentPath | Constant | Parameter | Collection | Struct | FunctionCall | Operation | TypeTest
+Tree = Name | DocumentPath | Constant | Parameter | CollectionLiteral | Struct | FunctionCall | OperatorExpression | TypeTest
 
 
 @dataclass(frozen=True, slots=True)

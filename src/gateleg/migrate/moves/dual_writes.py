@@ -104,7 +104,7 @@ def _tried(
 ) -> Flow[list[Any]]:
     for number in range(_MAX_ATTEMPTS):
         attempt = _Attempt(setup.now())
-        planner, planned = _Planner(moving, attempt, setup), list[_Planned]()
+        planner, planned = _CopyPlanner(moving, attempt, setup), list[_Planned]()
         for owner, operation in enumerate(operations):
             planned.append((yield from planner.plan(operation, owner)))
         if not attempt.stages and alone:
@@ -138,7 +138,7 @@ def _fenced(refusal: TransactionRefused, checks: int) -> bool:
     return checks > 0 and any(reason is not None for reason in refusal.error.reasons[-checks:])
 
 
-class _Planner:
+class _CopyPlanner:
     """Plans one operation of the caller, with its copies."""
 
     def __init__(self, moving: MoveRegistry, attempt: _Attempt, setup: Setup) -> None:

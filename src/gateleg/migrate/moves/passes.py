@@ -23,7 +23,7 @@ from gateleg.model.tables import is_marker
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.reads import Find
 from gateleg.store.operations.write_kinds import Delete, Put
-from gateleg.store.rates import Rate
+from gateleg.store.rates import RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +58,8 @@ class Throttle:
     def __init__(self, limits: RateLimits, move: KeyMove, setup: Setup) -> None:
         self.limits = limits
         self.clients = ClientLatency(move, setup)
-        self.reads = Rate(limits.read_units, setup) if limits.read_units else None
-        self.writes = Rate(limits.write_units, setup) if limits.write_units else None
+        self.reads = RateLimiter(limits.read_units, setup) if limits.read_units else None
+        self.writes = RateLimiter(limits.write_units, setup) if limits.write_units else None
 
 
 @dataclass

@@ -23,7 +23,7 @@ from gateleg.model.codec.wire import wire
 from gateleg.model.errors import ExpressionError, ExpressionValue, UnsupportedType
 from gateleg.model.expressions.actions import Action, AddAction, DeleteAction, RemoveAction, SetAction, Transition
 from gateleg.model.expressions.comparisons import Comparable, Size, Term
-from gateleg.model.expressions.nodes import BooleanCall, Call, Condition, Constant, Operand, Path, Placeholders
+from gateleg.model.expressions.nodes import BooleanCall, Condition, Constant, Operand, Path, Placeholders, ValueCall
 from gateleg.model.keys.parts import KeyPart
 from gateleg.model.suggestions import did_you_mean
 
@@ -295,13 +295,15 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> Action[Of]:
         self._demand(("L",), "append" if at_end else "prepend", "lists")
-        old: Operand[Any] = Call("if_not_exists", (self, Constant([], {"L": []})))
+        old: Operand[Any] = ValueCall("if_not_exists", (self, Constant([], {"L": []})))
         new = self.constant([self._element().validate(value) for value in values])
-        return SetAction(self.path, self.owner, self.name, self._guarded, operand=Call("list_append", (old, new) if at_end else (new, old)))
+        return SetAction(
+            self.path, self.owner, self.name, self._guarded, operand=ValueCall("list_append", (old, new) if at_end else (new, old))
+        )
 
     def if_not_exists(self, default: T) -> Term[T]:
         """The attribute's value, or a default if the item lacks it: an operand for `set`."""
-        return Term(Call("if_not_exists", (self, self.constant(default))), self)
+        return Term(ValueCall("if_not_exists", (self, self.constant(default))), self)
 
     def __add__(self, other: T | Operand[T]) -> Operand[T]:
         return Term(self, self) + other

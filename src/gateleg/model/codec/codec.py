@@ -49,7 +49,7 @@ class Codec(Generic[E]):
 def build_codec(spec: EntityLayout[E]) -> Codec[E]:
     """Generate and compile the codec of an entity."""
     scope = CodeScope()
-    reader = Reader(spec)
+    reader = SlowDecoder(spec)
     scope.names |= {
         "ModelError": ModelError,
         "cannot_encode": lambda instance, error: _cannot_encode(spec, instance, error),
@@ -264,7 +264,7 @@ def _odd_time(stored: str) -> str:
     return f'((w := {stored}) is not None and (len(t := w["S"]) != 27 or t[10] != "T" or t[26] != "Z"))'
 
 
-class Reader(Generic[E]):
+class SlowDecoder(Generic[E]):
     """Decodes an item attribute by attribute, for items that the generated source cannot decode; keeps unknown attributes."""
 
     def __init__(self, spec: EntityLayout[E]) -> None:

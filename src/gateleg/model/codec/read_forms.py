@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from gateleg.model.codec.wire import Item
-    from gateleg.model.keys.sources import Source
+    from gateleg.model.keys.sources import KeySource
     from gateleg.model.layout import EntityLayout
 
 
-def checked_sources(spec: EntityLayout[Any]) -> tuple[Source, ...]:
+def checked_sources(spec: EntityLayout[Any]) -> tuple[KeySource, ...]:
     """The attributes outside the primary key that conditions compare and that may be stored in several forms."""
     names = {name for plan in spec.rewritable for name in plan.inputs}
     names |= {name for unique in spec.uniques.values() for name in unique.by}

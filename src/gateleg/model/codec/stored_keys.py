@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model.codec.wire import Item, Value
-    from gateleg.model.keys.sources import Source
+    from gateleg.model.keys.sources import KeySource
 
 #: The name under which an instance keeps its `Stored` form. Not a field: pydantic preserves it, also in copies.
 STORED = "_stored"
@@ -35,7 +35,7 @@ class Stored:
     others: Mapping[str, tuple[Any, Value]]
 
 
-def may_differ(source: Source | None) -> bool:
+def may_differ(source: KeySource | None) -> bool:
     """Whether a key attribute may be stored in another form than the model's. Plain text and numbers have only one."""
     return source is None or source.member is not None or source.shape not in ONE_FORM
 
@@ -48,7 +48,7 @@ def stored_key(values: Mapping[str, Any]) -> Item | None:
     return stored.key
 
 
-def stored_value(source: Source, values: Mapping[str, Any]) -> Value:
+def stored_value(source: KeySource, values: Mapping[str, Any]) -> Value:
     """The wire value that the database holds for an attribute of an instance that was read."""
     value, stored = values[source.name], values.get(STORED)
     if stored is not None and source.name in stored.others and stored.others[source.name][0] == value:

@@ -142,7 +142,7 @@ class _FunctionCall:
 
 
 @dataclass(frozen=True, eq=False)
-class Call(_FunctionCall, Operand[T_co]):
+class ValueCall(_FunctionCall, Operand[T_co]):
     """A function call whose result is a value: size, if_not_exists or list_append."""
 
 

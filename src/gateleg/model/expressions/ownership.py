@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model.errors import ForeignAttribute
 from gateleg.model.expressions.comparisons import Size, Term
-from gateleg.model.expressions.nodes import Arithmetic, Between, BooleanCall, Both, Call, Comparison, Condition, Constant, Membership, Not
+from gateleg.model.expressions.nodes import (
+    Arithmetic,
+    Between,
+    BooleanCall,
+    Both,
+    Comparison,
+    Condition,
+    Constant,
+    Membership,
+    Not,
+    ValueCall,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +50,7 @@ def _parts(node: Any) -> Iterator[Any]:
         inner = node.terms
     elif isinstance(node, Not):
         inner = (node.condition,)
-    elif isinstance(node, BooleanCall | Call):
+    elif isinstance(node, BooleanCall | ValueCall):
         inner = node.arguments
     elif isinstance(node, Between):
         inner = (node.operand, node.low, node.high)

@@ -19,14 +19,14 @@ from gateleg.model.keys.templates import HIGH
 if TYPE_CHECKING:
     from gateleg.model.keys.components import Component
     from gateleg.model.keys.plans import KeyField, KeyPlan
-    from gateleg.model.keys.sources import Source
+    from gateleg.model.keys.sources import KeySource
 
 E = TypeVar("E", bound=BaseModel)
 #: From components of exactly the declared types to a reference; None for other components, which must be validated first.
 RefBuilder = Callable[[Mapping[str, Any]], Ref[E] | None]
 
 
-def compile_ref(entity: type[E], key: KeyPlan, sources_by_name: Mapping[str, Source]) -> RefBuilder[E]:
+def compile_ref(entity: type[E], key: KeyPlan, sources_by_name: Mapping[str, KeySource]) -> RefBuilder[E]:
     """Compile the function that builds references to an entity's items."""
     sources = [sources_by_name[name] for name in key.names]
     if not sources or not all(map(_is_exact, sources)):
@@ -45,7 +45,7 @@ def compile_ref(entity: type[E], key: KeyPlan, sources_by_name: Mapping[str, Sou
     return builder
 
 
-def _is_exact(source: Source) -> bool:
+def _is_exact(source: KeySource) -> bool:
     """Whether a value of exactly the declared type needs no validation. A key part does: it also provides its fields."""
     kind = source.declared.type
     return isinstance(kind, type) and not issubclass(kind, KeyPart) and not source.declared.metadata

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model.codec.wire import Item, Value
-    from gateleg.model.keys.sources import Source
+    from gateleg.model.keys.sources import KeySource
     from gateleg.model.keys.text_keys import TextKey
     from gateleg.model.tables import Index, KeyType
 
@@ -32,7 +32,7 @@ class KeyField:
 
     attribute: str
     #: the attribute whose wire value it copies; None for text
-    source: Source | None
+    source: KeySource | None
     text: TextKey | None
     type: KeyType
 
@@ -47,7 +47,7 @@ class KeyField:
         return self.source is not None and self.source.wire == self.attribute
 
     @property
-    def _source(self) -> Source:
+    def _source(self) -> KeySource:
         assert self.source is not None
         return self.source
 

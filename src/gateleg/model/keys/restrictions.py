@@ -11,7 +11,7 @@ from gateleg.model.suggestions import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gateleg.model.keys.sources import Source
+    from gateleg.model.keys.sources import KeySource
 
 When = dict[str, tuple[Any, ...]]
 
@@ -24,7 +24,7 @@ def read_when(when: Mapping[str, Iterable[Any]] | None) -> When:
     return {name: tuple(values) for name, values in (when or {}).items()}
 
 
-def check_when(where: str, when: When, sources: Mapping[str, Source]) -> When:
+def check_when(where: str, when: When, sources: Mapping[str, KeySource]) -> When:
     """Convert the values to the types of their attributes; raise `BadWhen` if that fails. `where` names the declaration in messages."""
     checked: When = {}
     for name, values in when.items():
@@ -37,7 +37,7 @@ def check_when(where: str, when: When, sources: Mapping[str, Source]) -> When:
     return checked
 
 
-def _checked(where: str, source: Source, value: Any) -> Any:
+def _checked(where: str, source: KeySource, value: Any) -> Any:
     try:
         return source.validate(value, where)
     except KeyValueError as error:

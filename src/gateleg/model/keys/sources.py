@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class KeySource:
     """A value that keys can be built from: an attribute, or a field of a key part (`member`) that an attribute holds."""
 
     name: str

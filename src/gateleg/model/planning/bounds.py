@@ -16,7 +16,18 @@ from gateleg.model.errors import ExpressionValue
 from gateleg.model.expressions.actions import AddAction, DeleteAction, RemoveAction, SetAction
 from gateleg.model.expressions.comparisons import Size, Term
 from gateleg.model.expressions.evaluation import is_satisfied
-from gateleg.model.expressions.nodes import Arithmetic, BooleanCall, Call, Comparison, Condition, Constant, Not, Operand, Reference, all_of
+from gateleg.model.expressions.nodes import (
+    Arithmetic,
+    BooleanCall,
+    Comparison,
+    Condition,
+    Constant,
+    Not,
+    Operand,
+    Reference,
+    ValueCall,
+    all_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -77,7 +88,7 @@ def _attribute_guards(action: Action) -> Iterator[BoundGuard]:
 
 
 def _assigned(action: SetAction, operand: Operand[Any]) -> Iterator[BoundGuard]:
-    if isinstance(operand, Call) and operand.function == "list_append":
+    if isinstance(operand, ValueCall) and operand.function == "list_append":
         added = sum(len(part.wire["L"]) for part in operand.arguments if isinstance(part, Constant))
         yield from _longer(action, added)
     elif isinstance(operand, Arithmetic):
@@ -97,7 +108,7 @@ def _plain(operand: Operand[Any]) -> Operand[Any]:
 
 def _variable(operand: Operand[Any]) -> tuple[Path, Decimal | None] | None:
     """The path of an operand that reads one attribute, and its default if the attribute is missing; None for other operands."""
-    if isinstance(operand, Call) and operand.function == "if_not_exists":
+    if isinstance(operand, ValueCall) and operand.function == "if_not_exists":
         path, default = _path(operand.arguments[0]), operand.arguments[1]
         if path is not None and isinstance(default, Constant) and "N" in default.wire:
             return path, Decimal(default.wire["N"])

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from gateleg.model.codec.stored_keys import stored_value
 from gateleg.model.errors import DerivedKeyUnknown, ExpressionError, ImmutableKey, MissingComponent, ReadOnlyAttribute, StateNeedsTransition
 from gateleg.model.expressions.actions import Action, RemoveAction, SetAction, Transition
-from gateleg.model.expressions.nodes import Arithmetic, Call, Comparison, Condition, Constant, Membership, Reference, all_of, missing
+from gateleg.model.expressions.nodes import Arithmetic, Comparison, Condition, Constant, Membership, Reference, ValueCall, all_of, missing
 from gateleg.model.keys.plans import empty_key, shard_of, sharded
 from gateleg.model.planning.counter_changes import counter_changes
 from gateleg.model.planning.plan_cache import COMPUTED, Inputs, derived, fixed, note_change
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.model.attributes.attribute import Attribute
     from gateleg.model.codec.wire import Item, Value
     from gateleg.model.keys.plans import KeyField, KeyPlan
-    from gateleg.model.keys.sources import Source
+    from gateleg.model.keys.sources import KeySource
     from gateleg.model.planning.counter_changes import CounterChange, Joined
     from gateleg.model.spec import Spec
 
@@ -193,7 +193,7 @@ class UpdatePlan(Generic[E]):
             owned[version.name] = self.values[version.name] + 1
             operand: Any = derived(lambda inputs: {"N": str(inputs.before[version.name] + 1)}, self._inputs())
         else:
-            old: Any = Call("if_not_exists", (Reference((version.wire,)), fixed({"N": "0"})))
+            old: Any = ValueCall("if_not_exists", (Reference((version.wire,)), fixed({"N": "0"})))
             operand = Arithmetic(old, "+", fixed({"N": "1"}))
         self.actions.append(SetAction((version.wire,), operand=operand))
 
@@ -236,7 +236,7 @@ class UpdatePlan(Generic[E]):
 
     def _write_if_new(self, wire: str, value: Constant[Any]) -> None:
         if not self._writes(wire):
-            self.actions.append(SetAction((wire,), operand=Call("if_not_exists", (Reference((wire,)), value))))
+            self.actions.append(SetAction((wire,), operand=ValueCall("if_not_exists", (Reference((wire,)), value))))
 
     def _enter(self, plan: KeyPlan, after: Mapping[str, Any]) -> None:
         """Write the index keys of a new item that the update does not already write."""
@@ -310,11 +310,11 @@ def _key_value(plan: KeyPlan, entry: KeyField) -> Callable[[Inputs], Value]:
     return recipe
 
 
-def _changed_part(source: Source) -> Callable[[Inputs], Value]:
+def _changed_part(source: KeySource) -> Callable[[Inputs], Value]:
     return lambda inputs: source.pack(inputs.after[source.name])
 
 
-def _stored_value(source: Source) -> Callable[[Inputs], Value]:
+def _stored_value(source: KeySource) -> Callable[[Inputs], Value]:
     return lambda inputs: stored_value(source, inputs.before)
 
 

@@ -17,12 +17,12 @@ from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions.actions import Action, RemoveAction, SetAction, render_actions
 from gateleg.model.expressions.nodes import (
     Arithmetic,
-    Call,
     Comparison,
     Condition,
     Constant,
     Placeholders,
     Reference,
+    ValueCall,
     all_of,
     equals,
     exists,
@@ -267,10 +267,10 @@ def _put_around_counts(
     actions += [RemoveAction((wire,)) for wire in sorted(known - item.keys() - kept)]
     for wire in spec.counted_wires:
         if wire not in joined.deltas:
-            zero: Call[Any] = Call("if_not_exists", (Reference((wire,)), Constant(0, {"N": "0"})))
+            zero: ValueCall[Any] = ValueCall("if_not_exists", (Reference((wire,)), Constant(0, {"N": "0"})))
             actions.append(SetAction((wire,), operand=zero))
     for wire in counted_on:
-        stored: Call[Any] = Call("if_not_exists", (Reference((wire,)), Constant(version_read, {"N": str(version_read)})))
+        stored: ValueCall[Any] = ValueCall("if_not_exists", (Reference((wire,)), Constant(version_read, {"N": str(version_read)})))
         actions.append(SetAction((wire,), operand=Arithmetic(stored, "+", Constant(1, {"N": "1"}))))
     key = {name: item[name] for name in spec.table.attributes}
     parameters = {"Key": key, "UpdateExpression": render_actions([*actions, *joined.actions], out)}

@@ -1,6 +1,6 @@
 """An HTTP/1.1 client: a protocol without I/O, and connection pools for threads and for asyncio. Responses can be read as streams."""
 
-from gateleg.net.http.async_connection import Connection
+from gateleg.net.http.async_connection import AsyncConnection
 from gateleg.net.http.async_pool import AsyncPool, AsyncStreamedResponse
 from gateleg.net.http.client import AsyncClient, Client
 from gateleg.net.http.errors import BadHeader, BadResponse, ConnectionLost, HttpError, NotConnected, ResponseTimedOut, ResponseTooLarge
@@ -13,12 +13,12 @@ from gateleg.net.http.tls import tls_context
 
 __all__ = [
     "AsyncClient",
+    "AsyncConnection",
     "AsyncPool",
     "AsyncStreamedResponse",
     "BadHeader",
     "BadResponse",
     "Client",
-    "Connection",
     "ConnectionLost",
     "Framing",
     "GuardedClient",

@@ -33,7 +33,7 @@ class _Goal(Enum):
 _WHOLE, _HEAD, _BODY = _Goal
 
 
-class Connection(asyncio.Protocol):
+class AsyncConnection(asyncio.Protocol):
     """Sends requests and receives their responses. Used by one task at a time."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -200,7 +200,7 @@ def _is_readable(number: int) -> bool:
     return bool(poll.poll(0))
 
 
-async def connect_loop(make: Callable[[], Connection], address: Address, tls: ssl.SSLContext | None) -> Connection:
+async def connect_loop(make: Callable[[], AsyncConnection], address: Address, tls: ssl.SSLContext | None) -> AsyncConnection:
     """Open a TCP connection in the running loop, encrypted with `tls` if it is not None."""
     loop = asyncio.get_running_loop()
     _, connection = await loop.create_connection(make, address.host, address.port, ssl=tls)

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gateleg.net.http.async_connection import Connection, connect_loop
+from gateleg.net.http.async_connection import AsyncConnection, connect_loop
 from gateleg.net.http.errors import HttpError
 from gateleg.net.http.pool import no_connection, time_left
 from gateleg.net.http.responses import LIMIT, text_headers
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class AsyncStreamedResponse:
     """A response whose head was received, and whose body is read in pieces."""
 
-    def __init__(self, pool: AsyncPool, connection: Connection) -> None:
+    def __init__(self, pool: AsyncPool, connection: AsyncConnection) -> None:
         self._pool = pool
-        self._connection: Connection | None = connection
+        self._connection: AsyncConnection | None = connection
         self.status = connection.reader.status
         #: by lower-case name
         self.headers = text_headers(connection.reader.headers)
@@ -63,17 +63,17 @@ class AsyncPool:
         address: Address,
         *,
         tls: ssl.SSLContext | None = None,
-        connect: Callable[[Callable[[], Connection], Address, ssl.SSLContext | None], Awaitable[Connection]] = connect_loop,
+        connect: Callable[[Callable[[], AsyncConnection], Address, ssl.SSLContext | None], Awaitable[AsyncConnection]] = connect_loop,
         limit: int = LIMIT,
         keep: int = 100,
     ) -> None:
         self.address = address
         self._tls = tls
         self._connect = connect
-        self._make = partial(Connection, limit)
+        self._make = partial(AsyncConnection, limit)
         self._keep = keep
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._idle: list[Connection] = []
+        self._idle: list[AsyncConnection] = []
 
     async def exchange(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> Response:
         """Send a request and return the whole response. Raises `HttpError`. A cancelled call closes its connection."""
@@ -86,7 +86,7 @@ class AsyncPool:
         """Send a request and return the response once its head was received. Raises `HttpError`. A cancelled call closes its connection."""
         return AsyncStreamedResponse(self, await self._send(data, timeouts, deadline, whole=False))
 
-    def release(self, connection: Connection, *, reusable: bool) -> None:
+    def release(self, connection: AsyncConnection, *, reusable: bool) -> None:
         """Keep a connection for the next request, or close it."""
         if not reusable:
             connection.abort()
@@ -102,7 +102,7 @@ class AsyncPool:
         if self._loop is asyncio.get_running_loop():
             await asyncio.gather(*(connection.gone for connection in idle))
 
-    async def _send(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None, *, whole: bool) -> Connection:
+    async def _send(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None, *, whole: bool) -> AsyncConnection:
         connection = await self._take(timeouts.idle) or await self._open(time_left(timeouts.connect, deadline, sent=False))
         read_timeout = timeouts.read if deadline is None else time_left(timeouts.read, deadline, sent=False)
         try:
@@ -114,13 +114,13 @@ class AsyncPool:
             raise
         return connection
 
-    def _close_idle(self) -> list[Connection]:
+    def _close_idle(self) -> list[AsyncConnection]:
         idle, self._idle = self._idle, []
         for connection in idle:
             connection.abort()
         return idle
 
-    async def _take(self, longest: float) -> Connection | None:
+    async def _take(self, longest: float) -> AsyncConnection | None:
         """The most recently used idle connection that is still open, or None."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
@@ -139,7 +139,7 @@ class AsyncPool:
                 return connection
         return None
 
-    async def _open(self, timeout: float) -> Connection:
+    async def _open(self, timeout: float) -> AsyncConnection:
         tls = (self._tls or default_context()) if self.address.secure else None
         try:
             async with asyncio.timeout(timeout):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gateleg.net.addresses import Address
     from gateleg.net.guard import IPAddress
-    from gateleg.net.http.async_connection import Connection
+    from gateleg.net.http.async_connection import AsyncConnection
     from gateleg.net.http.async_pool import AsyncStreamedResponse
 
 __all__ = ["GuardedClient", "GuardedResponse", "GuardedStream"]
@@ -148,7 +148,7 @@ class GuardedClient:
             async with asyncio.timeout_at(ends):
                 return await pool.open(data, Timeouts(connect=self.seconds, read=self.seconds))
 
-    async def _connect(self, make: Callable[[], Connection], address: Address, tls: ssl.SSLContext | None) -> Connection:
+    async def _connect(self, make: Callable[[], AsyncConnection], address: Address, tls: ssl.SSLContext | None) -> AsyncConnection:
         """Connect to a checked address. The name is not resolved again, which could give another address."""
         found = await self.resolve(address.host, address.port)
         for one in found:

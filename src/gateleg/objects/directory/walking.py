@@ -27,7 +27,7 @@ _ORDER = {OBJECT: 0, PART: 1, FOLDER: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class KeyRange:
+class KeySelection:
     """The requested keys: those that begin with `prefix` and come after `after`."""
 
     prefix: bytes
@@ -53,7 +53,7 @@ class TreeEntry:
     path: tuple[str, ...]
 
 
-def walk(keys: Folder, bounds: KeyRange, top: TreeEntry | None = None) -> Iterator[TreeEntry]:
+def walk(keys: Folder, bounds: KeySelection, top: TreeEntry | None = None) -> Iterator[TreeEntry]:
     """The entries of matching objects, in key order. Objects created or deleted meanwhile may or may not be included."""
     waiting = [_within(keys, top or TreeEntry(b"", 2, ()), bounds)]
     while waiting:
@@ -78,7 +78,7 @@ def _is_key(key: bytes) -> bool:
     return True
 
 
-def _within(keys: Folder, top: TreeEntry, bounds: KeyRange) -> Iterator[tuple[TreeEntry, ...]]:
+def _within(keys: Folder, top: TreeEntry, bounds: KeySelection) -> Iterator[tuple[TreeEntry, ...]]:
     """The entries of a folder in key order. Two folders whose keys interleave are returned together."""
     try:
         with keys.descend(top.path) as folder:
@@ -100,7 +100,7 @@ def _within(keys: Folder, top: TreeEntry, bounds: KeyRange) -> Iterator[tuple[Tr
         yield (previous,)
 
 
-def _wanted(names: Iterable[str], base: bytes, bounds: KeyRange) -> Iterator[tuple[bytes, int, str]]:
+def _wanted(names: Iterable[str], base: bytes, bounds: KeySelection) -> Iterator[tuple[bytes, int, str]]:
     """The names of a folder that lead to matching keys, with the key or key prefix that each encodes."""
     for name in names:
         parsed = parse_name(name)
@@ -111,7 +111,7 @@ def _wanted(names: Iterable[str], base: bytes, bounds: KeyRange) -> Iterator[tup
                 yield key, _ORDER[kind], name
 
 
-class Reader:
+class DescriptionReader:
     """Reads descriptions of objects one after the other, and keeps the last folder open for the next object."""
 
     def __init__(self, keys: Folder) -> None:
@@ -150,8 +150,8 @@ def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: 
     """A page of the objects after a key."""
     objects: list[Entry] = []
     prefixes: list[str] = []
-    reader = Reader(keys)
-    found = walk(keys, KeyRange(prefix.encode(), after))
+    reader = DescriptionReader(keys)
+    found = walk(keys, KeySelection(prefix.encode(), after))
     try:
         while (place := next(found, None)) is not None:
             shared = _shared(place.key.decode(), prefix, delimiter)
@@ -167,7 +167,7 @@ def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: 
             else:
                 prefixes.append(shared)
                 after = shared.encode() + _LAST
-                found = walk(keys, KeyRange(prefix.encode(), after))
+                found = walk(keys, KeySelection(prefix.encode(), after))
     finally:
         reader.close()
     return ObjectPage(tuple(objects), tuple(prefixes))

@@ -35,7 +35,7 @@ class Bucket:
         return Address(whole.host, whole.port, whole.secure, f"{whole.path.rstrip('/')}/{self.name}/")
 
 
-class Account:
+class BucketClient:
     """A botocore client for a bucket. Threads may share it."""
 
     def __init__(

@@ -14,7 +14,7 @@ from gateleg.objects.bodies import digest_of, size_of
 from gateleg.objects.descriptions import content_type_of, validate_metadata
 from gateleg.objects.errors import StorageFailed
 from gateleg.objects.links import WINDOW_SECONDS, Grant, UploadForm, validity
-from gateleg.objects.s3.account import Account, Bucket
+from gateleg.objects.s3.account import Bucket, BucketClient
 from gateleg.objects.s3.copies import copy_object
 from gateleg.objects.s3.downloads import S3Download
 from gateleg.objects.s3.error_translation import translated_errors
@@ -66,7 +66,7 @@ class S3Objects(Verbs):
             raise ValueError("part_size must be at least 5 MiB, the minimum of S3.")
         self.bucket = Bucket(bucket, endpoint, region)
         self.prefix = f"{check_s3_key(prefix.rstrip('/'))}/" if prefix.strip("/") else ""
-        self._account = Account(self.bucket, credentials, profile, parallel, settings or {}, client)
+        self._account = BucketClient(self.bucket, credentials, profile, parallel, settings or {}, client)
         self._part_size = part_size
         self._parallel = parallel
         self._window = window

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Table
     from gateleg.store.flow import Flow
-    from gateleg.store.rates import Rate
+    from gateleg.store.rates import RateLimiter
     from gateleg.store.setup import Setup
 
 __all__ = ["GET_LIMIT", "batch_write_flow", "rounds"]
@@ -31,7 +31,7 @@ def rounds(
     build: Callable[[dict[Identity, Any]], Request],
     read: Callable[[dict[str, Any]], list[Identity]],
     setup: Setup,
-    rate: Rate | None = None,
+    rate: RateLimiter | None = None,
 ) -> Flow[None]:
     """Process all entries of `work` in concurrent requests of up to `size` entries, until none is left.
 
@@ -89,7 +89,7 @@ def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent:
     return [found.get(place) for place in wanted]
 
 
-def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, pattern: str, rate: Rate | None = None) -> Flow[int]:
+def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, pattern: str, rate: RateLimiter | None = None) -> Flow[int]:
     """Execute PutRequests and DeleteRequests; return their number."""
     attributes: dict[str, tuple[str, ...]] = {}
     for name, parts in entries:

@@ -15,7 +15,7 @@ from gateleg.store.operations.queries import PatternOrQuery, Reading, build_quer
 from gateleg.store.operations.transaction_entries import identity
 from gateleg.store.operations.unreadable import ListReader
 from gateleg.store.operations.write_kinds import Delete
-from gateleg.store.rates import Rate
+from gateleg.store.rates import RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ class DeleteAll(Operation[int]):
     def _pages(self, reading: Reading[Any], merge: Merge[Any], reader: ListReader, marked: bool) -> Flow[int]:
         spec, setup, total = spec_of(self.query.entity), reader.setup, 0
         name = setup.name_of(spec.table)
-        rate = Rate(self.write_units, setup) if self.write_units is not None else None
+        rate = RateLimiter(self.write_units, setup) if self.write_units is not None else None
         while not merge.done:
             yield from merge.fill(None, setup)
             items = merge.take(None)

@@ -18,7 +18,7 @@ from gateleg.store.operations.legacy_partitions import newer_items
 from gateleg.store.operations.operation import Stream
 from gateleg.store.operations.tables import check_tables
 from gateleg.store.operations.unreadable import ListReader, hidden
-from gateleg.store.rates import Rate
+from gateleg.store.rates import RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ class Scan(Stream[Any]):
         return self._pages(payload, self.progress or ScanProgress.fresh(self.segments), setup)
 
     def _pages(self, payload: dict[str, Any], progress: ScanProgress, setup: Setup) -> Flow[None]:
-        rate = Rate(self.read_units, setup) if self.read_units is not None else None
+        rate = RateLimiter(self.read_units, setup) if self.read_units is not None else None
         # An export copies expired items too.
         reader = ListReader(setup if self.entity is None else replace(setup, expired=True))
         while progress.starts:

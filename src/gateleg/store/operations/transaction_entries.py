@@ -32,7 +32,7 @@ Role = Literal["write", "check", "marker", "counter"]
 
 
 @dataclass
-class Entry:
+class TransactionEntry:
     """One entry of TransactWriteItems."""
 
     write: Write[Any]
@@ -78,7 +78,7 @@ def combine_entries(
     setup: Setup,
     now: datetime,
     seen: Mapping[Identity, Item | None] | None = None,
-) -> list[Entry]:
+) -> list[TransactionEntry]:
     """All entries in call order: the writes, then counter changes and markers.
 
     `seen` contains the items whose counters could not be changed in the previous attempt: None for one that does not exist.
@@ -104,7 +104,7 @@ def combine_entries(
     return list(entries.values())
 
 
-def _handed_over(one: Entry, other: Entry) -> Entry | None:
+def _handed_over(one: TransactionEntry, other: TransactionEntry) -> TransactionEntry | None:
     """The entry for a marker that one operation releases and another takes, which gives it a new owner; None if both take it.
 
     It needs no condition: if the releasing item does not own the marker, the operation on that item fails.
@@ -113,7 +113,7 @@ def _handed_over(one: Entry, other: Entry) -> Entry | None:
         return None
     taken = one if one.write.kind == "Put" else other
     write = replace(taken.write, parameters={"Item": taken.write.parameters["Item"]})
-    return Entry(write, taken.ref, [*one.owners, *other.owners], taken.place)
+    return TransactionEntry(write, taken.ref, [*one.owners, *other.owners], taken.place)
 
 
 def _enter(targets: dict[Identity, _Target], place: Identity, number: int, operation: WriteOperation[Any]) -> None:
@@ -135,7 +135,7 @@ def _entry(
     writes: Sequence[Write[Any]],
     now: datetime,
     seen: Mapping[Identity, Item | None],
-) -> Entry:
+) -> TransactionEntry:
     """The entry of an item."""
     owners: list[tuple[int, Role]] = [(number, "check") for number in target.checks]
     owners += [(number, "counter") for number, _ in target.moves]
@@ -158,7 +158,9 @@ def _entry(
         alone = not deltas and len(target.checks) == 1
         # A single check without counter changes is already planned.
         write = writes[target.checks[0]] if alone else plan_check(target.ref, None, joined)
-        return Entry(write, target.ref, owners, target.place, Joined(deltas, condition, joined.seen, joined.bounds), required, raisers)
+        return TransactionEntry(
+            write, target.ref, owners, target.place, Joined(deltas, condition, joined.seen, joined.bounds), required, raisers
+        )
     owners.insert(0, (target.main, "write"))
     operation, write = operations[target.main], writes[target.main]
     if isinstance(operation, Delete) and required:
@@ -169,7 +171,7 @@ def _entry(
         )
     if deltas or target.checks:
         write = operation.write(now, joined)
-    return Entry(write, target.ref, owners, target.place, joined, required, raisers)
+    return TransactionEntry(write, target.ref, owners, target.place, joined, required, raisers)
 
 
 def _condition_of(operation: WriteOperation[Any]) -> Any:
@@ -177,10 +179,10 @@ def _condition_of(operation: WriteOperation[Any]) -> Any:
     return operation.condition
 
 
-def _markers(operations: Sequence[WriteOperation[Any]], writes: Sequence[Write[Any]], setup: Setup) -> Iterator[Entry]:
+def _markers(operations: Sequence[WriteOperation[Any]], writes: Sequence[Write[Any]], setup: Setup) -> Iterator[TransactionEntry]:
     for number, write in enumerate(writes):
         for marker in write.markers:
-            yield Entry(marker, operations[number].ref, [(number, "marker")], _place(marker, setup))
+            yield TransactionEntry(marker, operations[number].ref, [(number, "marker")], _place(marker, setup))
 
 
 def _place(write: Write[Any], setup: Setup) -> Identity:

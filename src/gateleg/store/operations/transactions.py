@@ -27,7 +27,7 @@ from gateleg.store.operations.entity_reads import needs_lookup, read_item, read_
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import Operation
 from gateleg.store.operations.schema_upgrades import upgrade_item
-from gateleg.store.operations.transaction_entries import Entry, combine_entries, identity, marked_values
+from gateleg.store.operations.transaction_entries import TransactionEntry, combine_entries, identity, marked_values
 from gateleg.store.operations.unreadable import ListReader, shown_item
 from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
 from gateleg.store.transports import ServiceError
@@ -55,7 +55,7 @@ _TOKEN_LENGTH = 36
 
 def transaction_flow(
     operations: Sequence[WriteOperation[Any]], setup: Setup, *, writes: Sequence[Write[Any]] | None = None, token: str | None = None
-) -> Flow[list[Entry]]:
+) -> Flow[list[TransactionEntry]]:
     """Send operations as one transaction, and retry while it conflicts with others. Returns the entries that were sent.
 
     Counters are changed only in items that exist, and never become negative. If an attempt finds that an item does not exist or that its
@@ -93,7 +93,7 @@ def transaction_flow(
     raise _canceled(operations, entries, refusal, request) from refusal
 
 
-def _upgraded(entries: Sequence[Entry], refusal: ServiceError, setup: Setup) -> Flow[bool]:
+def _upgraded(entries: Sequence[TransactionEntry], refusal: ServiceError, setup: Setup) -> Flow[bool]:
     """Rewrite items that failed a condition in their current schema; return whether one had an older schema."""
     found = False
     for entry, reason in zip(entries, refusal.extra.get("CancellationReasons", ()), strict=False):
@@ -102,7 +102,7 @@ def _upgraded(entries: Sequence[Entry], refusal: ServiceError, setup: Setup) -> 
     return found
 
 
-def _upcast_reasons(entries: Sequence[Entry], refusal: ServiceError, setup: Setup) -> Flow[None]:
+def _upcast_reasons(entries: Sequence[TransactionEntry], refusal: ServiceError, setup: Setup) -> Flow[None]:
     """Upcast the items in the cancellation reasons whose upcasters need other items."""
     for entry, reason in zip(entries, refusal.extra.get("CancellationReasons", ()), strict=False):
         spec = spec_of(entry.ref.entity)
@@ -126,7 +126,9 @@ def _token(token: str | None, setup: Setup, changed: list[dict[str, Any]] | None
     return token if changed is None else hashlib.sha256(f"{token} {changed}".encode()).hexdigest()[:_TOKEN_LENGTH]
 
 
-def _unchanged_counters(entries: Sequence[Entry], error: ServiceError, seen: Mapping[Identity, Item | None]) -> dict[Identity, Item | None]:
+def _unchanged_counters(
+    entries: Sequence[TransactionEntry], error: ServiceError, seen: Mapping[Identity, Item | None]
+) -> dict[Identity, Item | None]:
     """The stored items whose counters could not be changed, if another attempt can take that into account."""
     found: dict[Identity, Item | None] = {}
     for entry, reason in zip(entries, error.extra.get("CancellationReasons", ()), strict=False):
@@ -147,7 +149,7 @@ def _unchanged_counters(entries: Sequence[Entry], error: ServiceError, seen: Map
     return found
 
 
-def _check_limits(entries: Sequence[Entry], request: Request) -> None:
+def _check_limits(entries: Sequence[TransactionEntry], request: Request) -> None:
     if len(entries) > OPERATIONS_LIMIT:
         raise TooMany(f"The transaction has {len(entries)} writes, but at most {OPERATIONS_LIMIT} are allowed.", request=request)
     total = 0
@@ -159,7 +161,7 @@ def _check_limits(entries: Sequence[Entry], request: Request) -> None:
         raise TooLarge(what, size=total, limit=TRANSACTION_LIMIT, request=request)
 
 
-def _check_new_parents(operations: Sequence[WriteOperation[Any]], entries: Sequence[Entry], request: Request) -> None:
+def _check_new_parents(operations: Sequence[WriteOperation[Any]], entries: Sequence[TransactionEntry], request: Request) -> None:
     """Check the bounds of counters in new items, which start with the counts of their transaction, so no database condition applies."""
     reasons: list[StoreError | None] = [None] * len(operations)
     for entry in entries:
@@ -171,7 +173,7 @@ def _check_new_parents(operations: Sequence[WriteOperation[Any]], entries: Seque
 
 
 def _canceled(
-    operations: Sequence[WriteOperation[Any]], entries: Sequence[Entry], error: ServiceError, request: Request
+    operations: Sequence[WriteOperation[Any]], entries: Sequence[TransactionEntry], error: ServiceError, request: Request
 ) -> TransactionCanceled:
     """The error of a canceled transaction, with the errors of its operations."""
     reasons: list[StoreError | None] = [None] * len(operations)
@@ -195,7 +197,9 @@ def _cancellation(
     return error
 
 
-def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Mapping[str, Any], request: Request) -> dict[int, StoreError]:
+def _reasons(
+    operations: Sequence[WriteOperation[Any]], entry: TransactionEntry, reason: Mapping[str, Any], request: Request
+) -> dict[int, StoreError]:
     """The errors of a refused entry, for each operation that it belongs to."""
     code, message = reason["Code"], reason.get("Message") or reason["Code"]
     if code != "ConditionalCheckFailed":
@@ -224,7 +228,7 @@ def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Ma
 
 
 def _overcounted(
-    operations: Sequence[WriteOperation[Any]], entry: Entry, broken: Sequence[BoundGuard], item: Item | None, request: Request
+    operations: Sequence[WriteOperation[Any]], entry: TransactionEntry, broken: Sequence[BoundGuard], item: Item | None, request: Request
 ) -> dict[int, StoreError]:
     """The errors of broken counter bounds, for each operation that increases the counter."""
     found: dict[int, StoreError] = {}
@@ -234,7 +238,7 @@ def _overcounted(
     return found
 
 
-def _uncounted(operation: WriteOperation[Any], entry: Entry, item: Item | None, request: Request) -> StoreError | None:
+def _uncounted(operation: WriteOperation[Any], entry: TransactionEntry, item: Item | None, request: Request) -> StoreError | None:
     """The error of a counter that could not be changed; None if the entry was refused for another reason."""
     parent = entry.write.entity.__name__
     wires = spec_of(entry.write.entity).counted_wires

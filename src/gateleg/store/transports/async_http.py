@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from gateleg.net import Address, Credentials, Deadline, ServiceClock
-    from gateleg.net.http import Connection
+    from gateleg.net.http import AsyncConnection
 
 
 class AsyncWireTransport:
@@ -33,7 +33,7 @@ class AsyncWireTransport:
         options: HttpOptions | None = None,
         *,
         connections: int = 100,
-        connect: Callable[[Callable[[], Connection], Address, ssl.SSLContext | None], Awaitable[Connection]] = connect_loop,
+        connect: Callable[[Callable[[], AsyncConnection], Address, ssl.SSLContext | None], Awaitable[AsyncConnection]] = connect_loop,
         clock: ServiceClock | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:

@@ -9,6 +9,7 @@ from gateleg.net import (
     Address,
     Chain,
     Credentials,
+    CredentialSource,
     Deadline,
     Fixed,
     JsonRequestSigner,
@@ -16,7 +17,6 @@ from gateleg.net import (
     Retries,
     RetryBudget,
     ServiceClock,
-    Source,
     amazon,
     region_of_chain,
 )
@@ -43,7 +43,7 @@ class HttpOptions:
 
     endpoint: str | None = None
     region: str | None = None
-    credentials: Credentials | Source | None = None
+    credentials: Credentials | CredentialSource | None = None
     #: a profile of the AWS configuration files
     profile: str | None = None
     #: see `tls_context`
@@ -114,7 +114,7 @@ def _address(endpoint: str) -> Address:
         raise BadAddress(f"{endpoint!r} is not the address of an endpoint.", fix=fix) from None
 
 
-def _source(options: HttpOptions) -> Source:
+def _source(options: HttpOptions) -> CredentialSource:
     if options.credentials is None:
         return Chain(profile=options.profile, local=options.endpoint is not None)
     return Fixed(options.credentials) if isinstance(options.credentials, Credentials) else options.credentials

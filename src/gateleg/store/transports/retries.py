@@ -12,7 +12,7 @@ from gateleg.store.transports.idempotence import is_idempotent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.net import Deadline, Retries, RetryBudget, ServiceClock, Source
+    from gateleg.net import CredentialSource, Deadline, Retries, RetryBudget, ServiceClock
     from gateleg.net.http import HttpError
 
 #: Error codes that may mean that the local clock differs too much from that of the service.
@@ -38,7 +38,7 @@ class CallAttempts:
     policy: Retries
     budget: RetryBudget
     clock: ServiceClock
-    source: Source
+    source: CredentialSource
     deadline: Deadline | None = None
     attempts: int = field(default=0, init=False)
     _delays: Iterator[float] = field(init=False)

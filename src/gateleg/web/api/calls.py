@@ -11,11 +11,11 @@ from gateleg.web.access import needs
 from gateleg.web.host import Host
 from gateleg.web.principal import Principal, Role
 
-__all__ = ["Call", "Using", "Viewing"]
+__all__ = ["ApiCall", "Using", "Viewing"]
 
 
 @dataclass(frozen=True)
-class Call:
+class ApiCall:
     """A request or a websocket whose caller has the role that its route needs."""
 
     host: Host
@@ -33,16 +33,16 @@ def host_of(request: HTTPConnection) -> Host:
     return host
 
 
-def _call(role: Role) -> Callable[[HTTPConnection], Call]:
+def _call(role: Role) -> Callable[[HTTPConnection], ApiCall]:
     check = needs(role)
 
-    def call(request: HTTPConnection) -> Call:
-        return Call(host_of(request), check(request), request.state.request_id)
+    def call(request: HTTPConnection) -> ApiCall:
+        return ApiCall(host_of(request), check(request), request.state.request_id)
 
     return call
 
 
-Using = Annotated[Call, Depends(_call(Role.MEMBER))]
-Viewing = Annotated[Call, Depends(_call(Role.VIEWER))]
-Operating = Annotated[Call, Depends(_call(Role.OPERATOR))]
-Administering = Annotated[Call, Depends(_call(Role.ADMIN))]
+Using = Annotated[ApiCall, Depends(_call(Role.MEMBER))]
+Viewing = Annotated[ApiCall, Depends(_call(Role.VIEWER))]
+Operating = Annotated[ApiCall, Depends(_call(Role.OPERATOR))]
+Administering = Annotated[ApiCall, Depends(_call(Role.ADMIN))]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
 from gateleg.web.principal import Role
@@ -58,7 +58,7 @@ class SecretScope:
 
     secrets: Secrets
     tenant: str | None
-    call: Call
+    call: ApiCall
 
     async def note(self, action: str, name: str, **details: Any) -> None:
         """Write a change of a secret to the audit log."""

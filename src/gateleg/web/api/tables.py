@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gateleg.model import Access, Table
 from gateleg.model.inspection import describe
 from gateleg.ops import explain
-from gateleg.web.api.calls import Call, Viewing
+from gateleg.web.api.calls import ApiCall, Viewing
 from gateleg.web.api.etags import tagged
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 from gateleg.web.errors import Unknown
@@ -77,7 +77,7 @@ class Ask(BaseModel):
     newest_first: bool | None = Field(default=None, description="Reverses the order of the sort key; by default the order of the pattern.")
 
 
-def _table(call: Call, name: str) -> Table:
+def _table(call: ApiCall, name: str) -> Table:
     found = next((table for table in call.host.tables_for(call.principal) if table.name == name), None)
     if found is None:
         raise Unknown(f"There is no table {name!r}.", fix="GET /api/tables lists them.")

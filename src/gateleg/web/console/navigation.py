@@ -14,7 +14,7 @@ __all__ = ["Crumb"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class NavigationEntry:
     """An entry of the navigation. `section` is the value that its pages pass to `frame`."""
 
     section: str
@@ -32,19 +32,19 @@ class Crumb:
 
 
 KIT = (
-    Entry("overview", "Overview", "space_dashboard", "/"),
-    Entry("jobs", "Jobs", "checklist", "/jobs"),
-    Entry("tables", "Tables", "table_chart", "/tables"),
-    Entry("migrations", "Migrations", "moving", "/migrations"),
-    Entry("objects", "Objects", "folder_open", "/objects"),
+    NavigationEntry("overview", "Overview", "space_dashboard", "/"),
+    NavigationEntry("jobs", "Jobs", "checklist", "/jobs"),
+    NavigationEntry("tables", "Tables", "table_chart", "/tables"),
+    NavigationEntry("migrations", "Migrations", "moving", "/migrations"),
+    NavigationEntry("objects", "Objects", "folder_open", "/objects"),
 )
-SETTINGS = Entry("settings", "Settings", "tune", "/settings")
-TENANT = Entry("tenant", "Your tenant", "domain", "/tenant")
+SETTINGS = NavigationEntry("settings", "Settings", "tune", "/settings")
+TENANT = NavigationEntry("tenant", "Your tenant", "domain", "/tenant")
 
 
-def groups(applications: Sequence[Application], *, member: bool = False, tenant_admin: bool = False) -> list[list[Entry]]:
+def groups(applications: Sequence[Application], *, member: bool = False, tenant_admin: bool = False) -> list[list[NavigationEntry]]:
     """The entries of the navigation, in groups. Members see only the applications, tenant admins also their tenant."""
-    own = [Entry(one.name, one.title, one.icon, f"/{one.name}") for one in applications if one.pages is not None]
+    own = [NavigationEntry(one.name, one.title, one.icon, f"/{one.name}") for one in applications if one.pages is not None]
     tenant = [TENANT] if tenant_admin else []
     shown = [own, tenant] if member else [list(KIT), own, [*tenant, SETTINGS]]
     return [group for group in shown if group]

@@ -25,14 +25,14 @@ class FileStart:
 
 
 @dataclass(frozen=True)
-class FormField:
+class MultipartField:
     """A field of the form that is not a file."""
 
     name: str
     value: str
 
 
-Event = FileStart | FormField | bytes
+Event = FileStart | MultipartField | bytes
 
 
 async def read_form(content_type: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[Event]:
@@ -114,7 +114,7 @@ class _FormParser:
 
     def _part_ends(self) -> None:
         if not self._is_file:
-            self._events.append(FormField(self._field.decode("utf-8", "replace"), self._value.decode("utf-8", "replace")))
+            self._events.append(MultipartField(self._field.decode("utf-8", "replace"), self._value.decode("utf-8", "replace")))
 
     def _form_ends(self) -> None:
         self._complete = True

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
 from gateleg.web.tables import Webhook, WebhookDelivery
@@ -90,7 +90,7 @@ class WebhookScope:
     hooks: Webhooks
     tenant: str | None
     owner: str | None
-    call: Call
+    call: ApiCall
 
     @property
     def key(self) -> dict[str, str | None]:

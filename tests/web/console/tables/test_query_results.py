@@ -4,7 +4,7 @@ import pytest
 
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, CursorRejected
-from gateleg.web.console.tables.meters import Meter, MeteredRequest, cost_text
+from gateleg.web.console.tables.meters import MeteredRequest, MeteringTransport, cost_text
 from gateleg.web.console.tables.query_results import query_page, read_item, scan_page
 from tests.web.console.tables.library import Book, Loan, Reader, books, library, loans, readers
 
@@ -81,7 +81,7 @@ async def test_an_item_is_read_by_its_key(store: AsyncStore) -> None:
 
 
 async def test_a_meter_adds_up(store: AsyncStore) -> None:
-    meter = Meter(store.transport)
+    meter = MeteringTransport(store.transport)
     through = store.using(meter)
     await through.get(Reader, reader_id="ada")
     await through.get(Reader, reader_id="grace")

@@ -14,7 +14,7 @@ from gateleg.apps.agents.tenancy import Context
 from gateleg.apps.agents.web.contexts import context_of
 from gateleg.apps.agents.web.views import View
 from gateleg.web import Resources
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 
 router = APIRouter()
@@ -70,7 +70,7 @@ class EvaluationView(View):
         return cls.model_validate({name: getattr(stored, name) for name in cls.model_fields})
 
 
-def _own(call: Call, request: Request) -> tuple[Resources[AgentsSettings], Context]:
+def _own(call: ApiCall, request: Request) -> tuple[Resources[AgentsSettings], Context]:
     resources: Resources[AgentsSettings] = call.host.resources["agents"]
     return resources, context_of(request, resources)
 

@@ -17,7 +17,7 @@ from gateleg.apps.agents.usage_tables import DailyUsage
 from gateleg.apps.agents.web.contexts import ENDPOINT_HEADER, context_of
 from gateleg.apps.agents.web.views import BegunJob, View
 from gateleg.web import Resources
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 
 router = APIRouter()
@@ -68,12 +68,12 @@ class Erasure(View):
     confirm: str = Field(description="the name of the tenant, repeated")
 
 
-def _own(call: Call) -> Resources[AgentsSettings]:
+def _own(call: ApiCall) -> Resources[AgentsSettings]:
     resources: Resources[AgentsSettings] = call.host.resources["agents"]
     return resources
 
 
-def _tenant(call: Call, request: Request, part_id: str) -> Context:
+def _tenant(call: ApiCall, request: Request, part_id: str) -> Context:
     """The context of a tenant, for host operators."""
     resources = _own(call)
     check_host_operator(context_of(request, resources))

@@ -22,7 +22,7 @@ from gateleg.apps.delphi.service import delete_run
 from gateleg.apps.delphi.web.overviews import PipelineRun, stage_runs_of
 from gateleg.apps.delphi.web.run_differences import side_by_side
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, key_parts, result_view
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.etags import fits
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
@@ -45,7 +45,7 @@ class NewName(BaseModel):
     name: Text = Field(max_length=500)
 
 
-async def visible_stages(call: Call, job_id: UUID) -> list[Run]:
+async def visible_stages(call: ApiCall, job_id: UUID) -> list[Run]:
     """The stages of a job or of a pipeline on conversations that the caller may see."""
     store = call.host.store
     runs = [run async for run in store.query(Run.of_job, job_id=job_id, consistent=True)]

@@ -12,7 +12,7 @@ from gateleg.apps.mv.tables import Template
 from gateleg.apps.mv.web.bodies import CAMEL
 from gateleg.apps.mv.web.views import ProjectView, View
 from gateleg.store import delete
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 
 router = APIRouter()
@@ -53,7 +53,7 @@ def _view(template: Template) -> TemplateView:
     )
 
 
-async def _found(call: Call, template_id: UUID) -> Template:
+async def _found(call: ApiCall, template_id: UUID) -> Template:
     found = await call.host.store.find(Template, template_id=template_id, consistent=True)
     rules.check_visible(call.principal, found, f"template {template_id}")
     assert found is not None

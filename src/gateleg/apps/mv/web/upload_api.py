@@ -13,7 +13,7 @@ from gateleg.apps.mv.scenes import get_scene
 from gateleg.apps.mv.tables import Reference
 from gateleg.apps.mv.web.bodies import NewReferences, Once
 from gateleg.apps.mv.web.views import ProjectView, ReferenceView, SceneView, View, view_reference
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.bodies import body_limit
 from gateleg.web.uploads import UploadRules, receive_files, upload_folder, upload_slot
@@ -28,14 +28,14 @@ Asset = Literal["audio", "character", "product", "lyrics"]
 _KINDS: dict[str, Kind] = {"audio": "audio", "character": "picture", "product": "picture"}
 
 
-def _most(call: Call, asset: str) -> int:
+def _most(call: ApiCall, asset: str) -> int:
     """The maximum size of a file, in bytes."""
     own = resources_of(call).settings
     wanted = {"audio": own.song_bytes, "lyrics": _LYRICS, "clip": own.clip_bytes}.get(asset, own.picture_bytes)
     return min(wanted, call.host.settings.upload_limit)
 
 
-async def _probe_upload(call: Call, path: Path, kind: Kind) -> Facts:
+async def _probe_upload(call: ApiCall, path: Path, kind: Kind) -> Facts:
     """Probe an uploaded file in a separate process."""
     own = resources_of(call).settings
     longest = own.longest_song if kind == "audio" else own.longest_clip
@@ -107,7 +107,7 @@ async def list_references(call: Using, limit: Limit = 50, cursor: Cursor = None)
     return Listing(items=[await view_reference(links_of(call), found) for found in page], next=page.next)
 
 
-async def _reference(call: Call, reference_id: UUID) -> Reference:
+async def _reference(call: ApiCall, reference_id: UUID) -> Reference:
     found = await call.host.store.find(Reference, reference_id=reference_id, consistent=True)
     rules.check_visible(call.principal, found, f"reference {reference_id}")
     assert found is not None

@@ -16,7 +16,7 @@ from gateleg.apps.rag.api import resources_of
 from gateleg.apps.rag.searching.service import SearchScope
 from gateleg.apps.rag.web.search_api import PlaceBody
 from gateleg.apps.rag.web.views import View
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
 from gateleg.web.streams import EventStream, event, stream_headers
@@ -63,7 +63,7 @@ def _request(body: AskRequest, *others: str) -> AskRequest:
     return AskRequest.model_validate(body.model_dump(exclude=set(others)))
 
 
-async def _answered(call: Call, places: list[SearchScope], request: AskRequest, accept: str) -> Response:
+async def _answered(call: ApiCall, places: list[SearchScope], request: AskRequest, accept: str) -> Response:
     if _STREAM not in accept:
         found = await ask_once(resources_of(call), call.principal, places, request)
         return Response(found.model_dump_json(by_alias=True), media_type="application/json")

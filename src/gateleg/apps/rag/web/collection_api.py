@@ -17,7 +17,7 @@ from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.statistics import count_collection
 from gateleg.apps.rag.tables import CollectionStatus
 from gateleg.apps.rag.web.views import CollectionsView, CollectionView, View
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 
 router = APIRouter()
 _MANY = "/repository/{repository_id}/collections"
@@ -209,7 +209,7 @@ async def delete(
     return _shown(response, opened)
 
 
-async def _delete_for_good(call: Call, repository_id: str, collection_id: str, response: Response) -> DeletionView:
+async def _delete_for_good(call: ApiCall, repository_id: str, collection_id: str, response: Response) -> DeletionView:
     opened, started = await start_collection_deletion(call.host.queue, caller_of(call), repository_id, collection_id)
     impact = await impact_of(call.host.store, opened)
     if started.created:

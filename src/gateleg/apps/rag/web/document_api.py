@@ -27,7 +27,7 @@ from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, CollectionStatus, DocumentStatus
 from gateleg.apps.rag.web.views import DocumentsView, DocumentView, View
 from gateleg.objects import plain_name
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest
 
@@ -159,7 +159,7 @@ def _outcome(one: DocumentOutcome, job_id: UUID) -> DocumentDeletionView:
     return DocumentDeletionView(document_id=one.document_id, status="REFUSED", error=one.error.code, message=one.error.message)
 
 
-async def _opened(call: Call, repository_id: str, document_id: str) -> OpenedDocument:
+async def _opened(call: ApiCall, repository_id: str, document_id: str) -> OpenedDocument:
     return await open_document(call.host.store, caller_of(call), repository_id, document_id)
 
 

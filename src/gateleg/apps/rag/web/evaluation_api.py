@@ -16,7 +16,7 @@ from gateleg.apps.rag.evaluating.tables import ConfigurationResult, EvaluationRu
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection
 from gateleg.apps.rag.web.views import View
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
 
@@ -115,7 +115,7 @@ class RunView(View):
         return cls(**own, results=[MeasuredView.of(one) for one in run.results])
 
 
-async def _searchable(call: Call, repository_id: str, collection_id: str) -> Collection:
+async def _searchable(call: ApiCall, repository_id: str, collection_id: str) -> Collection:
     return (await open_collection(call.host.store, caller_of(call), repository_id, collection_id, Action.SEARCH)).collection
 
 

@@ -28,7 +28,7 @@ from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.web.views import View
 from gateleg.errors import GatelegError
 from gateleg.objects import plain_name
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.bodies import body_limit
 from gateleg.web.uploads import ReceivedFile, UploadRules, receive_files, upload_folder, upload_slot
 
@@ -127,7 +127,7 @@ class PreviewView(View):
     chunks: list[Piece]
 
 
-async def _target(call: Call, repository_id: str, collection_id: str | None) -> OpenedCollection:
+async def _target(call: ApiCall, repository_id: str, collection_id: str | None) -> OpenedCollection:
     opened = await open_collection(call.host.store, caller_of(call), repository_id, collection_id or DEFAULT_ALIAS, Action.INGEST)
     check_accepts_documents(opened.repository, opened.collection)
     return opened
@@ -137,7 +137,7 @@ def _metadata(draft: MetadataDraft | None) -> DocumentMetadata | None:
     return None if draft is None else DocumentMetadata(tags=draft.tags, custom_fields=draft.custom_fields)
 
 
-async def _ingested(call: Call, opened: OpenedCollection, batch: list[NewDocument]) -> IngestsView:
+async def _ingested(call: ApiCall, opened: OpenedCollection, batch: list[NewDocument]) -> IngestsView:
     collection = opened.collection
     result = await ingest_batch(resources_of(call), caller_of(call), collection.repository_id, collection.collection_id, batch)
     if result.refused == len(batch) == 1:
@@ -212,7 +212,7 @@ async def upload(call: Using, repository_id: str, request: Request, collection_i
     return await _ingested(call, opened, batch)
 
 
-async def _store_file(call: Call, opened: OpenedCollection, file: ReceivedFile) -> str:
+async def _store_file(call: ApiCall, opened: OpenedCollection, file: ReceivedFile) -> str:
     """Store an uploaded file and return its key. The document id depends on user and name, the object key also on the content."""
     repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
     document_id = document_id_of(repository_id, collection_id, f"upload:{caller_of(call).user}:{file.name}")

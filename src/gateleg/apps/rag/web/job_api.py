@@ -14,7 +14,7 @@ from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.web.views import View
 from gateleg.jobs import Job
 from gateleg.jobs.tables import ArchivedJob
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.jobs.views import JobDetail
 from gateleg.web.errors import Unknown
 from gateleg.web.member_jobs import MemberJobs
@@ -31,7 +31,7 @@ class JobsView(View):
     has_previous_page: bool
 
 
-def _jobs_of(call: Call) -> MemberJobs:
+def _jobs_of(call: ApiCall) -> MemberJobs:
     application = next(one for one in call.host.applications if one.name == "rag")
     return MemberJobs(application, resources_of(call), call.principal)
 

@@ -13,7 +13,7 @@ from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.searching.requests import MAX_QUERY_CHARACTERS, SearchRequest
 from gateleg.apps.rag.searching.results import SearchHit, SearchResult
 from gateleg.apps.rag.searching.service import SearchScope, search
-from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.calls import ApiCall, Using
 
 router = APIRouter()
 
@@ -112,7 +112,7 @@ def _checked(asked: dict[str, Any]) -> SearchRequest:
         raise BadSearch("; ".join(one["msg"] for one in error.errors()), fix="See the parameters of POST .../search.") from None
 
 
-async def _named(call: Call, repository_id: str, collection_id: str | None, model: str | None) -> str | None:
+async def _named(call: ApiCall, repository_id: str, collection_id: str | None, model: str | None) -> str | None:
     if collection_id is not None or model is None:
         return collection_id
     repository = await get_repository(call.host.store, caller_of(call), repository_id)

@@ -148,7 +148,7 @@ async def drain(call: Operating, name: Name) -> QueueView:
     return QueueView.of(state)
 
 
-class Rate(BaseModel):
+class RateLimit(BaseModel):
     """The rate limit of a queue."""
 
     model_config = ConfigDict(extra="forbid")
@@ -158,7 +158,7 @@ class Rate(BaseModel):
 
 
 @router.put("/queues/{name:path}/rate")
-async def set_rate(call: Operating, name: Name, rate: Rate) -> QueueView:
+async def set_rate(call: Operating, name: Name, rate: RateLimit) -> QueueView:
     """Limit the starts of a queue to a number of jobs in each time window. Windows are aligned to the clock."""
     state = await call.host.queue.set_rate(name, rate.starts, seconds=rate.seconds, by=call.principal.name)
     await call.note("queue.rate", name, starts=rate.starts, seconds=rate.seconds)

@@ -27,7 +27,7 @@ class MeteredRequest:
 
 
 @dataclass
-class Meter:
+class MeteringTransport:
     """Passes requests on and records them: `store.using(Meter(store.transport))`."""
 
     transport: AsyncTransport

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model import spec_of
 from gateleg.ops.scan_pages import browse_flow
 from gateleg.store.flow import Request
-from gateleg.web.console.tables.meters import Meter, MeteredRequest
+from gateleg.web.console.tables.meters import MeteredRequest, MeteringTransport
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Query, Spec, Table
@@ -38,7 +38,7 @@ async def query_page(store: AsyncStore, query: Query[Any], *, limit: int, cursor
 
     Items that their entity cannot decode come last, as they are stored, with a note on the problem.
     """
-    meter = Meter(store.transport)
+    meter = MeteringTransport(store.transport)
     spec: Spec[Any] = spec_of(query.entity)
     partial = query.plan.index.project != "all"
     page = await store.using(meter).page(query, limit=limit, cursor=cursor, hydrate=partial)
@@ -51,7 +51,7 @@ async def scan_page(
     store: AsyncStore, table: Table, *, spec: Spec[Any] | None = None, limit: int, cursor: str | None = None, examine: int = MAX_EXAMINED
 ) -> QueryResult:
     """A page of a scan of a table, or of one entity in it. Reads at most `MAX_UNITS_PER_SECOND`."""
-    meter = Meter(store.transport)
+    meter = MeteringTransport(store.transport)
     flow = browse_flow(store.setup, table, spec=spec, limit=limit, cursor=cursor, examine=examine, units_per_second=MAX_UNITS_PER_SECOND)
     found = await store.using(meter).drive(flow)
     return QueryResult(found.items, meter.sent, found.cursor)
