@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from pydantic import BaseModel
 
 from gateleg.jobs import AsyncQueue, JobContext, Jobs, JobStatus, ManualClock, Queue, Retry, Snooze, Submission, TestWorker, Worker
 from gateleg.jobs.errors import BadHandler, BadSchedule, BadSubmission, WrongArgument
@@ -140,6 +141,45 @@ def test_retries_that_are_not_a_number() -> None:
     times: Any = "3"
     with pytest.raises(TypeError, match="times='3'"):
         Retry(times=times)
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [("never", "ValueError"), ("never", ["ValueError"]), ("only", ValueError), ("only", [ValueError()]), ("delays", {"ValueError": 5})],
+)
+def test_retries_after_something_that_is_not_an_exception_class(option: str, given: Any) -> None:
+    with pytest.raises(TypeError, match=rf"Retry\({option}=\.\.\.\) takes exception classes"):
+        Retry(**{option: given})
+
+
+class First(BaseModel):
+    n: int = 0
+
+
+class Second(BaseModel):
+    n: int = 0
+
+
+class Narrower(First):
+    more: int = 0
+
+
+async def perhaps(job: JobContext, config: First | None) -> None: ...
+
+
+async def first(job: JobContext, config: First) -> None: ...
+
+
+def test_a_config_that_is_annotated_as_a_union() -> None:
+    with pytest.raises(BadHandler, match="would get a dictionary: a config has one model. Annotate it with First alone"):
+        Jobs().handler("perhaps")(perhaps)
+
+
+def test_a_config_of_two_models() -> None:
+    other: Any = Second
+    with pytest.raises(BadHandler, match="has config=Second, and annotates its config as First"):
+        Jobs().handler("first", config=other)(first)
+    Jobs().handler("first", config=Narrower)(first)
 
 
 RESULTS: dict[str, tuple[Callable[[], Any], str]] = {

@@ -16,7 +16,7 @@ from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken
 from gateleg.jobs.names import is_name
 from gateleg.jobs.notifications import Notifier
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.tasks import Task, config_model, function_of, takes_job_second
+from gateleg.jobs.tasks import Task, config_model, function_of, other_config_annotated, takes_job_second
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -463,6 +463,11 @@ def _check(handler: Handler) -> None:
                 f"The handler of {handler.job_type} has {option}={shown}, which is not a pydantic model.",
                 fix=f"Give a subclass of BaseModel, or omit {option} to accept any JSON object.",
             )
+    if handler.config is not None and (annotated := other_config_annotated(handler.handle, handler.config)) is not None:
+        raise BadHandler(
+            f"The handler of {handler.job_type} has config={handler.config.__name__}, and annotates its config as {annotated.__name__}.",
+            fix="Omit config=: the annotation is enough. Or annotate the parameter with the same model.",
+        )
     for name in ("limit_per_worker", "own_concurrency"):
         if (number := getattr(handler, name)) is not None and number < 1:
             raise BadHandler(
