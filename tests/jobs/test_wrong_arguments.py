@@ -23,6 +23,12 @@ def test_a_store_of_the_other_kind(queue: Any, store: Any, words: str) -> None:
         queue(connect(store), Jobs())
 
 
+@pytest.mark.parametrize("queue", [Queue, AsyncQueue])
+def test_a_queue_whose_arguments_are_in_another_order(queue: Any) -> None:
+    with pytest.raises(WrongArgument, match="cannot use a store of type Jobs"):
+        queue(Jobs(), connect(Store))
+
+
 def test_handlers_that_are_not_a_registry() -> None:
     handlers: Any = [print]
     with pytest.raises(WrongArgument, match="not a list"):
@@ -171,7 +177,7 @@ async def first(job: JobContext, config: First) -> None: ...
 
 
 def test_a_config_that_is_annotated_as_a_union() -> None:
-    with pytest.raises(BadHandler, match="would get a dictionary: a config has one model. Annotate it with First alone"):
+    with pytest.raises(BadHandler, match=r"would get a dictionary: a config has one model\. Annotate it with First alone"):
         Jobs().handler("perhaps")(perhaps)
 
 

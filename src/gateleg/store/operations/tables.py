@@ -170,13 +170,21 @@ def _expires(name: str) -> Flow[bool]:
     return reply["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
 
 
+def check_table(given: Any) -> None:
+    """Raise `InvalidOption` for what is not a table: whoever gives an entity means its table."""
+    if isinstance(given, type) and hasattr(given, "__table__"):
+        raise InvalidOption(f"{given.__name__} is an entity, not a table.", fix=f"Give its table: {given.__name__}.__table__.")
+    if isinstance(given, list | tuple | set) and all(isinstance(one, Table) for one in given):
+        raise InvalidOption(
+            f"A {type(given).__name__} of tables was given in place of a table.", fix="Write *tables, or one after another."
+        )
+    if not isinstance(given, Table):
+        raise InvalidOption(f"{given!r} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
+
+
 def _tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tables of a call; whoever gives an entity means its table."""
     for one in given:
-        if hasattr(one, "__table__"):
-            raise InvalidOption(f"{one.__name__} is an entity, not a table.", fix=f"Give its table: {one.__name__}.__table__.")
-        if not isinstance(one, Table):
-            raise InvalidOption(f"{one!r} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
+        check_table(one)
     return given
 
 
