@@ -53,6 +53,21 @@ def test_a_worker_takes_an_async_queue() -> None:
         Worker(queue)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"queues": ["images"]}, r"Write queues={\"images\": 1}"),
+        ({"queues": "images"}, "not a mapping of queues to weights"),
+        ({"concurrency": 0}, "concurrency=0 would run no jobs"),
+        ({"idle": 5}, "idle=5 is not a minimum and a maximum"),
+        ({"idle": (1, 0.1)}, "not a minimum and a maximum"),
+    ],
+)
+def test_a_worker_that_would_run_other_jobs_than_it_was_told_to(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(WrongArgument, match=words):
+        Worker(AsyncQueue(connect(AsyncStore), Jobs()), **options)
+
+
 async def work(job: JobContext, config: dict[str, Any]) -> None: ...
 
 
@@ -100,6 +115,8 @@ SUBMISSIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a single dependency": ({"depends_on": UUID(int=1)}, "depends_on is a single UUID"),
     "tags as text": ({"tags": "urgent"}, "Write tags=[...]"),
     "a limit without a key": ({"concurrency_limit": 3}, "without concurrency_key="),
+    "no time to start": ({"start_within": 0}, "start_within=0 is over before the job can start"),
+    "a start before the delay is over": ({"start_within": 30, "delay": 60}, "start_within=30 ends before the job may start"),
     "no time": ({"timeout": 0}, "at least 1 second"),
 }
 

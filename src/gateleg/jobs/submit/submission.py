@@ -82,6 +82,8 @@ class Submission:
             seconds: Any = getattr(self, name)
             if not isinstance(seconds, (int, float, NoneType)):
                 raise BadSubmission(f"{name}={seconds!r} is not a number.", fix=f"Give seconds, such as {name}=60.")
+        if self.start_within is not None and not self.start_within > 0:
+            raise BadSubmission(f"start_within={self.start_within} is over before the job can start.", fix="Give more than 0 seconds.")
         if self.timeout is not None and self.timeout < 1:
             raise BadSubmission(
                 f"timeout={self.timeout} is too short.", fix="Give at least 1 second, or leave it out for that of the handler."

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import socket
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -45,7 +46,7 @@ from gateleg.store import StoreError
 from gateleg.store.group_commit import GroupCommitStore
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Mapping
+    from collections.abc import Coroutine, Iterable
     from pathlib import Path
 
     from gateleg.jobs.context import JobContext
@@ -63,6 +64,17 @@ _FLUSH_SECONDS_PER_JOB = 0.0015
 _SCRATCH_SWEEP_SECONDS = 600.0
 #: Seconds between two checks whether a thread that did not stop when asked has ended.
 _THREAD_CHECK_SECONDS = 0.5
+
+
+def _check_options(queues: Any, concurrency: Any, idle: Any) -> None:
+    """Raise `WrongArgument` for options with which a worker would claim nothing, or other jobs than it was told to."""
+    if queues is not None and not isinstance(queues, Mapping):
+        fix = 'Write queues={"images": 1}, with a weight for each queue.'
+        raise WrongArgument(f"queues={queues!r} is not a mapping of queues to weights.", fix=fix)
+    if not isinstance(concurrency, int) or concurrency < 1:
+        raise WrongArgument(f"A worker with concurrency={concurrency!r} would run no jobs.", fix="Give at least 1.")
+    if idle is not None and not (isinstance(idle, tuple) and len(idle) == 2 and 0 <= idle[0] <= idle[1]):
+        raise WrongArgument(f"idle={idle!r} is not a minimum and a maximum of seconds.", fix="Write idle=(0.02, 0.2), for example.")
 
 
 class Worker:
@@ -108,6 +120,7 @@ class Worker:
                 f"A worker takes an AsyncQueue, and was given {type(given).__name__}.",
                 fix="Give it AsyncQueue(AsyncStore.connect(...), jobs); in tests use TestWorker(queue).",
             )
+        _check_options(queues, concurrency, idle)
         self.queue = with_group_commit(queue)
         self.queues = dict(queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1})
         self.concurrency = concurrency
