@@ -198,6 +198,14 @@ def test_a_queue_that_no_worker_serves_is_measured_too(desk: Desk) -> None:
     assert found["images"] == 1
 
 
+@pytest.mark.parametrize("command", ["pause", "resume", "drain"])
+def test_a_queue_that_nothing_uses_may_be_misspelt(desk: Desk, command: str) -> None:
+    desk.submit("echo", "--queue", "images")
+    told = desk.run(command, "imgaes")
+    assert "no job and no worker uses the queue imgaes so far. Did you mean 'images'?" in told.output
+    assert "no job" not in desk.run(command, "images").output
+
+
 def test_queues_are_paused_resumed_drained_and_measured(desk: Desk) -> None:
     assert desk.ok("pause", "default") == "default is paused\n"
     (found,) = desk.json("stats")
