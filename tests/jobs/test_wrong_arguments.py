@@ -199,10 +199,10 @@ def test_a_config_that_is_annotated_as_a_union() -> None:
 
 
 def test_a_config_of_two_models() -> None:
-    other: Any = Second
+    register: Any = Jobs().handler
     with pytest.raises(BadHandler, match="has config=Second, and annotates its config as First"):
-        Jobs().handler("first", config=other)(first)
-    Jobs().handler("first", config=Narrower)(first)
+        register("first", config=Second)(first)
+    register("first", config=Narrower)(first)
 
 
 RESULTS: dict[str, tuple[Callable[[], Any], str]] = {
