@@ -25,7 +25,7 @@ def test_value_that_the_key_cannot_hold_is_refused(memory: Store) -> None:
 def test_missing_item_is_none_or_an_error_that_names_it(memory: Store) -> None:
     memory.create_tables(shelf)
     assert memory.find(Note, book="b", number=1) is None
-    with pytest.raises(NotFound, match=r"no Note\(book='b', number='1'\)"):
+    with pytest.raises(NotFound, match=r"no Note\(book='b', number=1\)"):
         memory.get(Note, book="b", number=1)
     with pytest.raises(NotFound):
         memory.get(Note, book="b", number=1, project=[Note.text])

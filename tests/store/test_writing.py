@@ -89,7 +89,7 @@ def test_deleted_versioned_item_is_a_lost_race_without_current(store: Store) -> 
 
 
 def test_patch_requires_that_the_item_exists(store: Store) -> None:
-    with pytest.raises(NotFound, match=r"no Note\(book='b', number='1'\) to patch"):
+    with pytest.raises(NotFound, match=r"no Note\(book='b', number=1\) to patch"):
         store.patch(Note.key(book="b", number=1), Note.stars.add(1))
 
 

@@ -143,6 +143,13 @@ def test_a_wrong_argument_is_explained_and_nothing_is_written(store: Store, call
     assert store.get(Shelf, name="a").books == 0
 
 
+def test_a_long_value_in_place_of_a_key_is_shown_shortened(store: Store) -> None:
+    with pytest.raises(GatelegError) as refused:
+        store.get(Shelf, name=["a"] * 1000)
+    assert "Shelf.name cannot be ['a', 'a'" in str(refused.value)
+    assert len(str(refused.value)) < 500
+
+
 def test_a_short_table_name_may_become_long_enough_with_a_prefix() -> None:
     with Store.connect("embedded::memory:", prefix="test-") as prefixed:
         assert prefixed.ensure_tables(Table("ab", hash="pk")) == ["test-ab"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast, get_args, overloa
 from pydantic import BaseModel, PydanticSchemaGenerationError, TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
-from gateleg.errors import problem_message
+from gateleg.errors import problem_message, shown
 from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.constraints import Bounds, bounds_of, validator_of, without_bounds
 from gateleg.model.attributes.field_validators import field_validator
@@ -175,7 +175,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     def _refusal(self, value: Any, error: ValidationError) -> ExpressionValue:
         reasons = "; ".join(problem_message(problem) for problem in error.errors())
-        return ExpressionValue(f"{self!r} cannot be {value!r}: {reasons}.")
+        return ExpressionValue(f"{self!r} cannot be {shown(value)}: {reasons}.")
 
     def constant(self, value: Any) -> Operand[Any]:
         """An operand to compare with: validated as the attribute's type, without its constraints."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
@@ -168,6 +170,11 @@ def shard_of(primary: Item, shards: int) -> int:
     return zlib.crc32(text.encode()) % shards
 
 
+def _shown_component(value: Any) -> str:
+    """A component of a key for messages: numbers as they are, everything else as the text that it is known by."""
+    return str(value) if isinstance(value, int | Decimal) and not isinstance(value, Enum) else repr(str(value))
+
+
 # Not frozen: every read creates one, and creating a frozen one takes three times as long.
 @dataclass(slots=True)
 class Ref(Generic[E_co]):
@@ -188,4 +195,4 @@ class Ref(Generic[E_co]):
     def __str__(self) -> str:
         """The entity and the components of the key, for messages: `Job(job_id='...')`."""
         names: tuple[str, ...] = read_spec(self.entity).key.names
-        return f"{self.entity.__name__}({', '.join(f'{name}={str(self.values.get(name))!r}' for name in names)})"
+        return f"{self.entity.__name__}({', '.join(f'{name}={_shown_component(self.values.get(name))}' for name in names)})"

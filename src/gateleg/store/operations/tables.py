@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.errors import shown
 from gateleg.model import Table
 from gateleg.model.errors import BadName
 from gateleg.store.errors import InvalidOption, OutOfScope, TimedOut
@@ -179,7 +180,7 @@ def check_table(given: Any) -> None:
             f"A {type(given).__name__} of tables was given in place of a table.", fix="Write *tables, or one after another."
         )
     if not isinstance(given, Table):
-        raise InvalidOption(f"{given!r} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
+        raise InvalidOption(f"{shown(given)} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
 
 
 def _tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
