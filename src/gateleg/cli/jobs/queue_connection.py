@@ -14,7 +14,7 @@ from gateleg.commands.opening import opened, print_new_store
 from gateleg.commands.settings import explaining_bad_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gateleg.jobs import Jobs, Queue, TableNames
     from gateleg.store import Store
@@ -120,6 +120,28 @@ def submitting_queue(settings: Settings, app: str | None) -> Iterator[Queue]:
             fail(f"{error}{also}", FAILED)
         except JobError as error:
             fail(str(error), FAILED)
+
+
+def check_names(queue: Queue, job_type: str, config: Mapping[str, Any]) -> None:
+    """End the command if a config typed by hand has a name that its model would ignore: it is more likely misspelt than meant."""
+    from gateleg.model.suggestions import did_you_mean
+
+    handler = queue.context.jobs.find(job_type)
+    model = None if handler is None else handler.config
+    if model is None or model.model_config.get("extra") in ("allow", "forbid"):
+        return
+    if any(validator.info.mode != "after" for validator in model.__pydantic_decorators__.model_validators.values()):
+        return  # it may accept other names
+    known = {*model.model_fields}
+    for one in model.model_fields.values():
+        aliases = one.validation_alias if one.validation_alias is not None else one.alias
+        if aliases is not None and not isinstance(aliases, str):
+            return
+        known |= {aliases} if aliases else set()
+    for name in config:
+        if name not in known:
+            suggestion = did_you_mean(name, sorted(known), otherwise=f"It has {', '.join(sorted(known)) or 'no attributes'}.")
+            fail(f"the config of {job_type} has no {name!r}. {suggestion} Nothing was submitted.", FAILED)
 
 
 def read_id(text: str) -> UUID:

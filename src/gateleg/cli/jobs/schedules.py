@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.jobs.queue_connection import opened_queue, submitting_queue
+from gateleg.cli.jobs.queue_connection import check_names, opened_queue, submitting_queue
 from gateleg.commands.configs import read_config
 from gateleg.commands.options import (
     AppOption,
@@ -95,8 +95,10 @@ def add(
     """Create or replace a schedule."""
     from gateleg.jobs import Submission
 
-    submission = Submission(job_type, read_config(config), queue=queue)
+    given = read_config(config)
+    submission = Submission(job_type, given, queue=queue)
     with submitting_queue(settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables), app) as opened:
+        check_names(opened, job_type, given)
         made = opened.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 

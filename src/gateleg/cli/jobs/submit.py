@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gateleg.cli.jobs.queue_connection import find_id, submitting_queue
+from gateleg.cli.jobs.queue_connection import check_names, find_id, submitting_queue
 from gateleg.commands.configs import read_config
 from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
@@ -36,6 +36,7 @@ def submit(
 
     given = read_config(config)  # before the store is opened, which may create one
     with submitting_queue(settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables), app) as opened:
+        check_names(opened, job_type, given)
         submission = Submission(
             job_type,
             given,
