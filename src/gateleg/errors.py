@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["GatelegError"]
 
+_MAX_SHOWN = 200
+
+
+def shown(value: object) -> str:
+    """The `repr` of a value for a message, shortened: an object in place of its id may be very long."""
+    text = repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+
 
 def problem_message(problem: Mapping[str, Any]) -> str:
     """The message of one of pydantic's problems: without pydantic's own prefix and our code, and with what is wrong in invalid JSON."""

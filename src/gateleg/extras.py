@@ -21,6 +21,7 @@ EXTRA_OF = {
     "starlette": "web",
     "uvicorn": "web",
     "nicegui": "web",
+    "python_multipart": "web",
     "boto3": "aws",
     "botocore": "aws",
     "opentelemetry": "tracing",

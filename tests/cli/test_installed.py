@@ -5,10 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
-from gateleg.cli.installed import Installed, LeftOut, find_installed, installed_applications, package_of, reason_for, registered
+from gateleg.cli.installed import (
+    Installed,
+    LeftOut,
+    find_installed,
+    installed_applications,
+    named_application,
+    package_of,
+    reason_for,
+    registered,
+)
 from gateleg.web.settings import Settings
 from tests.cli.strangers import APPLICATION, install
 
@@ -55,6 +65,16 @@ def test_a_broken_application_is_reported_by_name_and_left_out(
     assert ("films" in names, "broken" in names) == (True, False)
     (record,) = [record for record in caplog.records if "application broken is not available" in record.getMessage()]
     assert (reason in record.getMessage(), record.levelno == logging.INFO) == (True, is_optional)
+
+
+def test_a_package_in_place_of_its_application_is_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "shelves_app").mkdir()
+    (folder / "shelves_app" / "__init__.py").write_text("from shelves_app import application\n")
+    (folder / "shelves_app" / "application.py").write_text(APPLICATION.format(name="shelves", more=""))
+    with pytest.raises(typer.Exit):
+        named_application("shelves_app")
+    told = "names the module shelves_app.application, not a gateleg.web.Application. Write shelves_app.application:application."
+    assert told in capsys.readouterr().err
 
 
 def test_applications_of_gateleg_without_their_extra_take_one_line_of_the_log(

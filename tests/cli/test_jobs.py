@@ -198,6 +198,22 @@ def test_a_queue_that_no_worker_serves_is_measured_too(desk: Desk) -> None:
     assert found["images"] == 1
 
 
+@pytest.mark.parametrize("command", [("submit", "echo"), ("schedules", "add", "often", "echo")])
+def test_a_name_that_the_model_of_a_config_would_ignore_is_refused(desk: Desk, command: tuple[str, ...]) -> None:
+    options = ("--every", "60") if command[0] == "schedules" else ()
+    told = desk.run(*command, '{"wrods": ["a"]}', "--app", "tests.jobs.chores", *options)
+    assert (told.exit_code, "the config of echo has no 'wrods'. Did you mean 'words'? Nothing was submitted." in told.output) == (1, True)
+    assert desk.run(*command, '{"words": ["a"]}', "--app", "tests.jobs.chores", *options).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["pause", "resume", "drain"])
+def test_a_queue_that_nothing_uses_may_be_misspelt(desk: Desk, command: str) -> None:
+    desk.submit("echo", "--queue", "images")
+    told = desk.run(command, "imgaes")
+    assert "no job and no worker uses the queue imgaes so far. Did you mean 'images'?" in told.output
+    assert "no job" not in desk.run(command, "images").output
+
+
 def test_queues_are_paused_resumed_drained_and_measured(desk: Desk) -> None:
     assert desk.ok("pause", "default") == "default is paused\n"
     (found,) = desk.json("stats")

@@ -99,6 +99,7 @@ def test_a_worker_can_do_it(store: str) -> None:
 
 def test_what_cannot_be_done_is_said_in_one_line(store: str) -> None:
     assert "the application nobody has no migrations; use one of these: agency" in migrate(store, "status", "nobody").output
+    assert "agency has no migration 9. `gateleg migrate status` lists them." in migrate(store, "apply", "agency", "9").output
     assert "unknown phase sideways" in migrate(store, "apply", "agency", "--phase", "sideways").output
     refused = migrate(store, "rollback", "agency", "1")
     assert (refused.exit_code, "was not applied" in refused.output) == (1, True)

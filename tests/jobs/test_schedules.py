@@ -1,8 +1,11 @@
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.errors import BadConfig, BadSchedule, ScheduleMissing
+from gateleg.jobs.handlers import DeclaredSchedule
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submit.submission import Submission
@@ -189,3 +192,41 @@ def test_a_clock_that_is_set_back_a_little_repeats_no_run(queue: Queue, clock: M
     (after,) = queue.schedules()
     assert after.next_run_at is not None
     assert after.next_run_at > before.next_run_at
+
+
+def test_the_runs_of_a_schedule_need_not_overlap(queue: Queue, clock: ManualClock) -> None:
+    queue.schedule("often", Submission("plain", concurrency_key="one at a time"), every=60)
+    made = []
+    for _ in range(2):
+        clock.advance(60)
+        made += queue.run_schedules()
+    assert [job.concurrency_key for job in made] == ["one at a time"] * 2
+    selector = CandidateSelector(clock, "w")
+    assert queue.claim(selector, "default", "w") is not None
+    assert queue.claim(selector, "default", "w") is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"delay": 60}, {"idempotency_key": "k"}, {"unique_key": "k"}, {"max_retries": 9}, {"timeout": 9}, {"tags": ["a"]}, {"tenant": "t"}],
+)
+def test_an_option_that_the_runs_would_not_have_is_refused(queue: Queue, options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(BadSchedule, match=f"a submission with {name}=, which its runs would not have"):
+        queue.schedule("nightly", Submission("plain", **options), cron="0 3 * * *")
+    assert queue.schedules() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "has no time"),
+        ({"cron": "0 3 * * *", "every": 60}, "both cron fields and an interval"),
+        ({"every": 60, "max_delay": -1}, "would never run"),
+    ],
+)
+def test_options_of_the_time_that_contradict_each_other_are_refused(queue: Queue, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadSchedule, match=words):
+        queue.schedule("nightly", PLAIN, **options)
+    with pytest.raises(BadSchedule, match=words):
+        DeclaredSchedule("nightly", "plain", **options)

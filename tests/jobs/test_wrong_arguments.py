@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from pydantic import BaseModel
 
 from gateleg.jobs import AsyncQueue, JobContext, Jobs, JobStatus, ManualClock, Queue, Retry, Snooze, Submission, TestWorker, Worker
 from gateleg.jobs.errors import BadHandler, BadSchedule, BadSubmission, WrongArgument
@@ -21,6 +22,12 @@ def connect(kind: Any) -> Any:
 def test_a_store_of_the_other_kind(queue: Any, store: Any, words: str) -> None:
     with pytest.raises(WrongArgument, match=words):
         queue(connect(store), Jobs())
+
+
+@pytest.mark.parametrize("queue", [Queue, AsyncQueue])
+def test_a_queue_whose_arguments_are_in_another_order(queue: Any) -> None:
+    with pytest.raises(WrongArgument, match="cannot use a store of type Jobs"):
+        queue(Jobs(), connect(Store))
 
 
 def test_handlers_that_are_not_a_registry() -> None:
@@ -58,6 +65,12 @@ def test_queues_of_a_worker_have_weights(queues: Any, words: str) -> None:
 def test_a_worker_runs_at_least_one_job_at_once(concurrency: Any) -> None:
     with pytest.raises(WrongArgument, match="at least 1"):
         Worker(AsyncQueue(connect(AsyncStore), Jobs()), concurrency=concurrency)
+
+
+@pytest.mark.parametrize("idle", [5, (1, 0.1)])
+def test_a_worker_that_is_idle_for_a_minimum_and_a_maximum_of_seconds(idle: Any) -> None:
+    with pytest.raises(WrongArgument, match="not a minimum and a maximum"):
+        Worker(AsyncQueue(connect(AsyncStore), Jobs()), idle=idle)
 
 
 async def work(job: JobContext, config: dict[str, Any]) -> None: ...
@@ -107,6 +120,8 @@ SUBMISSIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a single dependency": ({"depends_on": UUID(int=1)}, "depends_on is a single UUID"),
     "tags as text": ({"tags": "urgent"}, "Write tags=[...]"),
     "a limit without a key": ({"concurrency_limit": 3}, "without concurrency_key="),
+    "no time to start": ({"start_within": 0}, "start_within=0 is over before the job can start"),
+    "a start before the delay is over": ({"start_within": 30, "delay": 60}, "start_within=30 ends before the job may start"),
     "no time": ({"timeout": 0}, "at least 1 second"),
 }
 
@@ -166,6 +181,45 @@ def test_retries_that_are_not_a_number() -> None:
     times: Any = "3"
     with pytest.raises(TypeError, match="times='3'"):
         Retry(times=times)
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [("never", "ValueError"), ("never", ["ValueError"]), ("only", ValueError), ("only", [ValueError()]), ("delays", {"ValueError": 5})],
+)
+def test_retries_after_something_that_is_not_an_exception_class(option: str, given: Any) -> None:
+    with pytest.raises(TypeError, match=rf"Retry\({option}=\.\.\.\) takes exception classes"):
+        Retry(**{option: given})
+
+
+class First(BaseModel):
+    n: int = 0
+
+
+class Second(BaseModel):
+    n: int = 0
+
+
+class Narrower(First):
+    more: int = 0
+
+
+async def perhaps(job: JobContext, config: First | None) -> None: ...
+
+
+async def first(job: JobContext, config: First) -> None: ...
+
+
+def test_a_config_that_is_annotated_as_a_union() -> None:
+    with pytest.raises(BadHandler, match=r"would get a dictionary: a config has one model\. Annotate it with First alone"):
+        Jobs().handler("perhaps")(perhaps)
+
+
+def test_a_config_of_two_models() -> None:
+    register: Any = Jobs().handler
+    with pytest.raises(BadHandler, match="has config=Second, and annotates its config as First"):
+        register("first", config=Second)(first)
+    register("first", config=Narrower)(first)
 
 
 RESULTS: dict[str, tuple[Callable[[], Any], str]] = {

@@ -189,6 +189,26 @@ def test_migrations_are_modules_of_a_package(tmp_path: Path, monkeypatch: pytest
         in_order([move, Migration(2, "other")])
 
 
+@pytest.mark.parametrize("name", ["0002_second", "m2_second", "m02_second", "M0002_second"])
+def test_a_module_that_is_almost_named_like_a_migration_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    package = tmp_path / f"almost_{name}"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "moved.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert load_migrations(package.name) == ()
+    (package / f"{name}.py").write_text("")
+    with pytest.raises(BadMigration, match=f"{name} is not named like a migration, and would not be applied"):
+        load_migrations(package.name)
+
+
+def test_a_package_of_migrations_that_is_misspelt_or_a_module_is_refused() -> None:
+    with pytest.raises(BadMigration, match=r"There is no package tests\.no_such_migrations"):
+        load_migrations("tests.no_such_migrations")
+    with pytest.raises(BadMigration, match=r"tests\.migrate\.watchers is a module and not a package"):
+        load_migrations("tests.migrate.watchers")
+
+
 def test_the_work_is_paused_and_resumed() -> None:
     store = filled()
     one = migrator(store, move)

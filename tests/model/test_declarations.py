@@ -7,8 +7,35 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, ValidationError, ValidationInfo, field_validator
 
-from gateleg.model import GSI, Attr, Counter, Entity, Key, KeyPart, Pattern, States, Table, Unique, field, spec_of, stamp, state
-from gateleg.model.errors import BadMark, BadOption, BadStates, BadWhen, DuplicateMark, ExpressionError, OverlappingKeys, UnsupportedType
+from gateleg.model import (
+    GSI,
+    Attr,
+    Counter,
+    Entity,
+    Key,
+    KeyPart,
+    Pattern,
+    States,
+    Table,
+    Unique,
+    field,
+    new_uuid,
+    required,
+    spec_of,
+    stamp,
+    state,
+)
+from gateleg.model.errors import (
+    BadMark,
+    BadOption,
+    BadStates,
+    BadWhen,
+    DuplicateMark,
+    ExpressionError,
+    OverlappingKeys,
+    UnknownComponent,
+    UnsupportedType,
+)
 from gateleg.model.expressions import Placeholders
 from gateleg.model.markers import marker_key
 from gateleg.model.planning import plan_update
@@ -261,7 +288,14 @@ shelves = Table("shelves", hash="pk")
 
 DECLARATIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a default of another type": ({"a": (Attr[int], field("3"))}, "has the default '3', which it would refuse: It is a str"),
-    "a bound for another type": ({"a": (Attr[str], field("x", ge=3))}, "has the default 'x', which it would refuse"),
+    "a factory of another type": ({"a": (Attr[list[str]], field(factory=dict))}, "has the default {}, which it would refuse"),
+    "a bound for another type": ({"a": (Attr[str], field("x", ge=3))}, "has the bound ge=3, which str does not have"),
+    "a length of a number": ({"a": (Attr[int | None], field(None, max_length=3))}, "has the bound max_length=3, which int does not have"),
+    "a bound of a list": ({"a": (Attr[list[str]], required(le=3))}, "has the bound le=3, which list does not have"),
+    "bounds in the wrong order": ({"a": (Attr[int], required(ge=3, le=1))}, "bounds that no value satisfies: ge=3, le=1"),
+    "bounds that meet": ({"a": (Attr[int], required(ge=3, lt=3))}, "bounds that no value satisfies"),
+    "lengths in the wrong order": ({"a": (Attr[str], required(min_length=3, max_length=1))}, "bounds that no value satisfies"),
+    "a new UUID that is a text": ({"a": (Attr[str], new_uuid())}, "is a new_uuid() but not a UUID"),
     "a number for a time": ({"a": (Attr[datetime], field(0))}, "It is a int"),
     "a stamp that is not a time": ({"a": (Attr[str], stamp(on="create"))}, "is a stamp but not a datetime"),
 }
@@ -277,6 +311,50 @@ def test_a_default_that_its_attribute_refuses_is_refused_at_import(case: str) ->
     with pytest.raises((BadOption, BadMark)) as refused:
         new_class("Odd", (Entity,), {"table": Table("odd", hash="pk")}, lambda namespace: namespace.update(body))
     assert words in str(refused.value)
+
+
+def test_a_factory_that_cannot_be_called_is_refused() -> None:
+    empty: Any = []
+    with pytest.raises(BadOption, match=r"factory=\[\], which cannot be called\. Give a type or a function: factory=list"):
+        field(factory=empty)
+
+
+def test_a_key_of_a_private_attribute_is_explained() -> None:
+    with pytest.raises(UnknownComponent, match="Names with a leading underscore are private"):
+
+        class Hidden(Entity, table=Table("hidden", hash="pk")):
+            _id: Attr[str]
+            key = Key("HIDDEN#{_id}")
+
+
+@pytest.mark.filterwarnings("ignore:Field name")
+def test_an_attribute_does_not_hide_a_method_of_pydantic() -> None:
+    with pytest.raises(BadOption, match=r"Hidden\.model_dump hides .* keep this one in the item with name='model_dump'"):
+
+        class Hidden(Entity, table=Table("hidden", hash="pk")):
+            id: Attr[str]
+            model_dump: Attr[str] = required()  # type: ignore[assignment]
+            key = Key("HIDDEN#{id}")
+
+
+def test_the_number_of_a_schema_begins_at_one() -> None:
+    with pytest.raises(BadOption, match="schema=0 is not the number of a schema"):
+
+        class Numbered(Entity, table=Table("numbered", hash="pk"), schema=0):
+            id: Attr[str]
+            key = Key("{id}")
+
+
+def test_an_attribute_is_not_set_in_the_class() -> None:
+    class Placed(Entity, table=Table("placed", hash="pk")):
+        id: Attr[str]
+        at: Attr[int] = field(0)
+        key = Key("{id}")
+
+    placed: Any = Placed
+    with pytest.raises(AttributeError, match=r"Placed\.at is an attribute of every item"):
+        placed.at = 3
+    assert Placed(id="1").at == 0
 
 
 def test_defaults_that_pydantic_converts_to_an_equal_value_stay() -> None:

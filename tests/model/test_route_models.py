@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from types import new_class
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -157,6 +158,28 @@ def test_a_model_may_include_attributes_by_name() -> None:
 def test_misspelt_attribute_is_refused(options: dict[str, list[str]]) -> None:
     with pytest.raises(BadOption, match=r"ownr.*owner"):
         new_class("Bad", (InputModel[Task],), options)
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "reason"),
+    [
+        (PatchModel[Task], "task_id", "it is part of the primary key"),
+        (PatchModel[Task], "status", "a state changes by transitions only"),
+        (PatchModel[Task], "origin", "it is read-only"),
+        (InputModel[Task], "version", "the store sets it"),
+        (InputModel[Task], "scan_key", "it is hidden"),
+        (PatchModel[Remark], "remark_id", "it is part of the primary key"),
+    ],
+)
+def test_the_reason_why_a_model_does_not_have_an_attribute(model: Any, name: str, reason: str) -> None:
+    with pytest.raises(BadOption, match=f"has no '{name}' to include or exclude: {reason}"):
+        new_class("Bad", (model,), {"include": [name]})
+
+
+@pytest.mark.parametrize("option", ["include", "exclude"])
+def test_a_text_in_place_of_a_list_of_attributes_is_refused(option: str) -> None:
+    with pytest.raises(BadOption, match=rf"Write {option}=\['title'\]"):
+        new_class("Bad", (InputModel[Task],), {option: "title"})
 
 
 def test_a_model_of_no_entity_is_refused() -> None:

@@ -54,10 +54,8 @@ def test_operations_built_elsewhere_are_checked(filled: Store) -> None:
         mine.stream(query(Note.in_book(book="theirs")))
     with pytest.raises(OutOfScope):
         mine.transact([create(Draft(book="mine", title="t")), create(Draft(book="theirs", title="t"))])
-    tx = mine.transaction()
-    tx.add(create(Draft(book="theirs", title="t")))
-    with pytest.raises(OutOfScope):
-        mine.run(tx.operation())
+    with pytest.raises(OutOfScope), mine.transaction() as tx:
+        tx.add(create(Draft(book="theirs", title="t")))
 
 
 def test_changes_and_saves_are_checked(filled: Store) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.errors import GatelegError
 from gateleg.model import GSI, Attr, Collection, Entity, Key, Pattern, Table, field
-from gateleg.model.errors import BadName, DeclarationError, ForeignAttribute, NotAnEntity, NotAQuery, UnknownArgument
+from gateleg.model.errors import BadName, DeclarationError, ExpressionError, ForeignAttribute, NotAnEntity, NotAQuery, UnknownArgument
 from gateleg.store import Store, check, create, patch
 from gateleg.store.errors import BadAddress, BadLimit, CannotOpen, InvalidOption, NotAnOperation, OutOfScope
 
@@ -17,6 +17,7 @@ table = Table("Shelves", hash="pk")
 class Shelf(Entity, table=table):
     name: Attr[str]
     books: Attr[int] = field(0)
+    notes: Attr[list[str]] = field(factory=list)
     key = Key("SHELF#{name}")
     named = Pattern(title="The shelf of a name")
 
@@ -51,6 +52,22 @@ CALLS: dict[str, tuple[Callable[[Any], object], type[GatelegError], str]] = {
     "transact without a list": (lambda store: store.transact(patch(Shelf(name="a"), Shelf.books.set(1))), NotAnOperation, "([...])"),
     "a key without its values": (lambda store: store.get(Shelf.key, name="a"), NotAnEntity, "Shelf.key(name=...)"),
     "a text in place of an entity": (lambda store: store.get("a", name="a"), NotAnEntity, "str is not an entity"),
+    "retrying with a number": (lambda store: store.retrying(Shelf, lambda now: now.books, name="a"), InvalidOption, "returned 0"),
+    "scan of an entity": (lambda store: list(store.scan(Shelf)), InvalidOption, "Shelf.__table__"),
+    "tables in a list": (lambda store: store.ensure_tables([table]), InvalidOption, "A list of tables"),
+    "an address in place of a transport": (lambda store: Store("embedded:./data"), InvalidOption, "Write Store.connect(...)"),  # type: ignore[arg-type]
+    "the value of an attribute of another type": (
+        lambda store: store.patch(Shelf, shelf.books.set(shelf.name), name="a"),
+        ExpressionError,
+        "stored as N, and the other as S",
+    ),
+    "an element of a number": (lambda store: store.patch(Shelf, shelf.books[0].set(1), name="a"), ExpressionError, "[0] works on lists"),
+    "a value of a text": (lambda store: store.patch(Shelf, shelf.name["x"].set(1), name="a"), ExpressionError, "['x'] works on maps"),
+    "an element from the end": (
+        lambda store: store.patch(Shelf, shelf.notes[-1].set("x"), name="a"),
+        ExpressionError,
+        "Use an index from 0",
+    ),
     "edit of an entity": (lambda store: store.edit(Shelf), NotAnEntity, "given the class Shelf"),
     "save of another entity": (lambda store: store.save(Shelf(name="a"), before=Room(name="a")), InvalidOption, "before= is a Room"),
     "retrying with a single action": (
@@ -67,7 +84,6 @@ CALLS: dict[str, tuple[Callable[[Any], object], type[GatelegError], str]] = {
     "batch_write deletes": (lambda store: store.batch_write(deletes=[Shelf]), InvalidOption, "references or instances"),
     "ensure_tables of an entity": (lambda store: store.ensure_tables(Shelf), InvalidOption, "Shelf.__table__"),
     "ensure_tables of a name": (lambda store: store.ensure_tables("Shelves"), InvalidOption, "'Shelves' is not a table"),
-    "scan of an entity": (lambda store: store.scan(Shelf), InvalidOption, "Shelf.__table__"),
     "health of a name": (lambda store: store.health("Shelves"), InvalidOption, "'Shelves' is not a table"),
     "scope of a text": (lambda store: store.scope("a"), OutOfScope, 'store.scope(tenant="acme")'),
     "scope of nothing": (lambda store: store.scope(name=None), OutOfScope, "name=None"),
@@ -126,6 +142,13 @@ def test_a_wrong_argument_is_explained_and_nothing_is_written(store: Store, call
         made(store)
     assert words in str(refused.value)
     assert store.get(Shelf, name="a").books == 0
+
+
+def test_a_long_value_in_place_of_a_key_is_shown_shortened(store: Store) -> None:
+    with pytest.raises(GatelegError) as refused:
+        store.get(Shelf, name=["a"] * 1000)
+    assert "Shelf.name cannot be ['a', 'a'" in str(refused.value)
+    assert len(str(refused.value)) < 500
 
 
 def test_a_short_table_name_may_become_long_enough_with_a_prefix() -> None:

@@ -65,6 +65,23 @@ def test_a_part_of_the_wrong_kind_is_named(part: str) -> None:
     assert words in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "words"), [(named("shop"), r"Write \[application\]"), (["shop.application:application"], "is not an Application")]
+)
+def test_what_is_not_a_list_of_applications_is_refused(given: Any, words: str) -> None:
+    with pytest.raises(BadApplication, match=words):
+        check_applications(given)
+
+
+async def test_a_route_without_a_slash_is_refused(settings: Settings) -> None:
+    router = APIRouter()
+    router.get("notes")(list)
+    shop = replace(named("shop"), routes=lambda resources: router)
+    with pytest.raises(BadApplication, match=r"route at 'notes', which would be answered at /api/shopnotes\. Begin the path with a slash"):
+        async with Host.open(settings, [shop]) as host:
+            create_app(host, console=False)
+
+
 def nothing(resources: Resources) -> Any:
     return None
 

@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gateleg.commands.failures import MISUSED, fail
@@ -20,7 +21,6 @@ from gateleg.extras import MissingPackage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-    from types import ModuleType
 
     from gateleg.web import Application
     from gateleg.web.settings import Settings
@@ -177,6 +177,8 @@ def named_application(place: str) -> Application:
     from gateleg.web import Application
 
     found = loaded(place, "application")
+    if isinstance(found, ModuleType):
+        fail(f"{place} names the module {found.__name__}, not a gateleg.web.Application. Write {found.__name__}:application.", MISUSED)
     if not isinstance(found, Application):
         fail(f"{place} is not a gateleg.web.Application", MISUSED)
     return found

@@ -16,7 +16,7 @@ from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken
 from gateleg.jobs.names import is_name
 from gateleg.jobs.notifications import Notifier
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.tasks import Task, config_model, function_of, takes_job_second
+from gateleg.jobs.tasks import Task, config_model, function_of, other_config_annotated, takes_job_second
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ class DeclaredSchedule:
         """Raise `BadSchedule` for an invalid name or time."""
         if not is_name(self.name):
             raise BadSchedule(f"{self.name!r} is not a valid name of a schedule.", fix="Use 1 to 100 letters, digits and _ . : / -")
-        if (self.cron is None) == (self.every is None):
-            raise BadSchedule(f"The schedule {self.name} needs either cron fields or an interval.")
+        check_time(self.name, self.cron, self.every, self.max_delay)
         if self.cron is not None:
             # A day that never comes, such as 31 February, is found here rather than when a host starts.
             parse_cron(self.cron, self.timezone).after(datetime(2000, 1, 1, tzinfo=UTC))
@@ -124,6 +123,16 @@ class DeclaredSchedule:
             )
         if seconds < 1:
             raise BadSchedule(f"The schedule {self.name} runs every {self.every} seconds; it must be at least 1.")
+
+
+def check_time(name: str, cron: str | None, every: int | None, max_delay: int) -> None:
+    """Raise `BadSchedule` if the options of a schedule's time contradict each other."""
+    if cron is None and every is None:
+        raise BadSchedule(f"The schedule {name} has no time.")
+    if cron is not None and every is not None:
+        raise BadSchedule(f"The schedule {name} has both cron fields and an interval.", fix="Give one of them.")
+    if max_delay < 0:
+        raise BadSchedule(f"The schedule {name} has max_delay={max_delay}, and would never run.", fix="Give at least 0 seconds.")
 
 
 def _check_same_limits(handler: Handler, other: Handler) -> None:
@@ -450,6 +459,11 @@ def _check(handler: Handler) -> None:
                 f"The handler of {handler.job_type} has {option}={shown}, which is not a pydantic model.",
                 fix=f"Give a subclass of BaseModel, or omit {option} to accept any JSON object.",
             )
+    if handler.config is not None and (annotated := other_config_annotated(handler.handle, handler.config)) is not None:
+        raise BadHandler(
+            f"The handler of {handler.job_type} has config={handler.config.__name__}, and annotates its config as {annotated.__name__}.",
+            fix="Omit config=: the annotation is enough. Or annotate the parameter with the same model.",
+        )
     for name in ("limit_per_worker", "own_concurrency"):
         if (number := getattr(handler, name)) is not None and number < 1:
             raise BadHandler(

@@ -51,8 +51,8 @@ def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
 
 
 def _refuse_store(store: object, kind: type, fix: str) -> None:
-    """Raise `WrongArgument` for an async store in a sync queue, or the reverse."""
-    if isinstance(store, kind):
+    """Raise `WrongArgument` for an async store in a sync queue, or the reverse, and for the arguments in another order."""
+    if isinstance(store, kind | Jobs | str):
         raise WrongArgument(f"This queue cannot use a store of type {type(store).__name__}.", fix=fix)
 
 

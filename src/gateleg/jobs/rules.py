@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ class Retry:
 
     The delays grow exponentially (backoff). A job whose worker was lost has not failed, and does not use up `times`.
 
-    Raises `ValueError` for a negative number, a factor below 1, or a jitter outside 0 to 1.
+    Raises `ValueError` for a negative number, a factor below 1, or a jitter outside 0 to 1, and `TypeError` for an option of another type.
     """
 
     #: the number of retries after the first attempt
@@ -77,6 +78,15 @@ class Retry:
                 )
         if self.times < 0 or self.losses < 0 or self.first < 0 or self.longest < 0 or self.factor < 1 or not 0 <= self.jitter <= 1:
             raise ValueError("Retry needs times, losses, first and longest >= 0, factor >= 1 and jitter from 0 to 1.")
+        for name in ("never", "only", "delays"):
+            given: Any = getattr(self, name)
+            several = isinstance(given, Iterable) and not isinstance(given, str)
+            wrong = [kind for kind in given if not (isinstance(kind, type) and issubclass(kind, BaseException))] if several else [given]
+            if wrong:
+                example = "delays={ValueError: 60}" if name == "delays" else f"{name}=(ValueError,)"
+                raise TypeError(
+                    f"Retry({name}=...) takes exception classes, and was given {wrong[0]!r}. Write Retry({example}), for example."
+                )
 
     def applies(self, kinds: tuple[str, ...]) -> bool:
         """Whether a failure is retried. `kinds` are the names of the exception's class and its base classes."""

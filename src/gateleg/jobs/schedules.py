@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from gateleg.errors import problem_message
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
-from gateleg.jobs.handlers import Handler
+from gateleg.jobs.handlers import Handler, check_time
 from gateleg.jobs.names import is_name
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
@@ -38,6 +39,8 @@ _log = logging.getLogger("gateleg.jobs")
 #: a daily run is not repeated when a clock is set back a little), plus a minute.
 _MAX_AHEAD = timedelta(hours=1)
 _MIN_AHEAD = timedelta(minutes=1)
+#: The fields of a submission that the runs of a schedule have.
+_SCHEDULED = frozenset({"job_type", "config", "queue", "priority", "subject", "concurrency_key", "concurrency_limit"})
 #: The attributes that a schedule keeps when it is written again.
 HISTORY = ("version", "last_run_at", "last_job_id")
 
@@ -75,9 +78,10 @@ def schedule(
 ) -> Flow[Schedule]:
     """Create or replace a schedule that submits the job at the times of `cron`, or every `every` seconds. Returns the stored schedule.
 
-    Of the submission, only the type, config, queue, priority and subject are used. A late run still happens, unless it is more than
-    `max_delay` seconds late; after an outage, only the last missed run happens. Raises `BadSchedule` for an invalid name or time, and the
-    errors of `submit` for an invalid submission.
+    Besides the job type and the config, the submission may have a queue, a priority, a subject, and a concurrency key with its limit:
+    `concurrency_key="report"` keeps two runs from overlapping. A late run still happens, unless it is more than `max_delay` seconds late;
+    after an outage, only the last missed run happens. Raises `BadSchedule` for an invalid name or time and for other options of the
+    submission, which the runs would not have, and the errors of `submit` for an invalid submission.
     """
     new = new_schedule(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
     return (yield from _store(context, new))
@@ -96,10 +100,15 @@ def new_schedule(
 ) -> Schedule:
     """A validated schedule with its next run."""
     job = job_of(context, submission, context.now())
-    if (cron is None) == (every is None):
-        raise BadSchedule(f"The schedule {name} needs either cron fields or an interval.")
+    check_time(name, cron, every, max_delay)
     if not is_name(name):
         raise BadSchedule(f"{name!r} is not a valid name of a schedule.", fix="Use 1 to 100 letters, digits and _ . : / -")
+    for field in fields(Submission):
+        if field.name not in _SCHEDULED and getattr(submission, field.name) != field.default:
+            raise BadSchedule(
+                f"The schedule {name} has a submission with {field.name}=, which its runs would not have.",
+                fix="Leave it out. The handler of a run can submit jobs with any option.",
+            )
     try:
         new = context.tables.schedule(
             name=name,
@@ -111,6 +120,8 @@ def new_schedule(
             queue=job.queue,
             priority=job.priority,
             subject=job.subject,
+            concurrency_key=job.concurrency_key,
+            concurrency_limit=job.concurrency_limit,
             max_retries=job.max_retries,
             timeout_seconds=job.timeout_seconds,
             enabled=enabled,
@@ -258,6 +269,8 @@ def _job_of_unknown_type(context: QueueContext, due: Schedule, at: datetime, now
         priority=due.priority,
         subject=due.subject,
         created_by=f"schedule:{due.name}",
+        concurrency_key=due.concurrency_key,
+        concurrency_limit=due.concurrency_limit,
         max_retries=Retry().times if due.max_retries is None else due.max_retries,
         timeout_seconds=due.timeout_seconds or Handler.timeout,
     )
@@ -276,5 +289,7 @@ def _job_of(context: QueueContext, due: Schedule, at: datetime, now: datetime) -
         subject=due.subject,
         created_by=f"schedule:{due.name}",
         job_id=_id_of(due, at),
+        concurrency_key=due.concurrency_key,
+        concurrency_limit=due.concurrency_limit,
     )
     return job_of(context, submission, now)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypedDict, TypeVar, Union, Unpack, cast, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 C = TypeVar("C")
 R = TypeVar("R")
 S = TypeVar("S")
+
+#: What `get_origin` returns for annotations that are composed of several: `A | B`, `Optional[A]`, `Annotated[A, ...]`.
+_COMPOSED = (Union, UnionType, Annotated)
 
 
 class SubmitOptions(TypedDict, total=False):
@@ -98,24 +102,47 @@ def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] |
 
     Only that annotation is evaluated: others may name types that are imported only for type checkers.
     """
-    parameters = list(inspect.signature(handle).parameters.values())
-    annotation: Any = parameters[1].annotation if len(parameters) > 1 else None
-    if isinstance(annotation, str):
-        try:
-            annotation = eval(annotation, getattr(handle, "__globals__", {}), _enclosed(handle))
-        except Exception as error:
-            raise BadHandler(
-                f"The handler of {job_type} annotates its config as {annotation}, which cannot be resolved at run time: {error}.",
-                fix="Import the type outside of `if TYPE_CHECKING`, or give the model as config=.",
-            ) from None
+    try:
+        annotation = _config_annotation(handle)
+    except Exception as error:
+        written = list(inspect.signature(handle).parameters.values())[1].annotation
+        raise BadHandler(
+            f"The handler of {job_type} annotates its config as {written}, which cannot be resolved at run time: {error}.",
+            fix="Import the type outside of `if TYPE_CHECKING`, or give the model as config=.",
+        ) from None
     if isinstance(annotation, type) and issubclass(annotation, str | int | float | list | tuple | set | bytes):
         raise BadHandler(
             f"The handler of {job_type} annotates its config as {annotation.__name__}, and a config is a JSON object.",
             fix="Annotate it with a pydantic model, or with dict[str, Any].",
         )
-    # `BaseModel` itself has no fields: it stands for any config.
-    known = isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation is not BaseModel
-    return cast("type[BaseModel]", annotation) if known else None
+    models = [kind.__name__ for kind in get_args(annotation) if _is_model(kind)] if get_origin(annotation) in _COMPOSED else []
+    if models:
+        raise BadHandler(
+            f"The handler of {job_type} annotates its config as {annotation}, and would get a dictionary: a config has one model.",
+            fix=f"Annotate it with {models[0]} alone; a config that is left out has the defaults of the model.",
+        )
+    return cast("type[BaseModel]", annotation) if _is_model(annotation) else None
+
+
+def other_config_annotated(handle: Callable[..., Any], config: type[BaseModel]) -> type[BaseModel] | None:
+    """The model that annotates the second parameter of a function, if a config of the model `config` is not an instance of it."""
+    try:
+        annotation = _config_annotation(handle)
+    except Exception:  # imported only for type checkers
+        return None
+    return annotation if _is_model(annotation) and not issubclass(config, annotation) else None
+
+
+def _config_annotation(handle: Callable[..., Any]) -> Any:
+    """The annotation of the second parameter, evaluated if it is a text."""
+    parameters = list(inspect.signature(handle).parameters.values())
+    annotation: Any = parameters[1].annotation if len(parameters) > 1 else None
+    return eval(annotation, getattr(handle, "__globals__", {}), _enclosed(handle)) if isinstance(annotation, str) else annotation
+
+
+def _is_model(annotation: Any) -> bool:
+    """Whether an annotation is a model of particular configs. `BaseModel` itself has no fields: it stands for any config."""
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation is not BaseModel
 
 
 def takes_job_second(handle: Callable[..., Any]) -> bool:

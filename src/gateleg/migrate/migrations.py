@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _RULE = "Use a number from 1 to 999999, and a name of up to 64 lower-case letters, digits and hyphens."
+#: How modules with a migration are named, and names that were probably meant so.
+_NAMED = re.compile(r"m\d{4}")
+_ALMOST = re.compile(r"[mM]?_?\d")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +75,28 @@ def in_order(migrations: Iterable[Migration]) -> tuple[Migration, ...]:
 
 
 def load_migrations(package: str) -> tuple[Migration, ...]:
-    """The migrations of a package's modules, sorted by number."""
-    root = importlib.import_module(package)
+    """The migrations of a package's modules, sorted by number.
+
+    Raises `BadMigration` if there is no such package, or if a module is named or written like none of its migrations.
+    """
+    try:
+        root = importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{package}.".startswith(f"{error.name}."):
+            raise
+        raise BadMigration(f"There is no package {package}, which should have the migrations.", fix="Correct its name.") from None
+    if not hasattr(root, "__path__"):
+        raise BadMigration(
+            f"{package} is a module and not a package of migrations.", fix=f"Write each migration in {package}/m0001_....py."
+        )
     found: list[Migration] = []
     for entry in pkgutil.iter_modules(root.__path__):
-        if entry.name.startswith("m") and entry.name[1:5].isdigit():
+        if _ALMOST.match(entry.name) and not _NAMED.match(entry.name):
+            raise BadMigration(
+                f"{package}.{entry.name} is not named like a migration, and would not be applied.",
+                fix="Begin its name with m and four digits, as in m0001_orders_by_customer.",
+            )
+        if _NAMED.match(entry.name):
             module = importlib.import_module(f"{package}.{entry.name}")
             migration = getattr(module, "migration", None)
             if not isinstance(migration, Migration):

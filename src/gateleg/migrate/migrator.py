@@ -98,8 +98,13 @@ class Migrator:
         return found
 
     def apply(self, *, number: int | None = None, until: Phase = Phase.CUT_OVER, stage: str | None = None) -> list[Migration]:
-        """Apply pending migrations in order, up to a number; moves go to the phase `until`. Continues what was interrupted."""
+        """Apply pending migrations in order, up to a number; moves go to the phase `until`. Continues what was interrupted.
+
+        Raises `UnknownMigration` if no migration has the number.
+        """
         done = []
+        if number is not None:
+            self._numbered(number)
         check_stage([one for one in self.migrations if number is None or one.number <= number], stage)
         with self._locked():
             records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))

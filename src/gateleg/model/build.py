@@ -269,6 +269,8 @@ class _Resolver:
         if name not in self.sources:
             raise UnknownComponent(
                 f"A key of {self.entity} uses {name!r}, but {self.entity} has no such attribute.",
-                fix=f"It has {', '.join(self.sources)}.",
+                fix="Names with a leading underscore are private in pydantic: choose another name."
+                if name.startswith("_")
+                else f"It has {', '.join(self.sources) or 'none: declare attributes as name: Attr[type]'}.",
             )
         return self.sources[name]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from math import inf
+from typing import TYPE_CHECKING, Any, get_origin
+from uuid import UUID, uuid4
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
 from gateleg.errors import problem_message
@@ -28,8 +31,6 @@ from gateleg.model.keys.parts import KeyPart, PartComponent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import BaseModel
-
     from gateleg.model.attributes.attribute import Attribute
     from gateleg.model.keys.plans import KeyField, KeyPlan
     from gateleg.model.spec import Spec
@@ -40,6 +41,11 @@ _BOUNDS = frozenset(
     {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "multiple_of"}
     | {"string_too_short", "string_too_long", "string_pattern_mismatch", "bytes_too_short", "bytes_too_long", "too_short", "too_long"}
 )
+#: Types without a length, and types that are not compared with numbers.
+_WITHOUT_LENGTH = frozenset({int, float, Decimal, bool, datetime, date, time, timedelta, UUID})
+_WITHOUT_ORDER = frozenset({str, bytes, list, tuple, set, frozenset, dict, UUID})
+#: Factories that can be called to see what they make.
+_CONTAINERS = frozenset({list, dict, set, frozenset, tuple})
 #: The kinds of pydantic's errors that functions in annotations raise.
 _BY_FUNCTIONS = frozenset({"value_error", "assertion_error"})
 
@@ -56,12 +62,43 @@ def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
     for attribute in attributes.values():
         if attribute.traits.stamp is not None and attribute.declared.type is not datetime:
             raise BadMark(f"{entity}.{attribute.name} is a stamp but not a datetime.", fix="Declare it as Attr[datetime].")
+        if attribute.info.default_factory is uuid4 and attribute.declared.type is not UUID:
+            raise BadMark(f"{entity}.{attribute.name} is a new_uuid() but not a UUID.", fix="Declare it as Attr[UUID].")
+        if attribute.name.startswith("model_") and hasattr(BaseModel, attribute.name):
+            raise BadOption(
+                f"{entity}.{attribute.name} hides what pydantic's models have under this name.",
+                fix=f"Choose another name, and keep this one in the item with name={attribute.name!r}.",
+            )
+        _check_bounds(entity, attribute)
     for kind in ("version", "ttl"):
         marked = [attribute for attribute in attributes.values() if attribute.marked(kind)]
         if len(marked) > 1:
             raise DuplicateMark(f"{entity} has two {kind} attributes: {', '.join(attribute.name for attribute in marked)}.")
         for attribute in marked:
             _check_mark(entity, attribute, kind)
+
+
+def _check_bounds(entity: str, attribute: Attribute) -> None:
+    """Refuse bounds that the type does not have, which pydantic finds at the first value only, and bounds that no value satisfies."""
+    bounds = {
+        name: value
+        for entry in (*attribute.declared.metadata, *attribute.info.metadata)
+        for name in ("ge", "gt", "le", "lt", "min_length", "max_length")
+        if isinstance(value := getattr(entry, name, None), int | float)
+    }
+    kind = get_origin(attribute.declared.type) or attribute.declared.type
+    for name in bounds:
+        if kind in (_WITHOUT_LENGTH if name.endswith("length") else _WITHOUT_ORDER):
+            raise BadOption(
+                f"{entity}.{attribute.name} has the bound {name}={bounds[name]}, which {kind.__name__} does not have.",
+                fix="Use ge, gt, le and lt for numbers, and min_length and max_length for texts and collections.",
+            )
+    low = max((bounds[name] for name in ("ge", "gt") if name in bounds), default=-inf)
+    high = min((bounds[name] for name in ("le", "lt") if name in bounds), default=inf)
+    strict = low in (bounds.get("gt"), bounds.get("lt")) or high in (bounds.get("gt"), bounds.get("lt"))
+    if low > high or (low == high and strict) or bounds.get("min_length", 0) > bounds.get("max_length", inf):
+        shown = ", ".join(f"{name}={value}" for name, value in bounds.items())
+        raise BadOption(f"{entity}.{attribute.name} has bounds that no value satisfies: {shown}.", fix="Correct one of them.")
 
 
 def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> None:
@@ -75,7 +112,8 @@ def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute])
     validated = {name for validator in decorators.field_validators.values() for name in validator.info.fields}
     validated |= {name for validator in decorators.validators.values() for name in validator.info.fields}
     for attribute in attributes.values():
-        default = attribute.info.default
+        factory = attribute.info.default_factory
+        default = factory() if factory in _CONTAINERS else attribute.info.default
         if attribute.info.frozen or default is PydanticUndefined or default is None or validated & {attribute.name, "*"}:
             continue
         probe = construct_bare(entity, {})

@@ -57,6 +57,11 @@ class ModelMeta(ModelMetaclass):
             attrs[name] = found
             return found
 
+        def __setattr__(cls, name: str, value: Any) -> None:
+            if "__own_spec__" in cls.__dict__ and name in cls.__dict__.get("__pydantic_fields__", ()):
+                raise AttributeError(f"{cls.__name__}.{name} is an attribute of every item: set it in an instance, not in the class.")
+            super().__setattr__(name, value)
+
     @property
     def __spec__(cls) -> Spec[Any]:
         """The spec of an entity, built with the class, or at first use if its types were not yet defined."""
@@ -123,6 +128,8 @@ class Entity(BaseModel, metaclass=ModelMeta):
             raise BadOption(
                 f"{cls.__name__}: table={table!r} is not a Table.", fix='Pass a Table object: table=Table("Orders", hash="id").'
             )
+        if not isinstance(schema, int) or schema < 1:
+            raise BadOption(f"{cls.__name__}: schema={schema!r} is not the number of a schema.", fix="Use whole numbers from 1.")
         if case is not None:
             type.__setattr__(cls, "__wire_case__", _read_case(cls, case))
         for name, value in (("__table__", table), ("__tag__", tag), ("__schema_number__", schema)):

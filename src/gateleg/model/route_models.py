@@ -83,15 +83,36 @@ class _RouteModel(BaseModel, Generic[E]):
     @classmethod
     def _left_out(cls, include: Iterable[str] | None, exclude: Iterable[str]) -> list[str]:
         """The inherited fields that a subclass removes."""
+        for option, given in (("include", include), ("exclude", exclude)):
+            if isinstance(given, str):
+                raise BadOption(
+                    f"{cls.__name__}: {option}= takes a list of attributes, and was given a text.", fix=f"Write {option}=[{given!r}]."
+                )
         wanted, unwanted = None if include is None else tuple(include), tuple(exclude)
         known = [] if cls.__entity__ is None else list(cls.model_fields)
         for name in (*(wanted or ()), *unwanted):
-            if not known:
+            if cls.__entity__ is None:
                 fix = f"Add the entity in brackets: class {cls.__name__}({cls.__mro__[1].__name__}[TheEntity], ...)."
                 raise BadOption(f"{cls.__name__} has include or exclude, but no entity.", fix=fix)
             if name not in known:
-                raise BadOption(f"{cls.__name__} has no {name!r} to include or exclude.", fix=did_you_mean(name, known))
+                reason = cls._absence(spec_of(cls.__entity__), name)
+                fix = f"It has {', '.join(known) or 'no attributes'}." if reason else did_you_mean(name, known)
+                raise BadOption(f"{cls.__name__} has no {name!r} to include or exclude{reason}.", fix=fix)
         return [name for name in known if name in unwanted or (wanted is not None and name not in wanted)]
+
+    @classmethod
+    def _absence(cls, spec: Spec[Any], name: str) -> str:
+        """Why the model of the entity does not have one of the entity's attributes; empty if it could, or is not an attribute."""
+        attribute = spec.attributes.get(name)
+        if attribute is None or cls._admits(spec, attribute):
+            return ""
+        if attribute.info.exclude:
+            return ": it is hidden"
+        if attribute.state:
+            return ": a state changes by transitions only"
+        if _is_set_by_model(spec, attribute):
+            return ": the store sets it"
+        return ": it is part of the primary key" if name in spec.reachable(spec.key) else ": it is read-only"
 
     @classmethod
     def _entity_fields(cls) -> list[str]:

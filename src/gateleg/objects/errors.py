@@ -128,6 +128,14 @@ class StorageFailed(ObjectsError):
     fix = "Try again; if the error persists, check the disk, the network or the service."
 
 
+class ObjectsClosed(StorageFailed):
+    """The object store was used after it was closed. Nothing was read or written."""
+
+    code = "objects-closed"
+    status = 503
+    fix = "Keep the object store open as long as it is used: leave its `with` block, or call close, after the last operation."
+
+
 class StorageThrottled(StorageFailed):
     """The service throttled the request on every attempt."""
 

@@ -27,7 +27,7 @@ from gateleg.store.operations import (
     writes,
 )
 from gateleg.store.operations.loaders import AsyncLoader
-from gateleg.store.setup import Options, Setup, setup_from
+from gateleg.store.setup import Options, Setup, refuse_address, setup_from
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.verbs import async_streams, awaits
 from gateleg.store.views import AsyncViews
@@ -59,6 +59,7 @@ class AsyncStore(AsyncViews):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         **options: Unpack[Options],
     ) -> None:
+        refuse_address(type(self), transport)
         self.transport = transport
         self.setup = setup_from(prefix, options)
         self._sleep = sleep

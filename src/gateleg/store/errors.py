@@ -243,6 +243,13 @@ class NotAnOperation(StoreError, TypeError):
     fix = "Pass an operation for each item: create(item), put(item), patch(item, ...), delete(item) or check(item, condition)."
 
 
+class BlockEnded(StoreError):
+    """A write was added to a transaction or batch outside of its `with` block. Nothing was sent."""
+
+    code = "block-ended"
+    fix = "Add the writes inside of the block, which sends them when it ends; open a new one for further writes."
+
+
 class OutOfScope(StoreError):
     """The operation is outside the partition that the scoped store is restricted to."""
 

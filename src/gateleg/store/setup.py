@@ -6,11 +6,13 @@ import random
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from uuid import UUID
 
 from gateleg.net import Backoff
 from gateleg.store.cursors import Signer
+from gateleg.store.errors import InvalidOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -129,6 +131,15 @@ def table_names_in(text: str) -> dict[str, str]:
     if wrong is not None:
         raise ValueError(f"{wrong.strip()!r} has no name: write table names as Table=name, separated by commas")
     return {table.strip(): name.strip() for table, _, name in pairs}
+
+
+def refuse_address(store: type, transport: object) -> None:
+    """Raise `InvalidOption` for an address in place of a transport, which would fail at the first request."""
+    if isinstance(transport, str | PathLike):
+        raise InvalidOption(
+            f"{store.__name__} takes a transport, and was given the address {str(transport)!r}.",
+            fix=f"Write {store.__name__}.connect(...).",
+        )
 
 
 def setup_from(prefix: str, options: Options) -> Setup:

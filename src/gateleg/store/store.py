@@ -27,7 +27,7 @@ from gateleg.store.operations import (
     writes,
 )
 from gateleg.store.operations.loaders import Loader
-from gateleg.store.setup import Options, Setup, setup_from
+from gateleg.store.setup import Options, Setup, refuse_address, setup_from
 from gateleg.store.thread_pool import ThreadPool
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.verbs import runs, streams
@@ -57,6 +57,7 @@ class Store(Views):
     def __init__(
         self, transport: Transport, prefix: str = "", *, sleep: Callable[[float], None] = time.sleep, **options: Unpack[Options]
     ) -> None:
+        refuse_address(type(self), transport)
         self.transport = transport
         self.setup = setup_from(prefix, options)
         self._sleep = sleep

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import Depends
+from gateleg.extras import explained
+
+try:
+    from fastapi import Depends
+except ModuleNotFoundError as error:
+    raise explained(error) from error
 from starlette.requests import HTTPConnection  # noqa: TC002 - FastAPI reads the annotations
 
 from gateleg.web.errors import NotAllowed, NotSignedIn

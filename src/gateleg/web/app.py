@@ -24,7 +24,7 @@ from gateleg.store import StoreError
 from gateleg.web import health, object_routes, streams
 from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
-from gateleg.web.application import check_made
+from gateleg.web.application import BadApplication, check_made
 from gateleg.web.authentication import AuthenticationMiddleware
 from gateleg.web.bodies import BodyLimit, DeclaredLimit, declared_limits
 from gateleg.web.contributions import EventRoute, Surface
@@ -120,6 +120,13 @@ def _add_application(app: FastAPI, host: Host, application: Application, surface
     mounted = () if application.surfaces is None else _all_made(application, "surfaces", application.surfaces(resources), Surface)
     others = {other.name for other in host.applications if other is not application}
     found = surfaces.add(application.name, mounted, others)
+    for route in () if routes is None else routes.routes:
+        path = getattr(route, "path", "/")
+        if not path.startswith("/"):
+            raise BadApplication(
+                f"The application {application.name} has a route at {path!r}, which would be answered at /api/{application.name}{path}.",
+                fix=f"Begin the path with a slash: {'/' + path!r}.",
+            )
     if routes is not None:
         app.include_router(routes, prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)])
     if application.jobs is not None:

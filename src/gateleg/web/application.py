@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from fastapi import APIRouter
@@ -106,7 +107,12 @@ def check_applications(applications: Iterable[Application]) -> tuple[Application
     # Imported here, so that declaring an application imports neither the store nor the settings.
     from gateleg.web.settings import Settings
 
+    if not isinstance(applications, Iterable):
+        raise BadApplication("A single application was given in place of a list.", fix="Write [application].")
     found = tuple(applications)
+    for one in found:
+        if not isinstance(one, Application):
+            raise BadApplication(f"{_shown(one)} is not an Application.", fix="Give the object itself, not its address or module.")
     reserved, seen = {*RESERVED, *Settings.model_fields}, set[str]()
     for application in found:
         name = application.name

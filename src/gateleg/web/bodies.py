@@ -7,7 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from starlette.datastructures import Headers
+from gateleg.extras import explained
+
+try:
+    from starlette.datastructures import Headers
+except ModuleNotFoundError as error:
+    raise explained(error) from error
 from starlette.routing import compile_path
 
 from gateleg.web.envelope import error_response

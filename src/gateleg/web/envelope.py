@@ -70,6 +70,7 @@ ADVICE: Mapping[type[Exception], str] = {
     job_errors.ConfigTooLarge: _SEND_LESS,
     job_errors.BadEvent: _SEND_LESS,
     object_errors.ObjectExists: "Choose another key.",
+    object_errors.ObjectsClosed: _TRY_LATER,
     object_errors.ObjectMissing: "Check the key; the object may have been deleted.",
     object_errors.OutsideRoot: "Check the key; the object may have been deleted.",
     object_errors.RangeOutside: "Request a range that starts before the end of the object.",

@@ -13,12 +13,25 @@ import pytest
 
 from gateleg.objects import ByteRange, DirectoryObjects
 from gateleg.objects.directory.folders import Folder
-from gateleg.objects.errors import Damaged, StorageFailed, StorageFull
+from gateleg.objects.errors import Damaged, ObjectsClosed, StorageFailed, StorageFull
 
 
 @pytest.fixture
 def objects(tmp_path: Path) -> DirectoryObjects:
     return DirectoryObjects(tmp_path, durability="relaxed")
+
+
+def test_a_closed_store_is_named_as_the_reason(objects: DirectoryObjects) -> None:
+    objects.put("a.txt", b"content")
+    objects.close()
+    for use in (
+        lambda: objects.get("a.txt"),
+        lambda: objects.put("b.txt", b""),
+        lambda: objects.head("a.txt"),
+        lambda: objects.delete("a.txt"),
+    ):
+        with pytest.raises(ObjectsClosed, match="the object store is closed"):
+            use()
 
 
 def test_the_content_is_at_the_beginning_of_the_file(objects: DirectoryObjects, tmp_path: Path) -> None:

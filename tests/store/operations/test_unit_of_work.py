@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gateleg.store import AsyncStore, Store
+from gateleg.store.errors import BlockEnded
 from tests.store.notes import Note, shelf
 
 NOTE = Note(book="b", number=1)
@@ -45,3 +46,28 @@ async def test_async_blocks_write_when_they_end(store: AsyncStore) -> None:
     async with store.edit(NOTE) as draft:
         draft.text = "edited"
     assert [(note.number, note.text) async for note in store.query(Note.in_book, book="b")] == [(1, "edited"), (2, "")]
+
+
+@pytest.mark.parametrize("block", ["transaction", "batch"])
+def test_a_write_outside_of_the_block_is_refused_because_it_would_not_be_sent(memory: Store, block: str) -> None:
+    writes = BLOCKS[block](memory)
+    with pytest.raises(BlockEnded, match=f"to a {block} without a `with` block, and would never be sent"):
+        writes.put(NOTE)
+    with writes:
+        pass
+    with pytest.raises(BlockEnded, match="after its `with` block"):
+        writes.put(NOTE)
+    with pytest.raises(BlockEnded, match="entered twice"), writes:
+        pass
+
+
+@pytest.mark.parametrize("block", ["transaction", "batch"])
+async def test_a_write_outside_of_an_async_block_is_refused_too(store: AsyncStore, block: str) -> None:
+    writes = BLOCKS[block](store)
+    with pytest.raises(BlockEnded):
+        writes.put(NOTE)
+    with pytest.raises(RuntimeError):
+        async with writes:
+            raise RuntimeError
+    with pytest.raises(BlockEnded):
+        writes.put(NOTE)

@@ -1,6 +1,7 @@
 import pytest
 
 from gateleg.jobs import WrongState
+from gateleg.store import AlreadyExists
 from gateleg.web.console.failures import describe_error, refusal
 from gateleg.web.principal import Role
 
@@ -28,6 +29,15 @@ def test_what_was_refused_has_no_trace() -> None:
 
 def test_an_error_without_a_message_has_its_name() -> None:
     assert "ValueError" in describe_error(ValueError()).what
+
+
+def test_a_key_error_has_its_name_too() -> None:
+    assert describe_error(KeyError("terrain")).what == "Something went wrong: KeyError: 'terrain'"
+
+
+def test_the_advice_is_for_users_and_not_for_developers() -> None:
+    words = describe_error(AlreadyExists("Gym(gym='north') already exists."))
+    assert words.fix == "Choose another key, or change the existing item."
 
 
 def test_a_refusal_names_the_role() -> None:

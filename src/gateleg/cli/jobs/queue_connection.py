@@ -14,9 +14,10 @@ from gateleg.commands.opening import opened, print_new_store
 from gateleg.commands.settings import explaining_bad_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gateleg.jobs import Jobs, Queue, TableNames
+    from gateleg.jobs.handlers import Handler
     from gateleg.store import Store
     from gateleg.web.settings import Settings
 
@@ -104,7 +105,7 @@ def _warn_of_other_tables(queue: Queue) -> None:
 
 
 @contextmanager
-def submitting_queue(settings: Settings, app: str | None, job_type: str, config: Any) -> Iterator[Queue]:
+def submitting_queue(settings: Settings, app: str | None, job_type: str, config: dict[str, Any]) -> Iterator[Queue]:
     """The queue with its job types, for commands that submit; the store and its tables are created if they are missing.
 
     The job type and its config are checked first, so that a command that fails creates nothing.
@@ -113,7 +114,9 @@ def submitting_queue(settings: Settings, app: str | None, job_type: str, config:
 
     jobs = load_jobs(settings, app)
     with _failing_submission(app):
-        jobs.of(job_type).checked_config(config)
+        handler = jobs.of(job_type)
+        _check_names(handler, config)
+        handler.checked_config(config)
     print_new_store(settings)
     with opened(settings, create=True) as target, _failing_submission(app):
         queue = Queue(target, jobs, tables=names_for(settings, app))
@@ -133,6 +136,27 @@ def _failing_submission(app: str | None) -> Iterator[None]:
         fail(f"{error}{also}", FAILED)
     except JobError as error:
         fail(str(error), FAILED)
+
+
+def _check_names(handler: Handler, config: Mapping[str, Any]) -> None:
+    """End the command if a config typed by hand has a name that its model would ignore: it is more likely misspelt than meant."""
+    from gateleg.model.suggestions import did_you_mean
+
+    model = handler.config
+    if model is None or model.model_config.get("extra") in ("allow", "forbid"):
+        return
+    if any(validator.info.mode != "after" for validator in model.__pydantic_decorators__.model_validators.values()):
+        return  # it may accept other names
+    known = {*model.model_fields}
+    for one in model.model_fields.values():
+        aliases = one.validation_alias if one.validation_alias is not None else one.alias
+        if aliases is not None and not isinstance(aliases, str):
+            return
+        known |= {aliases} if aliases else set()
+    for name in config:
+        if name not in known:
+            suggestion = did_you_mean(name, sorted(known), otherwise=f"It has {', '.join(sorted(known)) or 'no attributes'}.")
+            fail(f"the config of {handler.job_type} has no {name!r}. {suggestion} Nothing was submitted.", FAILED)
 
 
 def read_id(text: str) -> UUID:

@@ -28,6 +28,7 @@ def pause(
 ) -> None:
     """Start no more jobs of a queue; running jobs continue."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+        _warn_if_new(opened, queue)
         typer.echo(f"{queue} is {opened.pause(queue, by=_BY).mode}")
 
 
@@ -40,6 +41,7 @@ def resume(
 ) -> None:
     """Resume a paused or draining queue."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+        _warn_if_new(opened, queue)
         typer.echo(f"{queue} is {opened.resume(queue, by=_BY).mode}")
 
 
@@ -52,6 +54,7 @@ def drain(
 ) -> None:
     """Refuse new jobs for a queue; waiting jobs still run."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+        _warn_if_new(opened, queue)
         typer.echo(f"{queue} is {opened.drain(queue, by=_BY).mode}")
 
 
@@ -77,6 +80,16 @@ def stats(
     types = [(one.queue, name, work) for one in found for name, work in one.by_type.items()]
     if types:
         print_rows([{"queue": name, "type": kind, **_work(work)} for name, kind, work in types])
+
+
+def _warn_if_new(opened: "Queue", queue: str) -> None:
+    """Warn on standard error about a queue that has neither jobs nor workers: its name may be misspelt, or be used later."""
+    from gateleg.model.suggestions import did_you_mean
+
+    known = _queue_names(opened)
+    if queue not in known:
+        suggestion = did_you_mean(queue, known, otherwise=f"There are {', '.join(known)}.")
+        typer.echo(f"gateleg: no job and no worker uses the queue {queue} so far. {suggestion}", err=True)
 
 
 def _queue_names(opened: "Queue") -> list[str]:

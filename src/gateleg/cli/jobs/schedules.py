@@ -96,11 +96,10 @@ def add(
     from gateleg.jobs import Submission
 
     given = read_config(config)
+    submission = Submission(job_type, given, queue=queue)
     settings = settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables)
     with submitting_queue(settings, app, job_type, given) as opened:
-        made = opened.schedule(
-            name, Submission(job_type, given, queue=queue), cron=cron, every=every, timezone=timezone, max_delay=max_delay
-        )
+        made = opened.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 
 

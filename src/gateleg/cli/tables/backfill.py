@@ -62,10 +62,14 @@ def backfill(
 
 
 def _entity(tables: "Iterable[Table]", name: str) -> "Spec[Any]":
+    from gateleg.model.suggestions import did_you_mean
+
     specs = [spec for table in tables for spec in table.specs]
     found = next((spec for spec in specs if spec.name == name), None)
     if found is None:
-        fail(f"unknown entity {name}; declared are: {', '.join(spec.name for spec in specs)}", MISUSED)
+        names = [spec.name for spec in specs]
+        suggestion = did_you_mean(name, names, otherwise=f"Declared are {', '.join(names)}.")
+        fail(f"unknown entity {name}. {suggestion}", MISUSED)
     return found
 
 

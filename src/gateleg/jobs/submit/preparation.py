@@ -46,6 +46,12 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
     if len(set(submission.depends_on)) > MAX_DEPENDENCIES:
         raise TooManyDependencies(f"The job has {len(set(submission.depends_on))} dependencies; the maximum is {MAX_DEPENDENCIES}.")
     run_at = _start(submission, now)
+    start_by = None if submission.start_within is None else _later(now, submission.start_within)
+    if run_at is not None and start_by is not None and run_at >= start_by:
+        raise BadSubmission(
+            f"start_within={submission.start_within} ends before the job may start, which is at {run_at:%Y-%m-%d %H:%M:%S} UTC.",
+            fix="Give a longer time: it counts from the submission.",
+        )
     values: dict[str, Any] = {
         "job_id": submission.job_id or uuid4(),
         "created_at": now + place * _MICROSECOND,
@@ -64,7 +70,7 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
         "run_at": run_at,
         "delayed_at": None if submission.delay is None else now,
         "readiness": readiness_at(run_at, now),
-        "start_by": None if submission.start_within is None else _later(now, submission.start_within),
+        "start_by": start_by,
         "job_stage": submission.stage,
         "dependencies": list(dict.fromkeys(submission.depends_on)),
         "concurrency_key": submission.concurrency_key,

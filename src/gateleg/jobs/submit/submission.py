@@ -109,6 +109,8 @@ def _check_seconds(submission: Submission) -> None:
         seconds: Any = getattr(submission, name)
         if not isinstance(seconds, (int, float, NoneType)):
             raise BadSubmission(f"{name}={seconds!r} is not a number.", fix=f"Give seconds, such as {name}=60.")
+    if submission.start_within is not None and not submission.start_within > 0:
+        raise BadSubmission(f"start_within={submission.start_within} is over before the job can start.", fix="Give more than 0 seconds.")
     if submission.timeout is not None and submission.timeout < 1:
         raise BadSubmission(
             f"timeout={submission.timeout} is too short.", fix="Give at least 1 second, or leave it out for that of the handler."

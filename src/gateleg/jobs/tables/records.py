@@ -130,6 +130,9 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     queue: Attr[str | None] = field(None)
     priority: Attr[int] = field(50, ge=0, le=100)
     subject: Attr[str | None] = field(None)
+    #: at most `concurrency_limit` of its runs, and of other jobs with this key, run at once
+    concurrency_key: Attr[str | None] = field(None)
+    concurrency_limit: Attr[int] = field(1, ge=1)
     enabled: Attr[bool] = field(True)
     #: the handler's defaults, so that a worker that does not know the job type can submit its jobs
     max_retries: Attr[int | None] = field(None)

@@ -66,8 +66,8 @@ _SCRATCH_SWEEP_SECONDS = 600.0
 _THREAD_CHECK_SECONDS = 0.5
 
 
-def _check_sizes(queues: Any, concurrency: Any) -> None:
-    """Raise `WrongArgument` for queues without weights, and for a number of jobs with which a worker would never run any."""
+def _check_options(queues: Any, concurrency: Any, idle: Any) -> None:
+    """Raise `WrongArgument` for options with which a worker would run no jobs, or other jobs than it was told to."""
     if queues is not None and not isinstance(queues, Mapping):
         names = [queues] if isinstance(queues, str) else list(queues)
         raise WrongArgument(
@@ -77,6 +77,8 @@ def _check_sizes(queues: Any, concurrency: Any) -> None:
         raise WrongArgument(
             f"concurrency= is how many jobs the worker runs at once, and was given {concurrency!r}.", fix="Give an int of at least 1."
         )
+    if idle is not None and not (isinstance(idle, tuple) and len(idle) == 2 and 0 <= idle[0] <= idle[1]):
+        raise WrongArgument(f"idle={idle!r} is not a minimum and a maximum of seconds.", fix="Write idle=(0.02, 0.2), for example.")
 
 
 class Worker:
@@ -122,7 +124,7 @@ class Worker:
                 f"A worker takes an AsyncQueue, and was given {type(given).__name__}.",
                 fix="Give it AsyncQueue(AsyncStore.connect(...), jobs); in tests use TestWorker(queue).",
             )
-        _check_sizes(queues, concurrency)
+        _check_options(queues, concurrency, idle)
         self.queue = with_group_commit(queue)
         self.queues = dict(queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1})
         self.concurrency = concurrency

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast, get_args, overloa
 from pydantic import BaseModel, PydanticSchemaGenerationError, TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
-from gateleg.errors import problem_message
+from gateleg.errors import problem_message, shown
 from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.constraints import Bounds, bounds_of, validator_of, without_bounds
 from gateleg.model.attributes.field_validators import field_validator
@@ -175,7 +175,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
 
     def _refusal(self, value: Any, error: ValidationError) -> ExpressionValue:
         reasons = "; ".join(problem_message(problem) for problem in error.errors())
-        return ExpressionValue(f"{self!r} cannot be {value!r}: {reasons}.")
+        return ExpressionValue(f"{self!r} cannot be {shown(value)}: {reasons}.")
 
     def constant(self, value: Any) -> Operand[Any]:
         """An operand to compare with: validated as the attribute's type, without its constraints."""
@@ -237,6 +237,11 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
     def set(self, value: T | Operand[T]) -> Action[Of]:
         """Set the attribute to a value, to another attribute's value, or to a sum such as `Job.tries + 1`. None removes the attribute."""
         if isinstance(value, Operand):
+            if isinstance(value, Attr) and self.shape.tag and value.shape.tag and self.shape.tag != value.shape.tag:
+                raise ExpressionError(
+                    f"{self!r} cannot get the value of {value!r}: it is stored as {self.shape.tag}, and the other as {value.shape.tag}.",
+                    fix="Copy an attribute of the same type.",
+                )
             return SetAction(self.path, self.owner, self.name, self._guarded, operand=value)
         if value is None:
             self.validate(None)
@@ -341,9 +346,14 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
     def __getitem__(self: Attr[Any, Of], step: Any) -> Attr[Any, Of]:
         """The element at a list index, the value at a map key, or an attribute of a record."""
         if isinstance(step, Attr):
+            self._demand(("M",), f"[{step!r}]", "maps")
             return Attr(self.owner, f"{self.name}.{step.name}", (*self.path, *step.path), step.annotation, leaf=step)
         if isinstance(step, int):
+            self._demand(("L",), f"[{step}]", "lists")
+            if step < 0:
+                raise ExpressionError(f"{self!r}[{step}] counts from the end of a list, which DynamoDB cannot.", fix="Use an index from 0.")
             return self._element(step)
+        self._demand(("M",), f"[{step!r}]", "maps")
         kind = read_annotation(self.annotation).type
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return self[attribute_of(kind, step)]

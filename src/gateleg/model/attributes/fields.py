@@ -81,6 +81,8 @@ def field(default: Any = _UNSET, *, factory: Any = None, **options: Any) -> Any:
         if name not in _OPTIONS:
             raise BadOption(f"field() has no option {name!r}.", fix=did_you_mean(name, _OPTIONS))
     if factory is not None:
+        if not callable(factory):
+            raise BadOption(f"field() has factory={factory!r}, which cannot be called.", fix="Give a type or a function: factory=list.")
         return _field_info(options, default_factory=factory)
     return _field_info(options) if default is _UNSET else _field_info(options, default=default)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
@@ -168,6 +170,11 @@ def shard_of(primary: Item, shards: int) -> int:
     return zlib.crc32(text.encode()) % shards
 
 
+def _shown_component(value: Any) -> str:
+    """A component of a key for messages: numbers as they are, everything else as the text that it is known by."""
+    return str(value) if isinstance(value, int | Decimal) and not isinstance(value, Enum) else repr(str(value))
+
+
 # Not frozen: every read creates one, and creating a frozen one takes three times as long.
 @dataclass(slots=True)
 class Ref(Generic[E_co]):
@@ -188,7 +195,4 @@ class Ref(Generic[E_co]):
     def __str__(self) -> str:
         """The entity and the components of the key, for messages: `Job(job_id='...')`. Numbers are without quotes."""
         names: tuple[str, ...] = read_spec(self.entity).key.names
-        values = ((name, self.values.get(name)) for name in names)
-        return (
-            f"{self.entity.__name__}({', '.join(f'{name}={value if type(value) is int else repr(str(value))}' for name, value in values)})"
-        )
+        return f"{self.entity.__name__}({', '.join(f'{name}={_shown_component(self.values.get(name))}' for name in names)})"

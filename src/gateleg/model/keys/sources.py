@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from gateleg.errors import problem_message
+from gateleg.errors import problem_message, shown
 from gateleg.model.codec.shapes import CodeScope, Shape
 from gateleg.model.errors import KeyValueError
 
@@ -56,5 +56,5 @@ class KeySource:
         except ValidationError as error:
             reasons = "; ".join(problem_message(problem) for problem in error.errors())
             raise KeyValueError(
-                f"{entity}.{self.name} cannot be {value!r}: {reasons}.", fix="Pass a value of the attribute's type."
+                f"{entity}.{self.name} cannot be {shown(value)}: {reasons}.", fix="Pass a value of the attribute's type."
             ) from None

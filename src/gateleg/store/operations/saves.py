@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -16,7 +17,7 @@ from gateleg.store.operations.reads import get
 from gateleg.store.operations.write_kinds import Patch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from gateleg.model import Condition
     from gateleg.model.keys.plans import KeyPlan
@@ -113,8 +114,8 @@ def save(changed: E, /, *, before: E) -> Operation[E]:
 
 def _decided(actions: Any) -> tuple[Action[Any], ...]:
     """The actions of a decision, which is a list of them."""
-    if actions is None or isinstance(actions, Action):
-        given = "None" if actions is None else "a single action"
+    if isinstance(actions, Action) or not isinstance(actions, Iterable):
+        given = "None" if actions is None else "a single action" if isinstance(actions, Action) else repr(actions)
         raise InvalidOption(
             f"The function given to retrying returned {given}.", fix="Return a list of actions; an empty one changes nothing."
         )

@@ -16,7 +16,7 @@ from gateleg.store.operations.entity_reads import current_items
 from gateleg.store.operations.legacy_forms import is_legacy, read_form
 from gateleg.store.operations.legacy_partitions import newer_items
 from gateleg.store.operations.operation import Stream
-from gateleg.store.operations.tables import check_tables
+from gateleg.store.operations.tables import check_table
 from gateleg.store.operations.unreadable import ListReader, hidden
 from gateleg.store.rates import RateLimiter
 
@@ -148,7 +148,7 @@ def scan(
     per second. `progress` is updated after each page; pass it again to resume an interrupted scan. `filter` drops items after they are
     read.
     """
-    check_tables((table,))
+    check_table(table)
     return Scan(table, None, progress, segments, read_units, filter, page_size, consistent)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.errors import shown
 from gateleg.model import Table
 from gateleg.model.errors import BadName
 from gateleg.store.errors import InvalidOption, OutOfScope, TimedOut
@@ -170,13 +171,22 @@ def _expires(name: str) -> Flow[bool]:
     return response["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
 
 
+def check_table(given: Any) -> None:
+    """Raise `InvalidOption` for anything but a table."""
+    if isinstance(given, type) and hasattr(given, "__table__"):
+        raise InvalidOption(f"{given.__name__} is an entity, not a table.", fix=f"Give its table: {given.__name__}.__table__.")
+    if isinstance(given, list | tuple | set) and all(isinstance(one, Table) for one in given):
+        raise InvalidOption(
+            f"A {type(given).__name__} of tables was given in place of a table.", fix="Write *tables, or one after another."
+        )
+    if not isinstance(given, Table):
+        raise InvalidOption(f"{shown(given)} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
+
+
 def check_tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the tables of a call; raise `InvalidOption` for anything else, such as an entity."""
+    """Return the tables of a call; raise `InvalidOption` for anything else."""
     for one in given:
-        if hasattr(one, "__table__"):
-            raise InvalidOption(f"{one.__name__} is an entity, not a table.", fix=f"Give its table: {one.__name__}.__table__.")
-        if not isinstance(one, Table):
-            raise InvalidOption(f"{one!r} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
+        check_table(one)
     return given
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from gateleg.store.errors import BlockEnded
 from gateleg.store.operations import writes
 from gateleg.store.operations.batches import BatchWrite
 from gateleg.store.operations.transactions import Transact
@@ -27,10 +28,25 @@ class Collecting:
         self.operations: list[WriteOperation[Any]] = []
         #: the results, set when the block has ended
         self.results: Any = None
+        self._entered = False
+        self._ended = False
 
     def add(self, operation: WriteOperation[Any]) -> None:
-        """Add a write that was built as a value, such as `patch(job, ...)` from `gateleg.store`."""
+        """Add a write that was built as a value, such as `patch(job, ...)` from `gateleg.store`.
+
+        Raises `BlockEnded` outside of the block.
+        """
+        if not self._entered or self._ended:
+            kind = "transaction" if isinstance(self, TransactionWrites) else "batch"
+            when = "after its `with` block" if self._ended else "without a `with` block"
+            raise BlockEnded(f"A write was added to a {kind} {when}, and would never be sent.")
         self.operations.append(operation)
+
+    def _enter(self) -> Self:
+        if self._entered:
+            raise BlockEnded("The block of a transaction or batch was entered twice.")
+        self._entered = True
+        return self
 
     def operation(self) -> Operation[Any]:
         """The collected writes as one operation."""
@@ -41,9 +57,10 @@ class Block(Collecting):
     """A `with` block of a `Store`."""
 
     def __enter__(self) -> Self:
-        return self
+        return self._enter()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._ended = True
         if error is None:
             self.results = self._run(self.operation())
 
@@ -52,9 +69,10 @@ class AsyncBlock(Collecting):
     """An `async with` block of an `AsyncStore`."""
 
     async def __aenter__(self) -> Self:
-        return self
+        return self._enter()
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._ended = True
         if error is None:
             self.results = await self._run(self.operation())
 

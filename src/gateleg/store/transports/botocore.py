@@ -10,7 +10,13 @@ import threading
 from typing import Any
 
 import orjson
-from botocore import exceptions, xform_name
+
+from gateleg.extras import explained
+
+try:
+    from botocore import exceptions, xform_name
+except ModuleNotFoundError as error:
+    raise explained(error) from error
 
 from gateleg.store.transports import ServiceError, Unreachable, missing_credentials
 from gateleg.store.transports.requests import encode

@@ -14,6 +14,12 @@ paging.py       `address` and `pager`: the address holds the whole state
 live.py         `Topic`, `follow` and `LiveIndicator`: one poller per topic for all open pages
 """
 
+from gateleg.extras import explained
+
+try:
+    import nicegui  # noqa: F401 - nearly every module below needs it
+except ModuleNotFoundError as error:
+    raise explained(error) from error
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.mounting import mount
 from gateleg.web.console.navigation import Crumb

@@ -35,9 +35,15 @@ def picture(name: str) -> str:
 
 
 def empty(shown: str, title: str, sentence: str, *, button: str | None = None, href: str | None = None) -> Element:
-    """Explain why nothing is here yet, and what to do. `shown` is a name in `PICTURES`."""
+    """Explain why nothing is here yet, and what to do.
+
+    `shown` is a drawing ("tray", "table", "clock", "people", "folder", "check", "search" or "box") or any Material icon.
+    """
     with tag("div", classes="empty") as made:
-        ui.html(picture(shown), sanitize=False)
+        if shown in PICTURES:
+            ui.html(picture(shown), sanitize=False)
+        else:
+            ui.icon(shown, size="72px").classes("picture").props("aria-hidden=true")
         tag("h2", title, "empty-title")
         tag("p", sentence)
         if button is not None and href is not None:

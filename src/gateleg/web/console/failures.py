@@ -10,6 +10,7 @@ from nicegui import ui
 
 from gateleg.errors import GatelegError
 from gateleg.web.console.markup import tag
+from gateleg.web.envelope import advice_for
 from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
@@ -34,16 +35,18 @@ def refusal(role: Role) -> NotAllowed:
 
 
 def describe_error(error: BaseException) -> ErrorText:
-    """Describe an error for users. A `GatelegError` brings its own fix; other errors show their message and traceback.
+    """Describe an error for users. A `GatelegError` has the advice that clients of the API get; other errors show their message and
+    traceback.
 
     Only server faults (status 500 and above) have a traceback: it would not help with a refused request.
     """
     if isinstance(error, GatelegError) and error.status < 500:
-        return ErrorText(error.message, error.fix, error.code)
+        return ErrorText(error.message, advice_for(error), error.code)
     details = "".join(traceback.format_exception(error)).strip()
     if isinstance(error, GatelegError):
-        return ErrorText(error.message, error.fix, error.code, details)
-    message = str(error) or type(error).__name__
+        return ErrorText(error.message, advice_for(error), error.code, details)
+    # The text of a KeyError is only the key.
+    message = f"KeyError: {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
     return ErrorText(
         f"Something went wrong: {message}", "Try again; if the error persists, send the details to the operator of this host.", "", details
     )

@@ -1,5 +1,12 @@
 """Uploads: files received within the limits of a route, identified by their content, and optionally one at a time for each API key."""
 
+from gateleg.extras import explained
+
+try:
+    import python_multipart  # noqa: F401 - the receiver needs it
+    import starlette  # noqa: F401
+except ModuleNotFoundError as error:
+    raise explained(error) from error
 from gateleg.web.tables import PendingUpload
 from gateleg.web.uploads.receiver import ReceivedFile, receive_files, receive_object
 from gateleg.web.uploads.resumable import UploadKind, Uploads

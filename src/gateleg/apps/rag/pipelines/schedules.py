@@ -101,10 +101,12 @@ async def sync_schedules(resources: Resources[RagSettings], warn: Callable[[str]
         cron, timezone = cron_of(pipeline), pipeline.timezone or "UTC"
         every = resources.settings.pipeline_seconds if cron is None else None
         have = schedules.pop(name, None)
-        if have is not None and (have.cron, have.every, have.timezone) == (cron, every, timezone):
+        submission = _submission(config)
+        wanted = (cron, every, timezone, submission.concurrency_key)
+        if have is not None and (have.cron, have.every, have.timezone, have.concurrency_key) == wanted:
             continue
         try:
-            await resources.queue.schedule(name, _submission(config), cron=cron, every=every, timezone=timezone, max_delay=_MAX_DELAY)
+            await resources.queue.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=_MAX_DELAY)
         except BadSchedule as error:
             warn(f"The pipeline {pipeline.pipeline_id} of {config.repository_id} is not scheduled: {error}")
         else:
