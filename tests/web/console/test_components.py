@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs/how-to/console.md"
 PLAIN = """
 from nicegui import ui
 from gateleg.web import Application
-from gateleg.web.console.components import frame
+from gateleg.web.console.components import Column, Grid, Row, bar_cell, frame
 
 def register_pages(resources):
     @ui.page("/plain")
@@ -28,6 +28,10 @@ def register_pages(resources):
                 ui.button("Leave it").props("flat")
             names = [f"column_{at}" for at in range(20)]
             ui.table(columns=[{"name": one, "label": one, "field": one} for one in names], rows=[dict.fromkeys(names, "a value")])
+            columns = [Column("name", "Name"), Column("took", "Took"), Column("size", "Size"), Column("cost", "Cost"), Column("bar", "Progress")]
+            values = [("a", "3 min 5 s", "3.4 kB", "0.0500", 0.1), ("b", "340 ms", "512 bytes", "0.0012", 0.05), ("c", "3 min", "2 MB", "-1.5", 1.0)]
+            rows = [Row(one[0], dict(zip(("name", "took", "size", "cost"), one)) | {"bar": bar_cell(one[4])}) for one in values]
+            Grid("Measured", columns, rows, complete=True)
 
 plain = Application(name="plain", title="Plain", icon="star", pages=register_pages)
 """
@@ -89,3 +93,11 @@ def test_a_plain_table_scrolls_inside_itself_on_a_phone(pages: Served, open_page
     page = open_page(f"{pages.url}/plain", width=390)
     expect(page.get_by_role("cell", name="a value").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("column", "order"), [("Took", "bca"), ("Size", "bac"), ("Cost", "cba"), ("Progress", "bac")])
+def test_quantities_are_sorted_by_their_size(pages: Served, open_page: OpenPage, column: str, order: str) -> None:
+    page = open_page(f"{pages.url}/plain")
+    page.get_by_role("columnheader", name=column).get_by_role("button").click()
+    expect(page.get_by_role("table", name="Measured").locator("td.lead")).to_have_text([*order])
