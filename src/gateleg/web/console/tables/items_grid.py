@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell
+from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell, tag_cell
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.ids import shortened
 from gateleg.web.console.markup import tag
@@ -77,9 +77,11 @@ def _numbers(rows: Sequence[Any], number: int) -> bool:
 def _drawn(cell: ItemCell, number: int, label: str) -> Cell:
     if number == 0:
         # The first cell is the link to the item.
-        return shortened(cell.text, 60) or label
+        return (shortened(cell.text, 60) if cell.look == "code" else cell.text) or label
     if not cell.text:
         return None
+    if cell.look == "state":
+        return tag_cell(cell.text)
     if cell.look == "time":
         return ago_cell(moment_of(cell.text))
     if cell.look == "code" and len(cell.text) == 36 and cell.text.count("-") == 4:
