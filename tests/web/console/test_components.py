@@ -28,9 +28,15 @@ def register_pages(resources):
                 ui.button("Leave it").props("flat")
             names = [f"column_{at}" for at in range(20)]
             ui.table(columns=[{"name": one, "label": one, "field": one} for one in names], rows=[dict.fromkeys(names, "a value")])
-            columns = [Column("name", "Name"), Column("took", "Took"), Column("size", "Size"), Column("cost", "Cost"), Column("bar", "Progress")]
-            values = [("a", "3 min 5 s", "3.4 kB", "0.0500", 0.1), ("b", "340 ms", "512 bytes", "0.0012", 0.05), ("c", "3 min", "2 MB", "-1.5", 1.0)]
-            rows = [Row(one[0], dict(zip(("name", "took", "size", "cost"), one)) | {"bar": bar_cell(one[4])}) for one in values]
+            columns = [Column(name.lower(), name) for name in ("Name", "Took", "Size", "Cost", "Progress")]
+            rows = [
+                Row(name, {"name": name, "took": took, "size": size, "cost": cost, "progress": bar_cell(part)})
+                for name, took, size, cost, part in (
+                    ("a", "3 min 5 s", "3.4 kB", "0.0500", 0.1),
+                    ("b", "340 ms", "512 bytes", "0.0012", 0.05),
+                    ("c", "3 min", "2 MB", "-1.5", 1.0),
+                )
+            ]
             Grid("Measured", columns, rows, complete=True)
 
 plain = Application(name="plain", title="Plain", icon="star", pages=register_pages)
