@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nicegui import ui
 
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["empty"]
 
+Picture = Literal["tray", "table", "clock", "people", "folder", "check", "search", "box"]
+
 #: Line drawings of 72 px, by name.
-PICTURES = {
+PICTURES: dict[Picture, str] = {
     "tray": '<path d="M10 40 18 20h36l8 20v14a4 4 0 0 1-4 4H14a4 4 0 0 1-4-4Z"/><path d="M10 40h16l4 7h12l4-7h16"/>',
     "table": '<path d="M8 26h56"/><path d="M18 26v30M54 26v30"/><path d="M36 26 24 56M36 26l12 30" stroke="var(--running)"/>',
     "clock": '<circle cx="36" cy="36" r="24"/><path d="M36 22v14l10 6" stroke="var(--running)"/>',
@@ -26,7 +28,7 @@ PICTURES = {
 }
 
 
-def picture(name: str) -> str:
+def picture(name: Picture) -> str:
     """A drawing as SVG."""
     return (
         '<svg class="picture" viewBox="0 0 72 72" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" '
@@ -34,8 +36,8 @@ def picture(name: str) -> str:
     )
 
 
-def empty(shown: str, title: str, sentence: str, *, button: str | None = None, href: str | None = None) -> Element:
-    """Explain why nothing is here yet, and what to do. `shown` is a name in `PICTURES`."""
+def empty(shown: Picture, title: str, sentence: str, *, button: str | None = None, href: str | None = None) -> Element:
+    """Explain why nothing is here yet, and what to do, beside a picture: tray, table, clock, people, folder, check, search or box."""
     with tag("div", classes="empty") as made:
         ui.html(picture(shown), sanitize=False)
         tag("h2", title, "empty-title")
