@@ -81,7 +81,7 @@ def _form_field(name: str, part: Mapping[str, Any], required: bool, value: Any) 
     if kind == "array" and (offered := _offered(part.get("items", {}))):
         return FormField(name, label, "choices", "ticks", required, [str(one) for one in value or ()], hint, tuple(_worded(offered, part)))
     if kind == "array" and part.get("items", {}).get("type") == "string":
-        return FormField(name, label, "strings", "area", required, "\n".join(map(str, value or ())), hint or "One in each line")
+        return FormField(name, label, "strings", "area", required, "\n".join(map(str, value or ())), hint or "One per line")
     start = "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
     return FormField(name, label, "json", "area", required, start, hint or "As JSON")
 
