@@ -9,8 +9,19 @@ from gateleg.jobs.tables import TABLES
 from gateleg.model import GSI, Item, Table, spec_of
 from gateleg.store import AsyncStore
 from gateleg.web.console.tables.diagrams import drawing_of, table_svg
-from gateleg.web.console.tables.grids import ItemCell, cell_of, grid_of, item_address, item_label, item_name, key_text, read_key
-from gateleg.web.console.tables.items_grid import _cells
+from gateleg.web.console.tables.grids import (
+    ItemCell,
+    ItemGrid,
+    ItemRow,
+    cell_of,
+    grid_of,
+    item_address,
+    item_label,
+    item_name,
+    key_text,
+    read_key,
+)
+from gateleg.web.console.tables.items_grid import _cells, _columns
 from gateleg.web.console.tables.listing import row_of, search, totals
 from gateleg.web.console.tables.table_snapshots import TableSnapshot, readable_table, take_snapshots, undeclared_table
 from tests.web.console.tables.library import Book, Loan, books, library, loans, readers
@@ -182,3 +193,9 @@ def test_a_long_name_is_left_for_the_page_to_cut() -> None:
     title = "The collected letters of a librarian, with notes and an index of places"
     grid = grid_of(library, [BOOKS[0] | {"title": {"S": title}}])
     assert _cells(grid.columns, grid.rows[0], {}, {})["0"] == title
+
+
+def test_phones_show_the_first_columns_and_states() -> None:
+    row = ItemRow("Loan", (*[ItemCell("x")] * 6, ItemCell("open", "state")), "{}", "Loan x")
+    columns = _columns(ItemGrid(tuple("abcdefg"), (row,)))
+    assert [column.label for column in columns if column.desk] == ["f"]

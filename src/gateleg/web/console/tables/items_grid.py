@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Spec, Table
     from gateleg.web.console.cells import Cell
-    from gateleg.web.console.tables.grids import ItemCell, ItemRow
+    from gateleg.web.console.tables.grids import ItemCell, ItemGrid, ItemRow
 
 #: Further columns are only on the item's own page.
 _COLUMNS = 12
@@ -36,10 +36,7 @@ def items_grid(
     A `complete` list can be sorted and filtered in place. References to items of `tables` are links.
     """
     shown = grid_of(table, items, spec)
-    columns = [
-        Column(str(number), name, right=_numbers(shown.rows, number), desk=number > 4)
-        for number, name in enumerate(shown.columns[:_COLUMNS])
-    ]
+    columns = _columns(shown)
     known = references(spec, tables) if spec is not None else {}
     rows = [
         Row(
@@ -57,6 +54,14 @@ def items_grid(
     return grid
 
 
+def _columns(shown: ItemGrid) -> list[Column]:
+    """The columns. Phones show the first ones, and states."""
+    return [
+        Column(str(number), name, right=_numbers(shown.rows, number), desk=number > 4 and not _states(shown.rows, number))
+        for number, name in enumerate(shown.columns[:_COLUMNS])
+    ]
+
+
 def _cells(columns: Sequence[str], row: ItemRow, known: Mapping[str, Spec[Any]], links: Mapping[str, str]) -> dict[str, Cell]:
     drawn = {str(number): _drawn(cell, number, row.label) for number, cell in enumerate(row.cells[:_COLUMNS])}
     for number, name in enumerate(columns[:_COLUMNS]):
@@ -72,6 +77,11 @@ def _numbers(rows: Sequence[Any], number: int) -> bool:
     """Whether a column holds only numbers."""
     cells = [row.cells[number] for row in rows if row.cells[number].text]
     return bool(cells) and all(cell.look == "number" for cell in cells)
+
+
+def _states(rows: Sequence[ItemRow], number: int) -> bool:
+    """Whether a column holds states."""
+    return any(row.cells[number].look == "state" for row in rows)
 
 
 def _drawn(cell: ItemCell, number: int, label: str) -> Cell:
