@@ -44,9 +44,7 @@ def listed(
     queue: QueueOption = None,
     worker: Annotated[str | None, typer.Option(help="Only jobs of this worker.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only jobs with this tag.")] = None,
-    internal: Annotated[
-        bool, typer.Option("--internal", help="Also list internal jobs, which maintain the queue.")
-    ] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Also list internal jobs, which maintain the queue.")] = False,
     limit: LimitOption = 25,
     cursor: CursorOption = None,
     json: JsonOption = False,
