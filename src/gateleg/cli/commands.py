@@ -55,6 +55,7 @@ class Commands(TyperGroup):
         else:
             return super().get_command(ctx, cmd_name)
         command.name = cmd_name
+        _hide_types_of_flags(command, ctx)
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -67,10 +68,20 @@ class Commands(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help without importing any application."""
         self._listing = True
+        _hide_types_of_flags(self, ctx)
         try:
             super().format_help(ctx, formatter)
         finally:
             self._listing = False
+
+
+def _hide_types_of_flags(command: Any, ctx: Any) -> None:
+    """Show flags without a value in the help of a command and of its subcommands: Typer would write `--json <bool>`."""
+    for option in (*command.params, command.get_help_option(ctx)):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for subcommand in getattr(command, "commands", {}).values():
+        _hide_types_of_flags(subcommand, ctx)
 
 
 app = typer.Typer(
