@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import gateleg
-from gateleg.cli.commands import app
+from gateleg.cli.commands import GROUPS, app
 
 
 @pytest.mark.parametrize("absent", ["", "sys.modules['typer'] = None; "])
@@ -23,3 +23,8 @@ def test_flags_have_no_type_in_the_help(command: list[str]) -> None:
     assert shown.exit_code == 0
     assert "--help" in shown.output
     assert "<bool>" not in shown.output
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_groups_do_not_offer_to_install_completion_for_themselves(group: str) -> None:
+    assert "completion" not in CliRunner().invoke(app, [group, "--help"]).output

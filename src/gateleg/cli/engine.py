@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from gateleg.endpoint import EndpointOptions
     from gateleg.store.addresses import StoreAddress
 
-app = typer.Typer(help="The embedded DynamoDB engine: serve, check, compact and repair its database.", no_args_is_help=True)
+app = typer.Typer(
+    help="The embedded DynamoDB engine: serve, check, compact and repair its database.", no_args_is_help=True, add_completion=False
+)
 
 DataPath = Annotated[
     str | None, typer.Option("--path", help="Data folder (or database file); the embedded store of the settings by default.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.web.keys import Keys
     from gateleg.web.tables import ApiKey
 
-app = typer.Typer(help="API keys of a host: create, list and revoke them.", no_args_is_help=True)
+app = typer.Typer(help="API keys of a host: create, list and revoke them.", no_args_is_help=True, add_completion=False)
 R = TypeVar("R")
 
 

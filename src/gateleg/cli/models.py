@@ -8,7 +8,7 @@ import typer
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
-app = typer.Typer(help="Models: their usage and cost.", no_args_is_help=True)
+app = typer.Typer(help="Models: their usage and cost.", no_args_is_help=True, add_completion=False)
 _DAYS = ["%Y-%m-%d"]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.web.audit import Audit
     from gateleg.web.secret_store import SecretInfo, Secrets
 
-app = typer.Typer(help="Secrets of applications and tenants, encrypted in the store.", no_args_is_help=True)
+app = typer.Typer(help="Secrets of applications and tenants, encrypted in the store.", no_args_is_help=True, add_completion=False)
 R = TypeVar("R")
 
 NameArgument = Annotated[str, typer.Argument(help="The name that settings and applications refer to it by.")]

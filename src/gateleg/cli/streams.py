@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from gateleg.web import Application
     from gateleg.web.settings import Settings
 
-app = typer.Typer(help="Changes that an application's handlers failed to process: list and repeat them.", no_args_is_help=True)
+app = typer.Typer(
+    help="Changes that an application's handlers failed to process: list and repeat them.", no_args_is_help=True, add_completion=False
+)
 
 ApplicationArgument = Annotated[str, typer.Argument(help="The application that has the handlers.")]
 

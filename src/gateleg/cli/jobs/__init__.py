@@ -4,7 +4,9 @@ import typer
 
 from gateleg.cli.jobs import actions, inspection, queues, schedules, submit
 
-app = typer.Typer(help="Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive.", no_args_is_help=True)
+app = typer.Typer(
+    help="Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive.", no_args_is_help=True, add_completion=False
+)
 app.command()(submit.submit)
 app.command(name="list")(inspection.listed)
 app.command()(inspection.show)

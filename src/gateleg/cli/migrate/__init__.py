@@ -6,7 +6,9 @@ import typer
 
 from gateleg.cli.migrate import changes, inspection
 
-app = typer.Typer(help="Numbered migrations of applications: plan, apply, monitor, verify and roll back.", no_args_is_help=True)
+app = typer.Typer(
+    help="Numbered migrations of applications: plan, apply, monitor, verify and roll back.", no_args_is_help=True, add_completion=False
+)
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
     inspection.plan,

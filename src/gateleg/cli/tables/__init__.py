@@ -4,7 +4,11 @@ import typer
 
 from gateleg.cli.tables import backfill, changes, check, items, listing, reports, shell, templates, tools, transfer
 
-app = typer.Typer(help="Declared tables: plan, apply, query, explain, check, document, export and import them.", no_args_is_help=True)
+app = typer.Typer(
+    help="Declared tables: plan, apply, query, explain, check, document, export and import them.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 app.command(name="list")(listing.listed)
 app.command()(changes.plan)
 app.command()(changes.apply)
