@@ -270,6 +270,18 @@ def test_a_sweep_without_an_object_store_keeps_long_logs_and_says_so(desk: Desk,
     assert len(desk.ok("logs", str(job.job_id)).splitlines()) == 60
 
 
+def test_internal_jobs_of_applications_with_running_workers_are_listed_when_asked_for(desk: Desk) -> None:
+    for name in ("echo", "speaks"):
+        desk.submit(name)
+    with Store.connect(desk.store) as store:
+        queue = Queue(store, Jobs())
+        now = queue.context.now()
+        queue.report_worker(WorkerRecord(worker_id="w", internal_types=["speaks"], started_at=now, seen_at=now, **RECORD))
+    assert [job["job_type"] for job in desk.json("list")["items"]] == ["echo"]
+    assert [job["job_type"] for job in desk.json("list", "--type", "speaks")["items"]] == ["speaks"]
+    assert {job["job_type"] for job in desk.json("list", "--internal")["items"]} == {"echo", "speaks"}
+
+
 def test_the_queues_own_jobs_are_listed_when_asked_for(desk: Desk) -> None:
     first = desk.submit("fails")
     desk.submit("echo", "--after", first)

@@ -333,6 +333,17 @@ async def test_a_worker_says_what_it_runs() -> None:
         assert record.memory_bytes > 0
 
 
+async def test_a_worker_reports_its_internal_job_types() -> None:
+    jobs = make_jobs()
+
+    @jobs.handler("sweeps", internal=True)
+    async def sweeps(job: JobContext, config: dict[str, Any]) -> None: ...
+
+    async with working(jobs) as (queue, _):
+        (record,) = await until(lambda: queue.workers())
+        assert "sweeps" in record.internal_types
+
+
 async def until(ask: Callable[[], Awaitable[list[Any]]]) -> list[Any]:
     async with asyncio.timeout(30):
         while not (found := await ask()):

@@ -1,7 +1,7 @@
 """`list`, `show`, `logs`, `tree` and `archive`."""
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,7 +44,13 @@ def listed(
     queue: QueueOption = None,
     worker: Annotated[str | None, typer.Option(help="Only jobs of this worker.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only jobs with this tag.")] = None,
-    internal: Annotated[bool, typer.Option("--internal", help="Also list internal jobs, which maintain the queue.")] = False,
+    internal: Annotated[
+        bool,
+        typer.Option(
+            "--internal",
+            help="Also list internal jobs: maintenance of the queue, and housekeeping of applications whose workers are running.",
+        ),
+    ] = False,
     limit: LimitOption = 25,
     cursor: CursorOption = None,
     json: JsonOption = False,
@@ -61,6 +67,8 @@ def listed(
         except ValueError:
             fail(f"{status!r} is not a status; use one of {', '.join(JobStatus)}", MISUSED)
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+        if type is None and not internal:
+            _learn_internal_types(opened)
         page = opened.jobs_page(
             status=wanted,
             job_type=type,
@@ -80,6 +88,16 @@ def listed(
         print_rows([row(job) for job in page])
         if page.next:
             typer.echo(f"More: --cursor {page.next}", err=True)
+
+
+def _learn_internal_types(queue: "Queue") -> None:
+    """Register the internal job types of running workers. Importing the applications that declare them would take seconds."""
+    from gateleg.jobs import JobContext
+
+    async def handle(job: JobContext, config: dict[str, Any]) -> None: ...
+
+    for job_type in sorted({name for worker in queue.workers() for name in worker.internal_types}):
+        queue.context.jobs.handler(job_type, internal=True)(handle)
 
 
 def show(

@@ -85,6 +85,8 @@ class WorkerRecord(Entity, table=ledger_table, tag="worker"):
     concurrency: Attr[int] = field(1)
     #: the maximum number of concurrent jobs of a queue, for limited queues
     limits: Attr[dict[str, int]] = field(factory=dict)
+    #: its job types that lists hide by default, for programs that do not know the handlers
+    internal_types: Attr[list[str]] = field(factory=list)
     state: Attr[Literal["running", "draining", "stopped"]] = field("running")
     running: Attr[list[UUID]] = field(factory=list, max_length=1000)
     memory_bytes: Attr[int] = field(0)

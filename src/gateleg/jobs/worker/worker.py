@@ -322,6 +322,7 @@ class Worker:
             weights=dict(self.queues),
             concurrency=self.concurrency,
             limits={name: self.limits[name] for name in self.queues if name in self.limits},
+            internal_types=list(self.queue.context.jobs.internal_types),
             lease_seconds=self.queue.context.settings.lease_seconds,
             started_at=now,
             seen_at=now,
