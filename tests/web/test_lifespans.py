@@ -54,10 +54,14 @@ async def test_an_application_that_cannot_start_keeps_a_host_from_opening_unless
         assert host.queue.context.jobs.find("echo") is None
 
 
+def refuse() -> None:
+    raise GatelegError("The index is missing.", fix="Create it.")
+
+
 async def test_an_error_of_gateleg_at_the_start_is_logged_without_a_traceback(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     @asynccontextmanager
     async def unprepared(resources: Resources) -> AsyncIterator[None]:
-        raise GatelegError("The index is missing.", fix="Create it.")
+        refuse()
         yield
 
     applications = [replace(with_lifespan([]), name="ours", lifespan=unprepared, jobs=Jobs()), with_lifespan([], fails=True)]
