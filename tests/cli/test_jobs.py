@@ -157,6 +157,15 @@ def test_a_tree_shows_every_job(desk: Desk) -> None:
     assert "100%" in desk.ok("tree", name, "--watch")
 
 
+def test_jobs_of_a_tree_are_told_apart_by_their_configs(desk: Desk) -> None:
+    name = desk.submit("echo")
+    with Store.connect(desk.store) as store:
+        Queue(store, jobs).submit_many([Submission("echo", {"words": [word]}, parent=UUID(name)) for word in ("one", "two")])
+    shown = desk.ok("tree", name)
+    assert 'echo  words ["one"]' in shown
+    assert 'echo  words ["two"]' in shown
+
+
 def test_jobs_of_a_tree_that_failed_or_were_cancelled_have_no_full_bar(desk: Desk) -> None:
     failed, cancelled = desk.submit("fails"), desk.submit("family")
     desk.finish(limit=1)

@@ -67,3 +67,4 @@ async def test_tables_that_are_missing_fail(settings: Settings) -> None:
         found = {one.name: one.result for one in await examine(host)}
     assert (found["store"].status, found["tables"].status) == ("ok", "failed")
     assert "Songs" in found["tables"].message
+    assert " is missing. The table " in found["tables"].message

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from gateleg.errors import GatelegError
 from gateleg.jobs import Jobs, Submission
 from gateleg.web import Application, Resources
 from gateleg.web.host import Host
@@ -51,6 +52,24 @@ async def test_an_application_that_cannot_start_keeps_a_host_from_opening_unless
         assert [application.name for application in host.applications] == ["well"]
         assert host.failed_applications == {"x": "RuntimeError: the index is damaged"}
         assert host.queue.context.jobs.find("echo") is None
+
+
+def refuse() -> None:
+    raise GatelegError("The index is missing.", fix="Create it.")
+
+
+async def test_an_error_of_gateleg_at_the_start_is_logged_without_a_traceback(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    @asynccontextmanager
+    async def unprepared(resources: Resources) -> AsyncIterator[None]:
+        refuse()
+        yield
+
+    applications = [replace(with_lifespan([]), name="ours", lifespan=unprepared, jobs=Jobs()), with_lifespan([], fails=True)]
+    async with Host.open(settings, applications, tolerant=True):
+        pass
+    ours, theirs = (record for record in caplog.records if "continues without it" in record.message)
+    assert ours.message.endswith("The index is missing. Create it. [error]")
+    assert [record.exc_info is None for record in (ours, theirs)] == [True, False]
 
 
 async def test_an_error_after_the_start_is_raised_at_the_end() -> None:

@@ -63,7 +63,7 @@ async def _examined(settings: "Settings", installed: "Installed") -> "list[Diagn
     try:
         async with Host.open(settings, installed.applications, prepare=False, tolerant=True) as host:
             left_out = (host.failed_applications or {}).items()
-            broken = [Diagnosis("start", CheckResult("failed", reason, fix="See the log."), name) for name, reason in left_out]
+            broken = [Diagnosis("start", CheckResult("failed", reason), name) for name, reason in left_out]
             return [*broken, *await examine(host)]
     except Exception as error:
         return [Diagnosis("host", CheckResult("failed", f"{type(error).__name__}: {error}"))]

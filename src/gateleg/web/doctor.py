@@ -84,7 +84,7 @@ async def _store(host: Host) -> CheckResult:
     if health.ok:
         return CheckResult("ok", f"{place} answers")
     return CheckResult(
-        "failed", "; ".join(health.problems), fix=f"Check that {place} is running, can be reached, and accepts your credentials."
+        "failed", " ".join(health.problems), fix=f"Check that {place} is running, can be reached, and accepts your credentials."
     )
 
 
@@ -93,7 +93,7 @@ async def _tables(host: Host) -> CheckResult:
     if health.ok:
         return CheckResult("ok", f"all {len(host.tables)} tables match their declarations")
     return CheckResult(
-        "failed", "; ".join(health.problems), fix="`gateleg tables plan` shows the differences, `gateleg tables apply` applies them."
+        "failed", " ".join(health.problems), fix="`gateleg tables plan` shows the differences, `gateleg tables apply` applies them."
     )
 
 

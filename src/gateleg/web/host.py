@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings
 from gateleg.ai.tables import cache_table
+from gateleg.errors import GatelegError
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.table_streams import stream_table
 from gateleg.jobs.tables import LAYOUTS
@@ -111,7 +112,9 @@ class Host:
             if self.failed_applications is None:
                 raise
             self.failed_applications[application.name] = f"{type(error).__name__}: {error}"
-            _log.exception("application %s failed; the host continues without it", application.name)
+            # An error of Gateleg names its cause and its fix; a traceback would bury them.
+            trace = None if isinstance(error, GatelegError) else error
+            _log.error("application %s failed; the host continues without it: %s", application.name, error, exc_info=trace)
 
     @property
     def tables(self) -> tuple[Table, ...]:

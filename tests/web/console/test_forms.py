@@ -3,7 +3,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, create_model
 
 from gateleg.web.console.forms import FormField, InvalidInput, form_fields, problems_by_field, read, read_all
 
@@ -139,3 +139,12 @@ def test_any_of_several_choices_can_be_ticked() -> None:
     assert days.start == ["tue"]
     assert read(days, ["mon", "tue"]) == ["mon", "tue"]
     assert read(days, []) == []
+
+
+@pytest.mark.parametrize(
+    ("description", "hint"),
+    [("the model of the provider", "The model of the provider"), ("s3://bucket or a folder", "s3://bucket or a folder"), ("", "")],
+)
+def test_hints_begin_with_a_capital_unless_they_begin_with_a_name(description: str, hint: str) -> None:
+    model = create_model("Model", name=(str, Field(description=description)))
+    assert form_fields(model)[0].hint == hint

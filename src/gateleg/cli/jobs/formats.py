@@ -9,6 +9,9 @@ from gateleg.durations import duration
 from gateleg.jobs import JobStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
     from pydantic import BaseModel
 
     from gateleg.jobs import Job
@@ -77,18 +80,20 @@ def coloured(status: JobStatus) -> Any:
     return Text(str(status), style=_COLOURS[status])
 
 
-def tree_view(branch: Branch) -> Any:
+def tree_view(branch: Branch, labels: Mapping[UUID, str]) -> Any:
     """A tree of jobs. Each has a progress bar, unless it failed or was cancelled and nothing below it is running."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
+    from rich.text import Text
     from rich.tree import Tree
 
     def label(one: Branch) -> Any:
         line = Table.grid(padding=(0, 2))
         name = one.job_type if one.stage is None else f"{one.job_type} / {one.stage}"
+        name = f"{name}  {labels[one.job_id]}" if one.job_id in labels else name
         has_bar = one.unfinished or one.status == JobStatus.COMPLETED
         bar, percent = (ProgressBar(1.0, one.fraction, width=20), f"{one.fraction:.0%}") if has_bar else ("", "")
-        line.add_row(name, coloured(one.status), bar, percent, str(one.job_id)[:8], one.summary if one.children else "")
+        line.add_row(Text(name), coloured(one.status), bar, percent, str(one.job_id)[:8], one.summary if one.children else "")
         return line
 
     def grow(one: Branch, view: Tree) -> Tree:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.jobs import Job, Queue
+    from gateleg.jobs.monitor import Branch
     from gateleg.jobs.tables import ArchivedJob
 
 #: Seconds between two polls of a followed job.
@@ -44,7 +45,7 @@ def listed(
     worker: Annotated[str | None, typer.Option(help="Only jobs of this worker.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only jobs with this tag.")] = None,
     internal: Annotated[
-        bool, typer.Option("--internal", help="Also list internal jobs: maintenance of the queue and of applications.")
+        bool, typer.Option("--internal", help="Also list internal jobs: routine work of the queue and of applications.")
     ] = False,
     limit: LimitOption = 25,
     cursor: CursorOption = None,
@@ -192,18 +193,28 @@ def tree(
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         job_id = find_id(opened, job)
         branch = opened.tree(job_id)
+        known: dict[UUID, Job] = {}
         if json:
             print_json(plain_tree(branch))
         elif not watch:
-            console().print(tree_view(branch))
+            console().print(tree_view(branch, _labels(opened, branch, known)))
         else:
             from rich.live import Live
 
-            with Live(tree_view(branch), console=console(), auto_refresh=False) as live:
+            with Live(tree_view(branch, _labels(opened, branch, known)), console=console(), auto_refresh=False) as live:
                 while branch.unfinished:
                     time.sleep(_EVERY)
                     branch = opened.tree(job_id)
-                    live.update(tree_view(branch), refresh=True)
+                    live.update(tree_view(branch, _labels(opened, branch, known)), refresh=True)
+
+
+def _labels(queue: "Queue", branch: "Branch", known: "dict[UUID, Job]") -> "dict[UUID, str]":
+    """Labels for the jobs of a tree that would otherwise look alike. Each job is read once, into `known`."""
+    from gateleg.jobs.monitor.labels import labels, lookalikes
+
+    fresh = [queue.tables.job.key(job_id=job_id) for job_id in lookalikes(branch) if job_id not in known]
+    known.update({job.job_id: job for job in queue.store.batch_get(fresh) if job is not None} if fresh else {})
+    return labels(known.values())
 
 
 def archive(

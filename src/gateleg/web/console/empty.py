@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["empty"]
 
 #: Line drawings of 72 px, by name.
-PICTURES = {
+PICTURES: dict[str, str] = {
     "tray": '<path d="M10 40 18 20h36l8 20v14a4 4 0 0 1-4 4H14a4 4 0 0 1-4-4Z"/><path d="M10 40h16l4 7h12l4-7h16"/>',
     "table": '<path d="M8 26h56"/><path d="M18 26v30M54 26v30"/><path d="M36 26 24 56M36 26l12 30" stroke="var(--running)"/>',
     "clock": '<circle cx="36" cy="36" r="24"/><path d="M36 22v14l10 6" stroke="var(--running)"/>',

@@ -11,7 +11,8 @@ from starlette.exceptions import HTTPException
 
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
-from gateleg.web.console.frame import frame
+from gateleg.web.console.frame import frame, frame_without_notifications
+from gateleg.web.console.loading import again
 from gateleg.web.console.markup import tag
 from gateleg.web.envelope import error_response
 from gateleg.web.errors import Unknown
@@ -39,5 +40,6 @@ async def _not_found_page(request: Request, error: Exception) -> Response:
 
 
 def _failed_page(error: Exception) -> None:
-    with frame(title="This page failed", section=""):
-        trouble(error)
+    # NiceGUI reports the error to this page too, which shows it already.
+    with frame_without_notifications(title="This page failed", section="") as view:
+        trouble(error, retry=again(view.request, error))

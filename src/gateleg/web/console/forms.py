@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -62,7 +63,7 @@ def _resolved(part: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str,
 def _form_field(name: str, part: Mapping[str, Any], required: bool, value: Any) -> FormField:
     label = str(part.get("title") or name.replace("_", " ").capitalize())
     label = label[:1] + label[1:].lower() if label.istitle() else label
-    hint = str(part.get("description", ""))
+    hint = _sentence_case(str(part.get("description", "")))
     if "enum" in part or "const" in part:
         words = [str(one) for one in part.get("enum", [part.get("const")])]
         choices = [*([] if required or value is not None else [("", "not set")]), *_worded(words, part)]
@@ -81,9 +82,14 @@ def _form_field(name: str, part: Mapping[str, Any], required: bool, value: Any) 
     if kind == "array" and (offered := _offered(part.get("items", {}))):
         return FormField(name, label, "choices", "ticks", required, [str(one) for one in value or ()], hint, tuple(_worded(offered, part)))
     if kind == "array" and part.get("items", {}).get("type") == "string":
-        return FormField(name, label, "strings", "area", required, "\n".join(map(str, value or ())), hint or "One in each line")
+        return FormField(name, label, "strings", "area", required, "\n".join(map(str, value or ())), hint or "One per line")
     start = "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
     return FormField(name, label, "json", "area", required, start, hint or "As JSON")
+
+
+def _sentence_case(text: str) -> str:
+    """A description with a capital, unless it starts with a name such as `s3://` or `gateleg.toml`."""
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]+[ ,;:](?!/)", text) else text
 
 
 def _offered(items: Mapping[str, Any]) -> list[str]:

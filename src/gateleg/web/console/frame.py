@@ -90,9 +90,18 @@ def frame(*, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool 
 
     With `titled=False` the page brings its own `h1`.
     """
+    context.client.on_exception(_show_exception)
+    with frame_without_notifications(title=title, section=section, crumbs=crumbs, wide=wide, titled=titled) as view:
+        yield view
+
+
+@contextmanager
+def frame_without_notifications(
+    *, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool = False, titled: bool = True
+) -> Iterator[View]:
+    """The frame of a page that shows its only error itself."""
     view = current_view()
     ui.page_title(f"{title} · Gateleg")
-    context.client.on_exception(_show_exception)
     rail = _rail(view, section, collapsed=view.request.cookies.get("gateleg_rail") == "icons")
     _top_bar(view, title, crumbs, rail)
     with tag("div", classes="content wide" if wide else "content") as content:

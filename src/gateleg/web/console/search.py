@@ -158,7 +158,7 @@ def _show(text: str, results: Sequence[SearchResult]) -> None:
         empty("search", "Nothing found" if text else "What are you looking for?", sentence)
         return
     for kind in dict.fromkeys(result.kind for result in results):
-        with section({"Jobs about": "Jobs"}.get(kind, f"{kind}s")), tag("div", classes="card tight"):
+        with section({"Jobs about": "Jobs with this subject"}.get(kind, f"{kind}s")), tag("div", classes="card tight"):
             for result in results:
                 if result.kind == kind:
                     with tag("a", classes="menu-item", href=result.href, data_row=""):

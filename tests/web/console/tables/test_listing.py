@@ -9,7 +9,19 @@ from gateleg.jobs.tables import TABLES
 from gateleg.model import GSI, Item, Table, spec_of
 from gateleg.store import AsyncStore
 from gateleg.web.console.tables.diagrams import drawing_of, table_svg
-from gateleg.web.console.tables.grids import cell_of, grid_of, item_address, item_label, item_name, key_text, read_key
+from gateleg.web.console.tables.grids import (
+    ItemCell,
+    ItemGrid,
+    ItemRow,
+    cell_of,
+    grid_of,
+    item_address,
+    item_label,
+    item_name,
+    key_text,
+    read_key,
+)
+from gateleg.web.console.tables.items_grid import _cells, _columns
 from gateleg.web.console.tables.listing import row_of, search, totals
 from gateleg.web.console.tables.table_snapshots import TableSnapshot, readable_table, take_snapshots, undeclared_table
 from tests.web.console.tables.library import Book, Loan, books, library, loans, readers
@@ -116,6 +128,11 @@ def test_cells_look_like_what_they_hold() -> None:
     assert len(long.title) == 500
 
 
+def test_states_look_like_states() -> None:
+    shown = grid_of(library, [BOOKS[0]])
+    assert shown.rows[0].cells[shown.columns.index("status")] == ItemCell("shelved", "state")
+
+
 def test_an_item_is_named_by_the_components_of_its_key() -> None:
     assert item_label(library, spec_of(Loan), LOANS[1]) == f"Loan {LOANS[1]['book_id']['S']}, 1"
     assert item_label(STRAY, None, {"id": {"S": "a"}, "at": {"N": "3"}}) == "a, 3"
@@ -170,3 +187,15 @@ def test_a_diagram_says_which_entities_an_index_holds_and_what_of_them() -> None
     shelf, due = drawing_of(library).right
     assert shelf.notes == ("of Book",)
     assert due.notes == ("projects keys only", "of Loan")
+
+
+def test_a_long_name_is_left_for_the_page_to_cut() -> None:
+    title = "The collected letters of a librarian, with notes and an index of places"
+    grid = grid_of(library, [BOOKS[0] | {"title": {"S": title}}])
+    assert _cells(grid.columns, grid.rows[0], {}, {})["0"] == title
+
+
+def test_phones_show_the_first_columns_and_states() -> None:
+    row = ItemRow("Loan", (*[ItemCell("x")] * 6, ItemCell("open", "state")), "{}", "Loan x")
+    columns = _columns(ItemGrid(tuple("abcdefg"), (row,)))
+    assert [column.label for column in columns if column.desk] == ["f"]

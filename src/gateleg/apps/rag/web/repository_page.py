@@ -105,7 +105,7 @@ async def _collections(resources: Resources[RagSettings], caller: Caller, reposi
 
 def _row(opened: OpenedCollection) -> Row:
     found = opened.collection
-    readers = "private" if found.private else ", ".join(found.allowed_groups) if found.allowed_groups else "as the repository"
+    readers = "private" if found.private else ", ".join(found.allowed_groups) if found.allowed_groups else "same as the repository"
     cells = {
         "name": found.name or ("Default collection" if opened.is_default else found.collection_id),
         "status": collection_cell(found.status),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from gateleg.jobs.monitor.labels import labels
 from gateleg.web.console.badges import Badge, badge_of
-from gateleg.web.console.jobs.labels import labels
 from gateleg.web.console.texts import truncate
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ def _filter_bar(view: View, filters: Filters) -> None:
         if shown:
             tag("input", type="hidden", name="internal", value="1")
         words = "Hide internal jobs" if shown else "Show internal jobs"
-        tag("a", words, "deed bare", href=filters.address(internal=None if shown else "1"))
+        tag("a", words, "deed", href=filters.address(internal=None if shown else "1"))
         if filters.any:
             tag("a", "Clear", "deed bare", href="/jobs")
         tag("button", "Filter", "sr", type="submit")

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from gateleg.durations import duration
 from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.monitor.labels import distinct_stage, labels
 from gateleg.web.console.badges import BY_STATUS, badge_of
 from gateleg.web.console.cells import Cell, Column, Row, ago_cell, bar_cell, chip_cell, id_cell, meta_cell, since_cell
-from gateleg.web.console.jobs.labels import labels
-from gateleg.web.console.jobs.stages import distinct_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -37,7 +37,7 @@ _OPTIONS = (
     FormField("queue", "Queue", "string", "text"),
     FormField("priority", "Priority", "integer", "number", hint="From 0 to 100, higher first", least=0, most=100),
     FormField("delay", "Start after", "number", "number", hint="Seconds to wait before it may start", least=0),
-    FormField("tags", "Tags", "strings", "area", hint="One in each line"),
+    FormField("tags", "Tags", "strings", "area", hint="One per line"),
 )
 _ANY_CONFIG = FormField("config", "Config", "json", "area", start="{}", hint="As JSON")
 

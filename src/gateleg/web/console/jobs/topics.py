@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import Job, JobMissing
-from gateleg.web.console.jobs.labels import labels
+from gateleg.jobs.monitor.labels import labels, lookalikes
 from gateleg.web.console.jobs.trees import by_urgency
 from gateleg.web.console.live import Topic
 from gateleg.web.console.logs import MAX_LINES
@@ -72,20 +71,11 @@ def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[LabelledTree | None]:
         except JobMissing:
             return None
         # Labels are made from attributes that never change, so each job is read once.
-        fresh = [queue.tables.job.key(job_id=one) for one in lookalikes(branch)[:_MAX_LABELLED_JOBS] if one not in known]
+        fresh = [queue.tables.job.key(job_id=one) for one in lookalikes(branch, by_urgency)[:_MAX_LABELLED_JOBS] if one not in known]
         known.update({job.job_id: job for job in await queue.store.batch_get(fresh) if job is not None} if fresh else {})
         return LabelledTree(branch, labels(known.values()))
 
     return Topic(("tree", root), read, every=2.0)
-
-
-def lookalikes(branch: Branch) -> list[UUID]:
-    """The jobs of a tree that share type and stage with a sibling; those that are drawn first come first."""
-    found: list[UUID] = []
-    for parent in branch:
-        names = Counter((child.job_type, child.stage) for child in parent.children)
-        found += [child.job_id for child in by_urgency(parent.children) if names[child.job_type, child.stage] > 1]
-    return found
 
 
 def graph_topic(queue: AsyncQueue, job_id: UUID) -> Topic[tuple[Job, ...]]:

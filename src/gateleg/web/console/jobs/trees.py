@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from gateleg.durations import duration
 from gateleg.jobs import JobStatus
+from gateleg.jobs.monitor.labels import distinct_stage
 from gateleg.web.console.badges import BY_STATUS, RUNNING, Badge
-from gateleg.web.console.jobs.stages import distinct_stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import WorkerRecord
 
 STATES = {
-    "running": Badge("done", "Working", "play_circle"),
+    "running": Badge("done", "Running", "play_circle"),
     "draining": Badge("warning", "Draining", "downloading"),
     "stopped": Badge("neutral", "Stopped", "stop_circle"),
 }

@@ -100,7 +100,7 @@ def _list(view: View, managed: ManagedTenant, show: Show, page: Page[SecretInfo]
 
     with tag("section", classes="card tight", aria_label="Secrets"):
         if not page.items:
-            empty("box", "No secrets yet", f"{managed.owner}. Passwords and keys that you set here can be used by name.")
+            empty("box", "No secrets yet", "Passwords and keys that you set here can be used by name.")
             return
         Grid("Secrets", COLUMNS, [secret_row(info) for info in page], on_action=act)
         with tag("div", classes="card-foot"):

@@ -1,3 +1,20 @@
+// The units of durations and sizes.
+const UNITS = { ms: 0.001, s: 1, min: 60, h: 3600, day: 86400, days: 86400, byte: 1, bytes: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
+const UNIT = Object.keys(UNITS).join("|");
+const QUANTITY = new RegExp(`^(-?\\d+(?:\\.\\d+)?)(?: (${UNIT})(?: (\\d+) (${UNIT}))?)?(?![^ ,%])`);
+
+// The quantity that a text starts with, such as -1.5, 340 ms, 3 min 5 s or 3.4 kB; null for other texts.
+function quantity(text) {
+  const found = QUANTITY.exec(text);
+  return found && Number(found[1]) * (UNITS[found[2]] ?? 1) + Number(found[3] ?? 0) * (UNITS[found[4]] ?? 0);
+}
+
+function compare(one, other) {
+  const [left, right] = [quantity(one), quantity(other)];
+  const difference = left === null || right === null ? 0 : left - right;
+  return difference || one.localeCompare(other, undefined, { numeric: true });
+}
+
 // A table whose rows change in place. Cells are texts, or values with a kind `t` that says how to draw them.
 export default {
   template: `
@@ -21,7 +38,7 @@ export default {
             <td v-for="(column, index) in columns" :key="column.key" :data-label="column.label"
                 :class="{ right: column.right, lead: index === 0, desk: column.desk, wraps: column.wraps, deeds: column.key === 'deeds', none: blank(row.cells[column.key]), state: row.cells[column.key]?.t === 'chip', changed: changed.has(row.id + ' ' + column.key) }">
               <span class="cell"><template v-for="(part, at) in parts(row.cells[column.key])" :key="at">
-                <template v-if="typeof part === 'string'"><a v-if="index === 0 && row.href && at === 0" class="name" :href="row.href">{{ part }}</a><span v-else class="clip">{{ part }}</span></template>
+                <template v-if="typeof part === 'string'"><a v-if="index === 0 && row.href && at === 0" class="name" :href="row.href" :title="part.length > 40 ? part : null">{{ part }}</a><span v-else class="clip">{{ part }}</span></template>
                 <component :is="part.href ? 'a' : 'span'" v-else-if="part.t === 'chip'" :href="part.href" :class="'chip k-' + part.kind"><i class="q-icon material-icons glyph" aria-hidden="true">{{ part.icon }}</i><span>{{ part.word }}</span></component>
                 <time v-else-if="part.t === 'ago'" data-ago :datetime="part.at" :title="exact(part.at)">{{ ago(part.at) }}</time>
                 <time v-else-if="part.t === 'since'" data-since :datetime="part.at" :title="exact(part.at)">{{ since(part.at) }}</time>
@@ -52,7 +69,6 @@ export default {
       const kept = words.length ? this.rows.filter((row) => words.every((word) => text(row).includes(word))) : this.rows;
       const { key, down } = this.sort;
       if (key === null) return kept;
-      const compare = (one, other) => one.localeCompare(other, undefined, { numeric: true });
       const sorted = [...kept].sort((one, other) => compare(this.text(one.cells[key]), this.text(other.cells[key])));
       return down ? sorted.reverse() : sorted;
     },

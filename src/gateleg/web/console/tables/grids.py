@@ -30,7 +30,7 @@ class ItemCell:
     """The content of a cell."""
 
     text: str
-    #: its style: text, number, time, code for keys and ids, dim for absent values
+    #: its style: text, number, time, state, code for keys and ids, dim for absent values
     look: str = "text"
     #: the whole value, if the text is truncated
     title: str = ""
@@ -115,7 +115,8 @@ def _title(spec: Spec[Any] | None, wire: str) -> str:
 
 
 def _row(table: Table, spec: Spec[Any] | None, item: Item, names: Sequence[str]) -> ItemRow:
-    cells = tuple(cell_of(item.get(name), code=name in table.attributes) for name in names)
+    states = {attribute.wire for attribute in spec.attributes.values() if attribute.state} if spec else set()
+    cells = tuple(cell_of(item.get(name), code=name in table.attributes, state=name in states) for name in names)
     return ItemRow(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
 
 
@@ -134,7 +135,7 @@ def _mixed_row(table: Table, spec: Spec[Any] | None, item: Item) -> ItemRow:
     return ItemRow(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
 
 
-def cell_of(value: Value | None, *, code: bool = False) -> ItemCell:
+def cell_of(value: Value | None, *, code: bool = False, state: bool = False) -> ItemCell:
     """A value as a cell."""
     if value is None:
         return ItemCell("", "dim")
@@ -144,6 +145,8 @@ def cell_of(value: Value | None, *, code: bool = False) -> ItemCell:
         return ItemCell("null", "dim")
     if tag == "B":
         return ItemCell(f"{_binary_size(content)} of binary", "dim")
+    if state and tag == "S":
+        return ItemCell(truncate(text, _LONGEST), "state")
     if not code and moment_of(text) is not None:
         return ItemCell(text, "time")
     look = "code" if code or tag in ("M", "L", "SS", "NS", "BS") or _is_id(text) else "number" if tag == "N" else "text"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell
+from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell, tag_cell
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.ids import shortened
 from gateleg.web.console.markup import tag
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Spec, Table
     from gateleg.web.console.cells import Cell
-    from gateleg.web.console.tables.grids import ItemCell, ItemRow
+    from gateleg.web.console.tables.grids import ItemCell, ItemGrid, ItemRow
 
 #: Further columns are only on the item's own page.
 _COLUMNS = 12
@@ -36,10 +36,7 @@ def items_grid(
     A `complete` list can be sorted and filtered in place. References to items of `tables` are links.
     """
     shown = grid_of(table, items, spec)
-    columns = [
-        Column(str(number), name, right=_numbers(shown.rows, number), desk=number > 4)
-        for number, name in enumerate(shown.columns[:_COLUMNS])
-    ]
+    columns = _columns(shown)
     known = references(spec, tables) if spec is not None else {}
     rows = [
         Row(
@@ -55,6 +52,14 @@ def items_grid(
         left = ", ".join(shown.columns[_COLUMNS:])
         tag("p", f"Further attributes, on the page of each item: {left}", "meta more-columns")
     return grid
+
+
+def _columns(shown: ItemGrid) -> list[Column]:
+    """The columns. Phones show the first ones, and states."""
+    return [
+        Column(str(number), name, right=_numbers(shown.rows, number), desk=number > 4 and not _states(shown.rows, number))
+        for number, name in enumerate(shown.columns[:_COLUMNS])
+    ]
 
 
 def _cells(columns: Sequence[str], row: ItemRow, known: Mapping[str, Spec[Any]], links: Mapping[str, str]) -> dict[str, Cell]:
@@ -74,12 +79,19 @@ def _numbers(rows: Sequence[Any], number: int) -> bool:
     return bool(cells) and all(cell.look == "number" for cell in cells)
 
 
+def _states(rows: Sequence[ItemRow], number: int) -> bool:
+    """Whether a column holds states."""
+    return any(row.cells[number].look == "state" for row in rows)
+
+
 def _drawn(cell: ItemCell, number: int, label: str) -> Cell:
     if number == 0:
         # The first cell is the link to the item.
-        return shortened(cell.text, 60) or label
+        return (shortened(cell.text, 60) if cell.look == "code" else cell.text) or label
     if not cell.text:
         return None
+    if cell.look == "state":
+        return tag_cell(cell.text)
     if cell.look == "time":
         return ago_cell(moment_of(cell.text))
     if cell.look == "code" and len(cell.text) == 36 and cell.text.count("-") == 4:

@@ -165,7 +165,10 @@ async def _answer(
             trouble(ErrorText(found.note, "Such items come last, as they are stored; open one to edit it as DynamoDB JSON."))
         with card("tight", label="Result"):
             with tag("div", classes="card-head"):
-                tag("h3", f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}{' and more' if found.next else ''}")
+                tag(
+                    "h3",
+                    f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}{' on this page' if found.next or cursor else ''}",
+                )
                 tag("span", cost_text(found.sent), "meta num", title="Consumed capacity units, as reported by the store")
             if found.items:
                 complete = not cursor and not found.next

@@ -1,7 +1,9 @@
 from typing import Any
 
+import pytest
+
 from gateleg.jobs import Job
-from gateleg.web.console.jobs.labels import labels
+from gateleg.jobs.monitor.labels import distinct_stage, labels
 from tests.web.console.jobs.samples import job, number
 
 
@@ -37,3 +39,18 @@ def test_a_long_value_is_cut() -> None:
     (first, _) = labels(parts({"text": "a" * 900}, {"text": "b" * 900})).values()
     assert len(first) < 60
     assert first.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("job_type", "stage", "told"),
+    [
+        ("demo.report", "report", None),
+        ("UMAP", "umap", None),
+        ("REEL", "Mix", "Mix"),
+        ("demo.load-songs", "load", "load"),
+        ("REEL", None, None),
+        ("REEL", "", None),
+    ],
+)
+def test_a_stage_that_repeats_its_type_is_left_out(job_type: str, stage: str | None, told: str | None) -> None:
+    assert distinct_stage(job_type, stage) == told
