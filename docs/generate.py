@@ -16,13 +16,16 @@ from gateleg.ai import errors as ai_errors
 from gateleg.ai.settings import ProviderSettings, SpendCaps
 from gateleg.cli.commands import app
 from gateleg.cli.installed import application_errors, own_applications, registered
+from gateleg.endpoint import errors as endpoint_errors
 from gateleg.engine.engine import handler_of
 from gateleg.engine.protocol import OPERATIONS
 from gateleg.jobs import errors as job_errors
 from gateleg.migrate import errors as migrate_errors
 from gateleg.model import errors as model_errors
+from gateleg.net import credentials as credential_errors
 from gateleg.net import errors as net_errors
 from gateleg.net import tokens as token_errors
+from gateleg.net.http import errors as http_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.web import errors as web_errors
@@ -113,7 +116,8 @@ def errors() -> str:
         "# Errors\n",
         "Find an error by the code in brackets at the end of its message, such as `[lost-race]`. For the most common ones, see",
         "[troubleshooting](../how-to/troubleshooting.md).\n",
-        "Every error is a `GatelegError` (in `gateleg.errors`) and can be pickled:\n",
+        "Every error is a `GatelegError` (in `gateleg.errors`) and can be pickled. Only the engine has its own, `EngineError`, with",
+        "DynamoDB's codes and messages; stores translate it.\n",
         "| attribute | meaning |",
         "| --- | --- |",
         "| `code` | the code, stable across versions |",
@@ -131,6 +135,9 @@ def errors() -> str:
         ("Store", store_errors),
         ("Objects", object_errors),
         ("Outgoing requests", net_errors),
+        ("HTTP client", http_errors),
+        ("Credentials", credential_errors),
+        ("Endpoint", endpoint_errors),
         ("Tokens and signatures", token_errors),
         ("Jobs", job_errors),
         ("Migrations", migrate_errors),

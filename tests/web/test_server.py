@@ -11,7 +11,7 @@ from gateleg.jobs import ManualClock
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
-from gateleg.web.server import BadCertificate, CannotListen, OpenToAll, address_of, check_reach, listen, serve
+from gateleg.web.server import BadCertificate, CannotListen, HostOpenToAll, address_of, check_reach, listen, serve
 from gateleg.web.settings import Settings, load_settings
 
 
@@ -72,7 +72,7 @@ async def test_a_certificate_that_cannot_be_used_is_told(host: Host, tmp_path: P
 
 async def test_a_host_is_reachable_from_elsewhere_only_once_a_key_exists(settings: Settings, clock: ManualClock) -> None:
     async with Host.open(settings.model_copy(update={"host": "0.0.0.0"}), [], clock=clock, ticks=clock) as host:
-        with pytest.raises(OpenToAll):
+        with pytest.raises(HostOpenToAll):
             await check_reach(host)
         await host.keys.create("ann", Role.ADMIN)
         await check_reach(host)
@@ -86,7 +86,7 @@ async def test_who_has_no_key_is_told_where_to_make_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with Host.open(load_settings(flags={"host": "0.0.0.0", **flags}), []) as host:
-        with pytest.raises(OpenToAll) as refused:
+        with pytest.raises(HostOpenToAll) as refused:
             await check_reach(host)
     assert told in str(refused.value)
 

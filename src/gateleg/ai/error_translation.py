@@ -32,11 +32,11 @@ def model_error(error: HttpError) -> AiError:
     """The error for a request without a response."""
     failure: AiError
     if isinstance(error, BadResponse):
-        failure = InvalidModelResponse(error.reason)
+        failure = InvalidModelResponse(error.message)
     elif isinstance(error, ResponseTimedOut):
-        failure = ModelTimedOut(error.reason)
+        failure = ModelTimedOut(error.message)
     else:
-        failure = ModelUnreachable(error.reason)
+        failure = ModelUnreachable(error.message)
         failure.passing = not error.permanent
         failure.sent = error.sent
     # Reasons contain addresses, possibly of an internal network.

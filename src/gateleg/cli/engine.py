@@ -83,9 +83,9 @@ def serve(
             tls=_tls_context(tls_cert, tls_key),
         )
     except BadOrigin as error:
-        fail(f"--allow-origin: {error}", MISUSED)
+        fail(f"--allow-origin: {error.public_text}", MISUSED)
     except OpenToAll as error:
-        fail(f"{error} (--credentials key:secret)", MISUSED)
+        fail(f"{error.message} Give --credentials key:secret, or listen on 127.0.0.1.", MISUSED)
     try:
         place = _place(path, config)
         file = database_file(place.place)

@@ -4,13 +4,10 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gateleg.endpoint.errors import OpenToAll
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.origins import Origins
 from gateleg.net import is_loopback
-
-
-class OpenToAll(ValueError):
-    """The address is reachable from other machines, and no credentials are set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class EndpointOptions:
 
     def __post_init__(self) -> None:
         if not self.credentials and not is_loopback(self.host):
-            raise OpenToAll(f"{self.host} is reachable from other machines: set credentials, or listen on 127.0.0.1")
+            raise OpenToAll(f"{self.host} is reachable from other machines, and no credentials are set.")
         self.origins()
 
     def origins(self) -> Origins:

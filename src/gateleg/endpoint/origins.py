@@ -11,16 +11,13 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from gateleg.endpoint.errors import BadOrigin
 from gateleg.endpoint.requests import IncomingRequest
 from gateleg.endpoint.responses import AMZ_JSON, OutgoingResponse
 from gateleg.engine import EngineError
 from gateleg.net import is_loopback
 
 _EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
-
-
-class BadOrigin(ValueError):
-    """An allowed origin is not a valid origin."""
 
 
 class Origins:
@@ -86,13 +83,13 @@ def _normalize(origin: str) -> bytes:
         parts = urlsplit(origin)
         port = parts.port
     except ValueError:
-        raise BadOrigin(f"{origin!r} is not an origin: write, for example, https://example.com") from None
+        raise BadOrigin(f"{origin!r} is not an origin.") from None
     if not parts.scheme or not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
-        raise BadOrigin(f"{origin!r} is not an origin: write, for example, https://example.com")
+        raise BadOrigin(f"{origin!r} is not an origin.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     if not host.isascii():
-        raise BadOrigin(f"{origin!r} is not an origin: write its host as browsers send it, in ASCII (xn--...)")
+        raise BadOrigin(f"{origin!r} is not an origin.", fix="Write its host as browsers send it, in ASCII (xn--...).")
     return f"{parts.scheme}://{host}{'' if port in (None, usual) else f':{port}'}".lower().encode()
 
 

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gateleg.errors import GatelegError
 from gateleg.extras import install_hint
 
 if TYPE_CHECKING:
@@ -30,8 +31,11 @@ class Credentials:
 LOCAL_CREDENTIALS = Credentials("local", "local")
 
 
-class NoCredentials(Exception):
+class NoCredentials(GatelegError):
     """No credentials were found, so the request was not sent."""
+
+    code = "no-credentials"
+    fix = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile."
 
 
 class CredentialSource(Protocol):
@@ -114,7 +118,7 @@ class Chain:
         if self._found is None:
             if self._local:
                 return LOCAL_CREDENTIALS
-            raise NoCredentials("No credentials were passed, and botocore's chain finds none: set a profile or AWS_ACCESS_KEY_ID.")
+            raise NoCredentials("No credentials were passed, and botocore's chain finds none.")
         frozen = self._found.get_frozen_credentials()
         return Credentials(frozen.access_key, frozen.secret_key, frozen.token or None)
 
@@ -125,7 +129,7 @@ class Chain:
             found = _from_environment()
             if found is None and not self._local:
                 raise NoCredentials(
-                    f"AWS_ACCESS_KEY_ID is not set, and botocore, which finds other credentials, is not installed. {install_hint('aws')}"
+                    "AWS_ACCESS_KEY_ID is not set, and botocore, which finds other credentials, is not installed.", fix=install_hint("aws")
                 ) from None
             return found
         resolver = session.get_component("credential_provider")

@@ -32,7 +32,7 @@ _GRACE = 10
 _IDLE = 5
 
 
-class OpenToAll(Refusal):
+class HostOpenToAll(Refusal):
     """Other machines could reach the host while no key is needed."""
 
     code = "open-to-all"
@@ -63,7 +63,7 @@ async def check_reach(host: Host) -> None:
         return
     if not await host.keys.exist():
         what = f"No API key exists yet in {format_setting(settings.store)}, but {settings.host} can be reached from other machines."
-        raise OpenToAll(
+        raise HostOpenToAll(
             what, fix=f"Create a key first with `gateleg keys create NAME --role admin{_store_options(settings)}`, or listen on 127.0.0.1."
         )
     if settings.tls_cert is None and not (settings.url or "").startswith("https:"):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from gateleg.errors import GatelegError
 
-class HttpError(Exception):
+
+class HttpError(GatelegError):
     """A request got no complete response."""
 
-    def __init__(self, reason: str, *, sent: bool = True, stale: bool = False, permanent: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    code = "http-failed"
+    status = 502
+    fix = "Check the address and whether its server is running, and try again."
+
+    def __init__(self, message: str, *, sent: bool = True, stale: bool = False, permanent: bool = False) -> None:
+        super().__init__(message)
         #: False if the service cannot have received the whole request, so it certainly did not execute it
         self.sent = sent
         #: whether the connection had been idle, so that the service may have closed it: a new connection may work
@@ -20,22 +25,40 @@ class HttpError(Exception):
 class NotConnected(HttpError):
     """No connection could be made."""
 
+    code = "not-connected"
+
 
 class ConnectionLost(HttpError):
     """The connection was closed before the response was complete."""
+
+    code = "connection-lost"
 
 
 class ResponseTimedOut(HttpError):
     """The response, or its next bytes, took longer than allowed."""
 
+    code = "response-timed-out"
+    status = 504
+    fix = "Try again later, or allow more time."
+
 
 class BadResponse(HttpError):
     """The response is not HTTP, is larger than allowed, or does not have the expected form."""
+
+    code = "bad-response"
+    fix = "Check which server listens at the address."
 
 
 class ResponseTooLarge(BadResponse):
     """The response is larger than the client's limit."""
 
+    code = "response-too-large"
+    fix = "Request less, or raise the limit."
 
-class BadHeader(ValueError):
+
+class BadHeader(GatelegError, ValueError):
     """A header cannot be sent because it contains a control character or a non-ASCII character."""
+
+    code = "bad-header"
+    status = 422
+    fix = "Give only printable ASCII characters."

@@ -80,7 +80,7 @@ class ProtocolClient:
         try:
             return self.source.load()
         except NoCredentials as error:
-            raise missing_credentials(str(error)) from None
+            raise missing_credentials(error.public_text) from None
 
     def write(self, operation: str, body: bytes, credentials: Credentials) -> bytes:
         """The bytes of a signed request."""

@@ -54,7 +54,7 @@ class CallAttempts:
         self.attempts += 1
         if isinstance(failure, ErrorResponse):
             return self._after_refusal(failure.error, failure.date)
-        final = Unreachable(failure.reason, self.attempts)
+        final = Unreachable(failure.message, self.attempts)
         if failure.sent:
             self._doubt(final)
         if failure.permanent:
