@@ -28,6 +28,7 @@ from gateleg.apps.agents.application import application
 from gateleg.apps.agents.catalogue_tables import TABLES, Llm, WizardSchema
 from gateleg.apps.agents.graphql.calls import Call
 from gateleg.apps.agents.graphql.schema import make_schema
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import (
     Agent,
@@ -40,7 +41,7 @@ from gateleg.apps.agents.tables import (
     WizardElement,
     WizardGroup,
 )
-from gateleg.apps.agents.tenancy import Partition, assemble
+from gateleg.apps.agents.tenancy import assemble
 from gateleg.store import AsyncStore, Metrics
 from gateleg.web import Principal, Role
 from gateleg.web.host import settings_only_resources

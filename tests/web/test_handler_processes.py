@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from gateleg.jobs import Jobs, JobStatus, Submission, Worker
 from gateleg.web import Application
-from gateleg.web.handler_processes import factory_of
+from gateleg.web.handler_factories import factory_of
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings, load_settings
 from tests.jobs.worker.test_worker import done

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gateleg.store import Page, WriteOperation
     from gateleg.store.flow import Flow
 
-__all__ = ["next_run"]
+__all__ = ["next_run", "run_submission"]
 
 _log = logging.getLogger("gateleg.jobs")
 #: How far the next run may be beyond the expected time before a wrong clock must have set it: one more interval, at most an hour (so that
@@ -281,15 +281,18 @@ def _id_of(due: Schedule, at: datetime) -> UUID:
 
 
 def _job_of(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job:
-    submission = Submission(
-        due.job_type,
-        due.job_config,
-        queue=due.queue,
-        priority=due.priority,
-        subject=due.subject,
-        created_by=f"schedule:{due.name}",
-        job_id=_id_of(due, at),
-        concurrency_key=due.concurrency_key,
-        concurrency_limit=due.concurrency_limit,
+    return job_of(context, replace(run_submission(due, f"schedule:{due.name}"), job_id=_id_of(due, at)), now)
+
+
+def run_submission(schedule: Schedule, created_by: str) -> Submission:
+    """The submission of a run."""
+    return Submission(
+        schedule.job_type,
+        schedule.job_config,
+        queue=schedule.queue,
+        priority=schedule.priority,
+        subject=schedule.subject,
+        created_by=created_by,
+        concurrency_key=schedule.concurrency_key,
+        concurrency_limit=schedule.concurrency_limit,
     )
-    return job_of(context, submission, now)

@@ -14,8 +14,8 @@ from gateleg.migrate.inspection import offered
 from gateleg.migrate.moves.digests import canonical
 from gateleg.store.flow import Request
 from gateleg.store.operations.batch_flows import GET_LIMIT, batch_write_flow, rounds
+from gateleg.store.operations.identities import identity
 from gateleg.store.operations.tables import describe
-from gateleg.store.operations.transaction_entries import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable

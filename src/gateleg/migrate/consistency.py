@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Item, Table
     from gateleg.store import Store
     from gateleg.store.flow import Flow, Response
-    from gateleg.store.operations.transaction_entries import Identity
+    from gateleg.store.operations.identities import Identity
     from gateleg.store.setup import Setup
 
 #: scans to attempt while other writers keep changing items

@@ -11,8 +11,8 @@ from gateleg.model import ModelError, spec_of
 from gateleg.model.markers import markers
 from gateleg.model.tables import is_marker
 from gateleg.store.operations.entity_reads import upcast_item
+from gateleg.store.operations.identities import Identity, identity
 from gateleg.store.operations.scans import Scan
-from gateleg.store.operations.transaction_entries import Identity, identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

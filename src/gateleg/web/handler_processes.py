@@ -1,41 +1,21 @@
-"""How a handler process gets the handlers of its application: they are created again there, with resources of their own."""
+"""The handlers of an application in a handler process: they are created again there, with resources of their own."""
 
 from __future__ import annotations
 
 import importlib
-import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs import Jobs
-from gateleg.jobs.handlers import JobsFactory
 from gateleg.web.application import Application
+from gateleg.web.host import Host
 from gateleg.web.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["factory_of", "open_jobs"]
+    from gateleg.jobs import Jobs
 
-
-def factory_of(settings: Settings, application: Application) -> JobsFactory | None:
-    """A factory with which a process creates an application's handlers. None if its `jobs` are not a function that can be imported."""
-    if application.jobs is None or isinstance(application.jobs, Jobs):
-        return None
-    needed = {"jobs": application.jobs, "settings": application.settings, "lifespan": application.lifespan}
-    parts = {field: address_of(one) for field, one in needed.items() if one is not None}
-    if None in parts.values():
-        return None
-    return JobsFactory("gateleg.web.handler_processes:open_jobs", {"settings": settings.pack(), "name": application.name, "parts": parts})
-
-
-def address_of(named: Any) -> str | None:
-    """The import path of an object, as `module:name`. None if it is not at the top level of a module."""
-    module, name = getattr(named, "__module__", ""), getattr(named, "__qualname__", "")
-    if module == "__main__":
-        module = getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")
-    found = getattr(sys.modules.get(named.__module__), name, None) if module and name else None
-    return f"{module}:{name}" if found is named else None
+__all__ = ["open_jobs"]
 
 
 def _imported(address: str) -> Any:
@@ -49,8 +29,6 @@ async def open_jobs(settings: dict[str, Any], name: str, parts: dict[str, str]) 
 
     `parts` are the fields of the application that they need, by import path.
     """
-    from gateleg.web.host import Host
-
     application = Application(name, name, "", **{field: _imported(address) for field, address in parts.items()})
     async with Host.open(Settings.unpack(settings), [application], prepare=False) as host:
         yield host.queue.context.jobs

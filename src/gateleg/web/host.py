@@ -22,7 +22,7 @@ from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, check_applications, check_made
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
-from gateleg.web.handler_processes import factory_of
+from gateleg.web.handler_factories import factory_of
 from gateleg.web.keys import Keys
 from gateleg.web.lifespans import run_in_own_task
 from gateleg.web.local_access import LocalAccess

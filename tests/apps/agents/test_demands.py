@@ -11,9 +11,10 @@ import pytest
 
 from gateleg.apps.agents import service
 from gateleg.apps.agents.catalogue_tables import Llm
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import Agent
-from gateleg.apps.agents.tenancy import Context, Partition, RequestedTenant, assemble
+from gateleg.apps.agents.tenancy import Context, RequestedTenant, assemble
 from gateleg.apps.agents.versions import AGENTS, create_first
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gateleg.apps.agents.catalogue_tables import TABLES, Llm, UiComponent, WizardSchema
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import TENANT_ITEMS, TENANT_TABLES, Agent, McpServer, TenantItem, Thread
-from gateleg.apps.agents.tenancy import Partition
 from gateleg.apps.agents.thread_tables import THREAD_ITEMS, Message, Run
 from gateleg.model import Table, spec_of
 from gateleg.model.inspection import lint

@@ -3,8 +3,9 @@
 import pytest
 
 from gateleg.apps.agents.errors import NotAHostOperator
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import Agent
-from gateleg.apps.agents.tenancy import Context, Partition, RequestedTenant, assemble
+from gateleg.apps.agents.tenancy import Context, RequestedTenant, assemble
 from gateleg.apps.agents.tenants import list_tenants
 from gateleg.store import AsyncStore
 from gateleg.web import Principal, Role

@@ -1,5 +1,5 @@
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -175,6 +175,15 @@ async def test_queues_are_paused_resumed_drained_and_slowed(client: httpx.AsyncC
     assert (await client.put("/api/jobs/queues/math/rate", json={"starts": 5, "seconds": 10})).json()["rate"] == 5
     assert [queue["name"] for queue in (await client.get("/api/jobs/queues")).json()["items"]] == ["default", "math"]
     assert (await client.post("/api/jobs/queues/a b/pause")).status_code == 422
+
+
+async def test_runs_of_a_schedule_have_its_concurrency_key_also_when_run_by_hand(client: httpx.AsyncClient, host: Host) -> None:
+    new = {"job_type": "add", "config": {"numbers": [4]}, "every": 60, "concurrency_key": "sums", "concurrency_limit": 2}
+    made = (await client.put("/api/jobs/schedules/sums", json=new)).json()
+    assert (made["concurrency_key"], made["concurrency_limit"]) == ("sums", 2)
+    ran = (await client.post("/api/jobs/schedules/sums/run")).json()["job"]
+    job = await host.queue.get(UUID(ran["job_id"]))
+    assert (job.concurrency_key, job.concurrency_limit) == ("sums", 2)
 
 
 async def test_schedules_are_made_changed_run_and_taken_away(client: httpx.AsyncClient) -> None:

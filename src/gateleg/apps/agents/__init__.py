@@ -5,6 +5,7 @@ request's `Context`, and reads and writes only within that partition.
 """
 
 from gateleg.apps.agents.errors import AgentsError
-from gateleg.apps.agents.tenancy import Context, Partition, RequestedTenant, assemble
+from gateleg.apps.agents.partitions import Partition
+from gateleg.apps.agents.tenancy import Context, RequestedTenant, assemble
 
 __all__ = ["AgentsError", "Context", "Partition", "RequestedTenant", "assemble"]

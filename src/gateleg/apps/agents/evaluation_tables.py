@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any
 
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import MAX_NAME_LENGTH, identifier, own_identifier
-from gateleg.apps.agents.tenancy import Partition
 from gateleg.model import Attr, Entity, Key, Pattern, States, Table, field, required, stamp, state
 
 evaluations = Table("aace-evaluations", hash="partition_key", range="evaluation_key", tag="entity_type")

@@ -19,7 +19,8 @@ from gateleg.objects import ObjectMissing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.apps.agents.tenancy import Context, Partition
+    from gateleg.apps.agents.partitions import Partition
+    from gateleg.apps.agents.tenancy import Context
     from gateleg.objects import AsyncObjects, ObjectInfo
     from gateleg.web import Resources
 

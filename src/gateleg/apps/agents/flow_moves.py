@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from gateleg.apps.agents.flows import move_agents
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.running.job_types import StoredCaller
 from gateleg.apps.agents.tables import Agent, VersionStatus
-from gateleg.apps.agents.tenancy import Context, Partition
+from gateleg.apps.agents.tenancy import Context
 from gateleg.jobs import Submission
 from gateleg.web import submitted_by
 

@@ -29,7 +29,7 @@ from gateleg.model import spec_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gateleg.apps.agents.tenancy import Partition
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.model import Entity, Ref
 
 #: The `kind` of a version pointer.

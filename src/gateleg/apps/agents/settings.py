@@ -4,6 +4,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from gateleg.apps.agents.errors import BadPartition
+from gateleg.apps.agents.partitions import Partition
+
 Policy = Literal["reject", "enqueue", "interrupt"]
 
 
@@ -78,9 +81,6 @@ class AgentsSettings(BaseModel):
     @classmethod
     def check_endpoint(cls, value: str) -> str:
         """Check that it can be part of a partition key."""
-        from gateleg.apps.agents.errors import BadPartition
-        from gateleg.apps.agents.tenancy import Partition
-
         try:
             return Partition(endpoint_id=value).endpoint_id
         except BadPartition as error:

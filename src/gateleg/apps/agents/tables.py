@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from gateleg.apps.agents.tenancy import Partition
+from gateleg.apps.agents.partitions import Partition
 from gateleg.model import GSI, LSI, Attr, Entity, Index, Key, Pattern, Table, field, required, stamp, time_uuid
 
 #: Accepts our ids, the public engine's and callers' own: any visible text without the key delimiter.

@@ -12,7 +12,8 @@ from gateleg.apps.agents.tables import Agent, McpServer, Thread, VersionPointer
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gateleg.apps.agents.tenancy import Context, Partition
+    from gateleg.apps.agents.partitions import Partition
+    from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore
 
 __all__ = ["COUNTED", "TenantPage", "TenantRow", "list_tenants"]

@@ -8,8 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import IDENTIFIER, MAX_NAME_LENGTH, MAX_TEXT_LENGTH, Thread, identifier, optional_identifier, own_identifier
-from gateleg.apps.agents.tenancy import Partition
 from gateleg.model import GSI, LSI, Attr, Counter, Entity, Index, Key, Pattern, States, Table, Version, field, required, stamp, state
 
 

@@ -3,8 +3,8 @@
 from datetime import date, datetime
 from decimal import Decimal
 
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import MAX_NAME_LENGTH, identifier
-from gateleg.apps.agents.tenancy import Partition
 from gateleg.model import LSI, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
 usage = Table("aace-usage", hash="partition_key", range="usage_key", indexes=[LSI("owner-index", range="owner_day")])

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item
     from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.transaction_entries import Identity
+    from gateleg.store.operations.identities import Identity
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
@@ -191,7 +191,7 @@ class _CopyPlanner:
         self, operation: WriteOperation[Any], owner: int, before: Item | None, active: list[tuple[Direction, StageView]]
     ) -> Flow[_Planned]:
         spec, attempt = spec_of(operation.entity), self._attempt
-        guarded: Any = replace(operation, condition=all_of(operation.condition, as_read(spec, before)))  # type: ignore[type-var,attr-defined]
+        guarded: Any = replace(operation, condition=all_of(operation.condition, as_read(spec, before)))  # type: ignore[type-var]
         write = attempt.add(guarded, owner)
         attempt.seen[place_of(spec, operation.ref.key, self._setup)] = before
         after = _after(write, before)

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from gateleg.model import spec_of
 from gateleg.store.errors import LostRace, NotFound
 from gateleg.store.operations.batch_flows import batch_write_flow
+from gateleg.store.operations.identities import identity
 from gateleg.store.operations.operation import Operation
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
-from gateleg.store.operations.transaction_entries import identity
 from gateleg.store.operations.unreadable import ListReader
 from gateleg.store.operations.write_kinds import Delete
 from gateleg.store.rates import RateLimiter

@@ -11,8 +11,8 @@ from gateleg.model import Ref, spec_of
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.store.operations.batch_flows import GET_LIMIT
 from gateleg.store.operations.batches import BatchGet
+from gateleg.store.operations.identities import Identity, identity
 from gateleg.store.operations.operation import locate
-from gateleg.store.operations.transaction_entries import Identity, identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence

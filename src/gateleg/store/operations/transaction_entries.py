@@ -7,7 +7,7 @@ the item into the operation that writes it: an update includes them, a new item 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import unquote
 
 from gateleg.model import spec_of
@@ -15,20 +15,49 @@ from gateleg.model.expressions import all_of, missing
 from gateleg.model.planning import Joined, plan_check, upper_bounds
 from gateleg.store.errors import DuplicateTarget
 from gateleg.store.operations.identities import Identity, identity
-from gateleg.store.operations.write_kinds import ConditionCheck, Delete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from gateleg.model import Item, Ref
+    from gateleg.model import Condition, Item, Ref
     from gateleg.model.planning import CounterChange, Write
-    from gateleg.store.operations.write_operation import WriteOperation
+    from gateleg.store.error_translation import Expectation
     from gateleg.store.setup import Setup
 
-__all__ = ["Identity", "combine_entries", "identity"]
+__all__ = ["combine_entries"]
 
 Role = Literal["write", "check", "marker", "counter"]
+
+
+class TransactionWrite(Protocol):
+    """What a transaction needs of an operation; `WriteOperation` has it."""
+
+    @property
+    def entity(self) -> type[Any]:
+        """The entity of the item."""
+
+    @property
+    def ref(self) -> Ref[Any]:
+        """The reference to the item."""
+
+    @property
+    def verb(self) -> str:
+        """The name of the method, such as "put", "delete" or "check"."""
+
+    @property
+    def pattern(self) -> str:
+        """The name in metrics, such as `Job.patch`."""
+
+    @property
+    def condition(self) -> Condition | None:
+        """The condition that the caller gave."""
+
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[Any]:
+        """Plan the write; `joined` contains other changes of the item in the transaction."""
+
+    def expectation(self) -> Expectation:
+        """What the write expects of the stored item, to explain a refusal."""
 
 
 @dataclass
@@ -73,7 +102,7 @@ class _Target:
 
 
 def combine_entries(
-    operations: Sequence[WriteOperation[Any]],
+    operations: Sequence[TransactionWrite],
     writes: Sequence[Write[Any]],
     setup: Setup,
     now: datetime,
@@ -116,9 +145,9 @@ def _handed_over(one: TransactionEntry, other: TransactionEntry) -> TransactionE
     return TransactionEntry(write, taken.ref, [*one.owners, *other.owners], taken.place)
 
 
-def _enter(targets: dict[Identity, _Target], place: Identity, number: int, operation: WriteOperation[Any]) -> None:
+def _enter(targets: dict[Identity, _Target], place: Identity, number: int, operation: TransactionWrite) -> None:
     target = targets.setdefault(place, _Target(operation.ref, place))
-    if isinstance(operation, ConditionCheck):
+    if operation.verb == "check":
         target.checks.append(number)
     elif target.main is not None:
         raise DuplicateTarget(
@@ -131,7 +160,7 @@ def _enter(targets: dict[Identity, _Target], place: Identity, number: int, opera
 
 def _entry(
     target: _Target,
-    operations: Sequence[WriteOperation[Any]],
+    operations: Sequence[TransactionWrite],
     writes: Sequence[Write[Any]],
     now: datetime,
     seen: Mapping[Identity, Item | None],
@@ -147,7 +176,7 @@ def _entry(
         if change.delta > 0:
             raisers.setdefault(change.attribute.name, []).append(number)
     bounds = tuple(bound for wire, attribute in counters.items() for bound in upper_bounds(attribute, deltas[wire]))
-    condition = all_of(*(_condition_of(operations[number]) for number in target.checks))
+    condition = all_of(*(operations[number].condition for number in target.checks))
     joined = Joined(deltas, condition, seen.get(target.place), bounds)
     required = any(change.required for _, change in target.moves)
     if target.main is None:
@@ -163,7 +192,7 @@ def _entry(
         )
     owners.insert(0, (target.main, "write"))
     operation, write = operations[target.main], writes[target.main]
-    if isinstance(operation, Delete) and required:
+    if operation.verb == "delete" and required:
         entering = next(number for number, change in target.moves if change.required)
         raise DuplicateTarget(
             f"Operation {entering + 1} writes an item that is counted in {target.ref}, which operation {target.main + 1} deletes.",
@@ -174,12 +203,7 @@ def _entry(
     return TransactionEntry(write, target.ref, owners, target.place, joined, required, raisers)
 
 
-def _condition_of(operation: WriteOperation[Any]) -> Any:
-    assert isinstance(operation, ConditionCheck)
-    return operation.condition
-
-
-def _markers(operations: Sequence[WriteOperation[Any]], writes: Sequence[Write[Any]], setup: Setup) -> Iterator[TransactionEntry]:
+def _markers(operations: Sequence[TransactionWrite], writes: Sequence[Write[Any]], setup: Setup) -> Iterator[TransactionEntry]:
     for number, write in enumerate(writes):
         for marker in write.markers:
             yield TransactionEntry(marker, operations[number].ref, [(number, "marker")], _place(marker, setup))

@@ -2,259 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import DecodeError, spec_of
+from gateleg.model import spec_of
 from gateleg.store.backoff import retry_conflicts
-from gateleg.store.error_translation import bound_error, explain_refusals, refused
-from gateleg.store.errors import (
-    NotAnOperation,
-    NotFound,
-    StoreError,
-    TooLarge,
-    TooMany,
-    TransactionCanceled,
-    TransactionConflict,
-    UniqueTaken,
-)
+from gateleg.store.errors import NotAnOperation, TooMany
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import needs_lookup, read_item, read_older, upcast_item
-from gateleg.store.operations.legacy_keys import migrate_to_current_key
+from gateleg.store.operations.entity_reads import read_item, read_older
+from gateleg.store.operations.identities import identity
 from gateleg.store.operations.operation import Operation
-from gateleg.store.operations.schema_upgrades import upgrade_item
-from gateleg.store.operations.transaction_entries import TransactionEntry, combine_entries, identity, marked_values
+from gateleg.store.operations.transaction_flow import OPERATIONS_LIMIT, transaction_flow
 from gateleg.store.operations.unreadable import ListReader, shown_item
-from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
-from gateleg.store.transports import ServiceError
+from gateleg.store.operations.write_kinds import Put, reread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.model import Item, Ref
     from gateleg.model.keys.plans import KeyPlan
-    from gateleg.model.planning import BoundGuard, Write
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.transaction_entries import Identity
+    from gateleg.store.operations.identities import Identity
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
-__all__ = ["Transact", "TransactGet", "transaction_flow"]
+__all__ = ["Transact", "TransactGet"]
 
 E = TypeVar("E", bound=BaseModel)
-OPERATIONS_LIMIT = 100
-#: the maximum number of attempts of a transaction whose counters other writers keep changing
-_ATTEMPTS = 10
-#: the maximum length of a ClientRequestToken
-_TOKEN_LENGTH = 36
-
-
-def transaction_flow(
-    operations: Sequence[WriteOperation[Any]], setup: Setup, *, writes: Sequence[Write[Any]] | None = None, token: str | None = None
-) -> Flow[list[TransactionEntry]]:
-    """Send operations as one transaction, and retry while it conflicts with others. Returns the entries that were sent.
-
-    Counters are changed only in items that exist, and never become negative. If an attempt finds that an item does not exist or that its
-    counter is too low, the next one skips the change or sets the counter to zero, on condition that the item has not changed.
-    """
-    if writes is None:
-        for operation in operations:
-            if spec_of(operation.entity).key.legacy:
-                yield from migrate_to_current_key(operation.ref, setup)
-    now = setup.now()
-    plans = list(writes) if writes is not None else [operation.write(now) for operation in operations]
-    pattern = operations[0].pattern if len(operations) == 1 else "transact"
-    seen: dict[Identity, Item | None] = {}
-    for attempt in range(_ATTEMPTS):
-        entries = combine_entries(operations, plans, setup, now, seen)
-        items = [entry.item(setup) for entry in entries]
-        payload = {"TransactItems": items, "ClientRequestToken": _token(token, setup, items if attempt else None)}
-        request = Request("TransactWriteItems", payload, pattern)
-        _check_limits(entries, request)
-        _check_new_parents(operations, entries, request)
-        try:
-            yield from retry_conflicts(request, setup)
-            return entries
-        except ServiceError as error:
-            if error.code != "TransactionCanceledException":
-                raise
-            refusal = error
-        if (yield from _upgraded(entries, refusal, setup)):
-            continue
-        unchanged = _unchanged_counters(entries, refusal, seen)
-        if not unchanged:
-            break
-        seen |= unchanged
-    yield from _upcast_reasons(entries, refusal, setup)
-    raise _canceled(operations, entries, refusal, request) from refusal
-
-
-def _upgraded(entries: Sequence[TransactionEntry], refusal: ServiceError, setup: Setup) -> Flow[bool]:
-    """Rewrite items that failed a condition in their current schema; return whether one had an older schema."""
-    found = False
-    for entry, reason in zip(entries, refusal.extra.get("CancellationReasons", ()), strict=False):
-        if reason.get("Code") == "ConditionalCheckFailed":
-            found |= yield from upgrade_item(spec_of(entry.ref.entity), entry.write.parameters, reason.get("Item"), setup)
-    return found
-
-
-def _upcast_reasons(entries: Sequence[TransactionEntry], refusal: ServiceError, setup: Setup) -> Flow[None]:
-    """Upcast the items in the cancellation reasons whose upcasters need other items."""
-    for entry, reason in zip(entries, refusal.extra.get("CancellationReasons", ()), strict=False):
-        spec = spec_of(entry.ref.entity)
-        if needs_lookup(spec, reason.get("Item")):
-            with contextlib.suppress(DecodeError):
-                reason["Item"] = yield from upcast_item(spec, reason["Item"], setup)
-
-
-def single_flow(operation: WriteOperation[Any], setup: Setup, write: Write[Any] | None = None) -> Flow[None]:
-    """Run one operation as a transaction, raising the error of the operation rather than `TransactionCanceled`."""
-    try:
-        yield from transaction_flow([operation], setup, writes=None if write is None else [write])
-    except TransactionCanceled as canceled:
-        raise (canceled.reasons[0] or canceled) from canceled.__cause__
-
-
-def _token(token: str | None, setup: Setup, changed: list[dict[str, Any]] | None) -> str:
-    """The token of an attempt. A changed request needs a new token, because DynamoDB refuses a known one with another request."""
-    if token is None:
-        return setup.token()
-    return token if changed is None else hashlib.sha256(f"{token} {changed}".encode()).hexdigest()[:_TOKEN_LENGTH]
-
-
-def _unchanged_counters(
-    entries: Sequence[TransactionEntry], error: ServiceError, seen: Mapping[Identity, Item | None]
-) -> dict[Identity, Item | None]:
-    """The stored items whose counters could not be changed, if another attempt can take that into account."""
-    found: dict[Identity, Item | None] = {}
-    for entry, reason in zip(entries, error.extra.get("CancellationReasons", ()), strict=False):
-        if reason.get("Code") != "ConditionalCheckFailed" or not entry.joined.deltas:
-            continue
-        item: Item | None = reason.get("Item") or None
-        known = entry.place in seen
-        before = seen.get(entry.place)
-        if item is None:
-            new = entry.is_counters_only and not entry.required and not (known and before is None)
-        elif known and before is None:
-            new = True
-        else:
-            same = known and before is not None and all(before.get(wire) == item.get(wire) for wire in entry.joined.deltas)
-            new = entry.joined.lacks(item) and not same
-        if new:
-            found[entry.place] = item
-    return found
-
-
-def _check_limits(entries: Sequence[TransactionEntry], request: Request) -> None:
-    if len(entries) > OPERATIONS_LIMIT:
-        raise TooMany(f"The transaction has {len(entries)} writes, but at most {OPERATIONS_LIMIT} are allowed.", request=request)
-    total = 0
-    for entry in entries:
-        if entry.write.kind == "Put":
-            total += check_size(entry.write.parameters["Item"], f"Operation {entry.owners[0][0] + 1} of the transaction", request)
-    if total > TRANSACTION_LIMIT:
-        what = f"The items of the transaction have {total:,} bytes, but at most {TRANSACTION_LIMIT:,} are allowed."
-        raise TooLarge(what, size=total, limit=TRANSACTION_LIMIT, request=request)
-
-
-def _check_new_parents(operations: Sequence[WriteOperation[Any]], entries: Sequence[TransactionEntry], request: Request) -> None:
-    """Check the bounds of counters in new items, which start with the counts of their transaction, so no database condition applies."""
-    reasons: list[StoreError | None] = [None] * len(operations)
-    for entry in entries:
-        if entry.write.kind == "Put" and (broken := entry.joined.broken({})):
-            for number, cause in _overcounted(operations, entry, broken, None, request).items():
-                reasons[number] = reasons[number] or cause
-    if any(reasons):
-        raise _cancellation(operations, reasons, "", request)
-
-
-def _canceled(
-    operations: Sequence[WriteOperation[Any]], entries: Sequence[TransactionEntry], error: ServiceError, request: Request
-) -> TransactionCanceled:
-    """The error of a canceled transaction, with the errors of its operations."""
-    reasons: list[StoreError | None] = [None] * len(operations)
-    for entry, reason in zip(entries, error.extra.get("CancellationReasons", ()), strict=False):
-        if reason.get("Code", "None") == "None":
-            continue
-        # The first entry of an operation is its write, whose error takes precedence over markers and counters.
-        for number, cause in _reasons(operations, entry, reason, request).items():
-            reasons[number] = reasons[number] or cause
-    return _cancellation(operations, reasons, error.message, request)
-
-
-def _cancellation(
-    operations: Sequence[WriteOperation[Any]], reasons: list[StoreError | None], otherwise: str, request: Request
-) -> TransactionCanceled:
-    causes = "; ".join(f"{number + 1} ({operations[number].pattern}): {reason.message}" for number, reason in enumerate(reasons) if reason)
-    error = TransactionCanceled(f"The transaction was refused. {causes or otherwise}", reasons=reasons, request=request)
-    if any(reason is not None and reason.public is not None for reason in reasons):
-        messages = dict.fromkeys(reason.public or reason.message for reason in reasons if reason is not None)
-        error.public = f"The transaction was refused. {' '.join(messages)}"
-    return error
-
-
-def _reasons(
-    operations: Sequence[WriteOperation[Any]], entry: TransactionEntry, reason: Mapping[str, Any], request: Request
-) -> dict[int, StoreError]:
-    """The errors of a refused entry, for each operation that it belongs to."""
-    code, message = reason["Code"], reason.get("Message") or reason["Code"]
-    if code != "ConditionalCheckFailed":
-        what = f"{message.rstrip('.')}."
-        cause = refused(what, message, request) if code == "ValidationError" else TransactionConflict(what, request=request)
-        return {number: cause for number, _ in entry.owners}
-    item: Item | None = reason.get("Item") or None
-    expected = {number: operations[number].expectation() for number, role in entry.owners if role in ("write", "check")}
-    # If the item does not exist, a bound can only be the reason if the write would have created it.
-    creates_item = not entry.is_counters_only and not any(one.present for one in expected.values())
-    broken = entry.joined.broken(item or {}) if item is not None or creates_item else ()
-    found = _overcounted(operations, entry, broken, item, request)
-    if item is not None or not broken:
-        found = explain_refusals(expected, item, request, certain_only=bool(broken)) | found
-    for number, role in entry.owners:
-        if role == "marker":
-            name = entry.write.purpose.removeprefix("hold ")
-            found[number] = UniqueTaken(
-                f"Another {entry.ref.entity.__name__} has {marked_values(entry.write, entry.ref.entity)}.", constraint=name, request=request
-            )
-        elif role == "counter" and number not in found:
-            cause_of_counter = _uncounted(operations[number], entry, item, request)
-            if cause_of_counter is not None:
-                found[number] = cause_of_counter
-    return found
-
-
-def _overcounted(
-    operations: Sequence[WriteOperation[Any]], entry: TransactionEntry, broken: Sequence[BoundGuard], item: Item | None, request: Request
-) -> dict[int, StoreError]:
-    """The errors of broken counter bounds, for each operation that increases the counter."""
-    found: dict[int, StoreError] = {}
-    for bound in broken:
-        for number in entry.raisers.get(bound.attribute, ()):
-            found.setdefault(number, bound_error(bound, entry.ref, item, operations[number].verb, request))
-    return found
-
-
-def _uncounted(operation: WriteOperation[Any], entry: TransactionEntry, item: Item | None, request: Request) -> StoreError | None:
-    """The error of a counter that could not be changed; None if the entry was refused for another reason."""
-    parent = entry.write.entity.__name__
-    wires = spec_of(entry.write.entity).counted_wires
-    counted = ", ".join(f"{parent}.{name}" for wire, name in wires.items() if wire in entry.joined.deltas)
-    if item is None and entry.required:
-        error = NotFound(
-            f"There is no {entry.ref}, so {counted} cannot count.",
-            fix=f"Create the {parent} first, or in the same transaction.",
-            request=request,
-        )
-        # Callers of a host cannot do anything about counters.
-        error.public = f"There is no {entry.ref}."
-        return error
-    if item is None or entry.joined.lacks(item):
-        return TransactionConflict(f"{counted} changed during every attempt of {operation.pattern}.", request=request)
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +42,6 @@ class Transact(Operation[list[Any]]):
 
     def flow(self, setup: Setup) -> Flow[list[Any]]:
         """One TransactWriteItems. After a put that kept the counts of an existing item, the item is read again."""
-        from gateleg.store.operations.write_kinds import Put, reread
-
         if not self.operations:
             return []
         entries = yield from transaction_flow(self.operations, setup, token=self.token)

@@ -16,6 +16,7 @@ from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import needs_lookup
 from gateleg.store.operations.operation import locate
 from gateleg.store.operations.reads import decode_flow, get_payload
+from gateleg.store.operations.transaction_flow import single_flow
 from gateleg.store.operations.write_operation import WriteOperation
 
 if TYPE_CHECKING:
@@ -308,8 +309,6 @@ class ConditionCheck(WriteOperation[None]):
 
     def start(self, setup: Setup) -> Flow[None]:
         """A transaction with only this check, because DynamoDB has no checks outside of transactions."""
-        from gateleg.store.operations.transactions import single_flow
-
         yield from single_flow(self, setup)
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[None]:

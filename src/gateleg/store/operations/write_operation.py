@@ -15,6 +15,7 @@ from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import SingleRequest
 from gateleg.store.operations.schema_upgrades import upgrade_item
+from gateleg.store.operations.transaction_flow import single_flow
 from gateleg.store.setup import Setup
 from gateleg.store.sizes import check_size
 from gateleg.store.transports import ServiceError, Unreachable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import Item, Ref
+    from gateleg.model import Condition, Item, Ref
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.model.planning import Joined, Write
     from gateleg.store.error_translation import Expectation
@@ -47,6 +48,9 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
     """
 
     __slots__ = ()
+
+    #: the condition that the caller gave
+    condition: Condition | None
 
     @property
     def entity(self) -> type[BaseModel]:
@@ -161,8 +165,6 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         return (yield from self._finished(request, response, setup))
 
     def _transaction(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
-        from gateleg.store.operations.transactions import single_flow
-
         yield from single_flow(self, setup, write)
         return (yield from self.after(write, setup))
 

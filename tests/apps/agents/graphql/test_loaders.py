@@ -13,6 +13,7 @@ from gateleg.apps.agents.application import application
 from gateleg.apps.agents.catalogue_tables import TABLES, Llm, UiComponent, WizardSchema
 from gateleg.apps.agents.graphql.schema import make_schema
 from gateleg.apps.agents.graphql.view import AgentsGraphQL
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import (
     Agent,
     FlowSnippet,
@@ -25,7 +26,6 @@ from gateleg.apps.agents.tables import (
     WizardGroup,
     WizardGroupFilter,
 )
-from gateleg.apps.agents.tenancy import Partition
 from gateleg.apps.agents.thread_tables import Message, Run
 from gateleg.store import AsyncStore, Metrics
 from gateleg.web import Principal, Role

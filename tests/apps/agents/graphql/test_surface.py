@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import McpServer
-from gateleg.apps.agents.tenancy import Partition
 from tests.apps.agents.graphql.conftest import Callers, Refused
 from tests.apps.agents.graphql.operations import operation, root_fields
 from tests.apps.agents.graphql.world import TENANTS_OWN, USERS_OWN, World, arguments_of, make_world

@@ -15,9 +15,10 @@ from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.migrations.m0001_partition_keys import migration
 from gateleg.apps.agents.migrations.old_layout import OLD_ITEMS, OldAgent, OldThread
 from gateleg.apps.agents.migrations.tenant_moves import EndpointPartitions, tenant_moves
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import TENANT_ITEMS, Agent, McpServer, Thread, VersionPointer, Wizard, WizardElement
-from gateleg.apps.agents.tenancy import Partition, assemble
+from gateleg.apps.agents.tenancy import assemble
 from gateleg.apps.agents.thread_lists import list_threads
 from gateleg.apps.agents.threads import save_thread
 from gateleg.apps.agents.versions import AGENTS, create_next, find_active

@@ -1,7 +1,8 @@
 """What the overview and the search of the console show of agents: what the caller's tenant has."""
 
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import Agent, McpServer, VersionStatus
-from gateleg.apps.agents.tenancy import Context, Partition
+from gateleg.apps.agents.tenancy import Context
 from gateleg.apps.agents.web.showcase import find_by_name, newest_agents
 from gateleg.store import AsyncStore
 from tests.apps.agents.conftest import context_of

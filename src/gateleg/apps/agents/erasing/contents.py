@@ -22,7 +22,7 @@ from gateleg.apps.agents.thread_tables import AsyncTask, FineTuningMessage, Mess
 from gateleg.apps.agents.usage_tables import DailyUsage
 
 if TYPE_CHECKING:
-    from gateleg.apps.agents.tenancy import Partition
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.model import Query
 
 __all__ = ["contents_of"]

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from gateleg.apps.agents.tenancy import Partition
+from gateleg.apps.agents.partitions import Partition
 
 __all__ = ["DELETE_THREAD", "ERASE_TENANT", "EXPORT_TENANT", "DeleteThreadConfig", "EraseResult", "ExportResult", "TenantConfig"]
 

@@ -22,9 +22,10 @@ from gateleg.web import submitted_by
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.references import Target
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.apps.agents.tenancy import Context, Partition
+    from gateleg.apps.agents.tenancy import Context
     from gateleg.jobs import JobContext
     from gateleg.model import Entity
     from gateleg.store import AsyncStore, WriteOperation

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.apps.agents.tenancy import Context, Partition
+    from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore
     from gateleg.web import Resources
 

@@ -21,6 +21,7 @@ from gateleg.apps.agents.migrations.old_layout import (
     OldThread,
     OldWizard,
 )
+from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import (
     Agent,
     FlowSnippet,
@@ -32,7 +33,6 @@ from gateleg.apps.agents.tables import (
     WizardGroup,
     WizardGroupFilter,
 )
-from gateleg.apps.agents.tenancy import Partition
 from gateleg.migrate import KeyMove, MoveStage
 from gateleg.model import spec_of
 

@@ -15,9 +15,10 @@ from gateleg.apps.agents.tables import Agent, VersionPointer
 
 if TYPE_CHECKING:
     from gateleg.ai import AsyncModels
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.running.handlers.contract import AgentHandler
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.apps.agents.tenancy import Context, Partition
+    from gateleg.apps.agents.tenancy import Context
     from gateleg.apps.agents.thread_tables import Run
     from gateleg.store import AsyncStore
     from gateleg.web import Resources

@@ -9,7 +9,7 @@ from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.tables import Agent, VersionPointer
 
 if TYPE_CHECKING:
-    from gateleg.apps.agents.tenancy import Partition
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.store import AsyncStore
 
 __all__ = ["find_named_agent", "list_agents", "slug_of"]

@@ -5,7 +5,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from gateleg.apps.agents.tenancy import Context, Partition
+from gateleg.apps.agents.partitions import Partition
+from gateleg.apps.agents.tenancy import Context
 from gateleg.web import Principal, Role
 
 __all__ = ["ANSWER", "DEMONSTRATE", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "DemonstrateConfig"]

@@ -14,12 +14,12 @@ from gateleg.apps.agents.running.tools.toolbox import application_tools, build_t
 from gateleg.apps.agents.thread_tables import Run
 
 if TYPE_CHECKING:
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.running.frames import Frame
     from gateleg.apps.agents.running.handlers.contract import AgentHandler
     from gateleg.apps.agents.running.tools.toolbox import Toolbox
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
-    from gateleg.apps.agents.tenancy import Partition
     from gateleg.jobs import JobContext
     from gateleg.web import Principal, Resources
 

@@ -20,8 +20,9 @@ from gateleg.web import submitted_by
 from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.apps.agents.tenancy import Context, Partition
+    from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore, WriteOperation
     from gateleg.web import Resources
 

@@ -13,7 +13,7 @@ from gateleg.apps.agents.thread_tables import Message, ToolCall, ToolCallStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from gateleg.apps.agents.tenancy import Partition
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.store import AsyncStore
 
 __all__ = ["Transcript", "read_newest", "read_run", "turns_of"]

@@ -1,11 +1,13 @@
 """`/api/jobs/schedules`: schedules, which submit jobs repeatedly."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.jobs import ScheduleMissing, Submission
+from gateleg.jobs.schedules import run_submission
 from gateleg.jobs.tables import Schedule
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.etags import tagged
@@ -31,6 +33,10 @@ class NewSchedule(BaseModel):
     queue: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     priority: int | None = Field(default=None, ge=0, le=100)
     subject: Text | None = None
+    concurrency_key: Annotated[str, Field(min_length=1, max_length=500)] | None = Field(
+        default=None, description="At most `concurrency_limit` jobs with this key run at the same time."
+    )
+    concurrency_limit: int = Field(default=1, ge=1, le=1000)
     enabled: bool = True
     max_delay: int = Field(default=600, ge=0, le=366 * 86_400, description="A run that is later than this many seconds is skipped.")
 
@@ -58,7 +64,15 @@ async def get_schedule(call: Viewing, request: Request, name: Name) -> Response:
 @router.put("/schedules/{name:path}")
 async def put_schedule(call: Operating, name: Name, new: NewSchedule) -> ScheduleView:
     """Create or replace a schedule."""
-    submission = Submission(new.job_type, new.config, queue=new.queue, priority=new.priority, subject=new.subject)
+    submission = Submission(
+        new.job_type,
+        new.config,
+        queue=new.queue,
+        priority=new.priority,
+        subject=new.subject,
+        concurrency_key=new.concurrency_key,
+        concurrency_limit=new.concurrency_limit,
+    )
     made = await call.host.queue.schedule(
         name, submission, cron=new.cron, every=new.every, timezone=new.timezone, max_delay=new.max_delay, enabled=new.enabled
     )
@@ -93,15 +107,7 @@ async def disable(call: Operating, name: Name) -> ScheduleView:
 async def run_now(call: Operating, name: Name) -> SubmissionResult:
     """Submit a schedule's job now, in addition to its regular runs."""
     found = await _found(call.host, name)
-    submission = Submission(
-        found.job_type,
-        found.job_config,
-        queue=found.queue,
-        priority=found.priority,
-        subject=found.subject,
-        created_by=call.principal.name,
-        tags=[f"schedule:{name}"[:100]],
-    )
+    submission = replace(run_submission(found, call.principal.name), tags=[f"schedule:{name}"[:100]])
     answer = await call.host.queue.submit(submission)
     await call.note("schedule.run", name, job_id=str(answer.job.job_id))
     return SubmissionResult(job=JobDetail.of(answer.job), created=answer.created)

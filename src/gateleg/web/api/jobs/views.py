@@ -246,6 +246,8 @@ class ScheduleView(BaseModel):
     queue: str | None
     priority: int
     subject: str | None
+    concurrency_key: str | None
+    concurrency_limit: int
     enabled: bool
     max_delay: int
     next_run_at: datetime | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nicegui import ui
@@ -12,7 +13,7 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.fields import Field
 from gateleg.web.console.forms import problems_by_field
-from gateleg.web.console.jobs.submit import JobForm
+from gateleg.web.console.jobs.submit import SCHEDULE_OPTIONS, JobForm
 from gateleg.web.console.markup import tag
 from gateleg.web.console.unsaved_input import guarded, open_after_save, unguarded
 from gateleg.web.errors import NotAllowed
@@ -54,8 +55,8 @@ async def schedule_form(view: View, schedule: Schedule | None, type: str | None)
         zone = Field("Time zone", schedule.timezone if schedule else "UTC", hint="For cron, such as Europe/Berlin")
         late = Field("Skip if later than", str(schedule.max_delay if schedule else 600), kind="number", least=0, hint="Seconds")
         enabled = Field("Enabled", schedule.enabled if schedule else True, kind="tick")
-    form = JobForm(view.host.queue.context.jobs.of(str(kinds.value)))
-    options = {"subject": schedule.subject, "queue": schedule.queue, "priority": schedule.priority} if schedule is not None else None
+    form = JobForm(view.host.queue.context.jobs.of(str(kinds.value)), SCHEDULE_OPTIONS)
+    options = {option.name: getattr(schedule, option.name) for option in SCHEDULE_OPTIONS} if schedule is not None else None
     form.build(schedule.job_config if schedule is not None else None, options)
     problem = tag("div", classes="fill")
 
@@ -65,6 +66,8 @@ async def schedule_form(view: View, schedule: Schedule | None, type: str | None)
         name.show_wrong(None if name.text else "This field is required.")
         if submission is None or not name.text:
             return
+        if schedule is not None and submission.concurrency_key is not None:
+            submission = replace(submission, concurrency_limit=schedule.concurrency_limit)
         try:
             view.require(Role.OPERATOR)
             await view.host.queue.schedule(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
 from gateleg.durations import duration
-from gateleg.jobs import Job, JobMissing, Submission
-from gateleg.jobs.schedules import next_run
+from gateleg.jobs import Job, JobMissing
+from gateleg.jobs.schedules import next_run, run_submission
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.web.console.actions import carry_out
 from gateleg.web.console.badges import BY_STATUS, Badge, chip
@@ -246,8 +246,7 @@ async def _act(view: View, name: str, verb: str) -> None:
     async def work() -> Any:
         if verb == "run":
             one = next(found for found in await queue.schedules() if found.name == name)
-            submission = Submission(one.job_type, one.job_config, queue=one.queue, priority=one.priority, subject=one.subject)
-            await queue.submit(replace(submission, created_by=f"{view.principal.name}, {submitted_by(name)}"))
+            await queue.submit(run_submission(one, f"{view.principal.name}, {submitted_by(name)}"))
         elif verb == "remove":
             await queue.unschedule(name)
         else:

@@ -31,13 +31,20 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.web.console.fields import Field
 
-#: Options of a job; the handler's defaults apply to empty fields.
-_OPTIONS = (
+#: Options that the runs of a schedule have, too; the handler's defaults apply to empty fields.
+_COMMON_OPTIONS = (
     FormField("subject", "Subject", "string", "text", hint="What the job is about; the list of jobs can be filtered by it"),
     FormField("queue", "Queue", "string", "text"),
     FormField("priority", "Priority", "integer", "number", hint="From 0 to 100, higher first", least=0, most=100),
+)
+JOB_OPTIONS = (
+    *_COMMON_OPTIONS,
     FormField("delay", "Start after", "number", "number", hint="Seconds to wait before it may start", least=0),
     FormField("tags", "Tags", "strings", "area", hint="One per line"),
+)
+SCHEDULE_OPTIONS = (
+    *_COMMON_OPTIONS,
+    FormField("concurrency_key", "Concurrency key", "string", "text", hint="Jobs with the same key do not run at the same time"),
 )
 _ANY_CONFIG = FormField("config", "Config", "json", "area", start="{}", hint="As JSON")
 
@@ -47,6 +54,7 @@ class JobForm:
     """The fields of a submission on a page, and reading them."""
 
     handler: Handler
+    available: tuple[FormField, ...] = JOB_OPTIONS
     asked: list[FormField] = field(default_factory=list)
     fields: dict[str, Field] = field(default_factory=dict)
     options: dict[str, Field] = field(default_factory=dict)
@@ -68,7 +76,7 @@ class JobForm:
         with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="Options")):
             tag("h3", "Options")
             with tag("div", classes="fields"):
-                self.options = {asked.name: field_of(asked, placeholder=self._usual(asked.name)) for asked in _OPTIONS}
+                self.options = {asked.name: field_of(asked, placeholder=self._usual(asked.name)) for asked in self.available}
             for name, value in (options or {}).items():
                 if value not in (None, ""):
                     self.options[name].set(str(value))
@@ -79,7 +87,7 @@ class JobForm:
     def read(self) -> Submission | None:
         """The submission. None if a field is invalid, which is then shown."""
         config, wrong = read_all(self.asked, {name: one.value for name, one in self.fields.items()})
-        options, odd = read_all(_OPTIONS, {name: one.value for name, one in self.options.items()})
+        options, odd = read_all(self.available, {name: one.value for name, one in self.options.items()})
         self.show_wrong(wrong, odd)
         if wrong or odd:
             return None

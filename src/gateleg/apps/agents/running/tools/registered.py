@@ -11,8 +11,8 @@ from gateleg.apps.agents.tables import McpServer as StoredServer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.apps.agents.tenancy import Partition
     from gateleg.web import Resources
 
 __all__ = ["resolve_server", "servers_of"]
