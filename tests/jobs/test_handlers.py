@@ -2,9 +2,10 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from gateleg.jobs.context import JobContext
-from gateleg.jobs.errors import BadHandler, HandlerTaken, NoHandlers, UnknownJobType
+from gateleg.jobs.errors import BadConfig, BadHandler, HandlerTaken, NoHandlers, UnknownJobType
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
 from gateleg.jobs.worker.worker import Worker
@@ -142,3 +143,27 @@ def test_a_handler_that_yields_is_refused() -> None:
         @jobs.handler("lines")
         def lines(job: JobContext, config: dict[str, int]) -> Iterator[str]:
             yield ""
+
+
+class Resize(BaseModel):
+    width: int = 100
+
+
+class ResizeTo(BaseModel):
+    width: int = 200
+
+
+class Rotate(BaseModel):
+    degrees: int = 90
+
+
+def test_a_config_of_another_model_is_refused_if_attributes_of_it_would_be_lost() -> None:
+    jobs = Jobs()
+
+    @jobs.handler("resize")
+    def resize(job: JobContext, config: Resize) -> None: ...
+
+    handler = jobs.of("resize")
+    assert handler.checked_config(ResizeTo()) == {"width": 200}
+    with pytest.raises(BadConfig, match=r"is a Resize, which has no degrees, and was given as a Rotate.*Submit a Resize"):
+        handler.checked_config(Rotate())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
 from pydantic import BaseModel, ValidationError
 
 from gateleg.errors import problem_message
+from gateleg.jobs.config_names import ignored_names
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken, UnknownJobType
 from gateleg.jobs.names import is_name
@@ -73,6 +74,14 @@ class Handler:
         """Validate a config and return it as JSON values. Raises `BadConfig` if it is invalid."""
         if self.config is None:
             return config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config or {})
+        if isinstance(config, BaseModel) and not isinstance(config, self.config):
+            ignored = ignored_names(self.config, type(config).model_fields)
+            if ignored:
+                raise BadConfig(
+                    f"The config of {self.job_type} is a {self.config.__name__}, which has no {', '.join(ignored)}, and was given as a "
+                    f"{type(config).__name__}.",
+                    fix=f"Submit a {self.config.__name__}, or a model with the same attributes.",
+                )
         try:
             model = config if isinstance(config, self.config) else self.config.model_validate(_as_dict(config))
         except ValidationError as error:

@@ -140,23 +140,15 @@ def _failing_submission(app: str | None) -> Iterator[None]:
 
 def _check_names(handler: Handler, config: Mapping[str, Any]) -> None:
     """End the command if a config typed by hand has a name that its model would ignore: it is more likely misspelt than meant."""
+    from gateleg.jobs.config_names import ignored_names, known_names
     from gateleg.model.suggestions import did_you_mean
 
-    model = handler.config
-    if model is None or model.model_config.get("extra") in ("allow", "forbid"):
+    if handler.config is None:
         return
-    if any(validator.info.mode != "after" for validator in model.__pydantic_decorators__.model_validators.values()):
-        return  # it may accept other names
-    known = {*model.model_fields}
-    for one in model.model_fields.values():
-        aliases = one.validation_alias if one.validation_alias is not None else one.alias
-        if aliases is not None and not isinstance(aliases, str):
-            return
-        known |= {aliases} if aliases else set()
-    for name in config:
-        if name not in known:
-            suggestion = did_you_mean(name, sorted(known), otherwise=f"It has {', '.join(sorted(known)) or 'no attributes'}.")
-            fail(f"the config of {handler.job_type} has no {name!r}. {suggestion} Nothing was submitted.", FAILED)
+    known = sorted(known_names(handler.config) or ())
+    for name in ignored_names(handler.config, config):
+        suggestion = did_you_mean(name, known, otherwise=f"It has {', '.join(known) or 'no attributes'}.")
+        fail(f"the config of {handler.job_type} has no {name!r}. {suggestion} Nothing was submitted.", FAILED)
 
 
 def read_id(text: str) -> UUID:
