@@ -208,3 +208,8 @@ class TestSettingsOfFolder:
         Path("gateleg.toml").write_text('objects = "s3://bucket/prefix"\n')
         found = settings_of_folder(None, store="embedded:/srv/x", data=None)
         assert (found.data, found.objects) == (Path("/srv/x"), "s3://bucket/prefix")
+
+
+def test_a_store_that_is_given_beside_a_folder_keeps_its_objects_there(tmp_path: Path) -> None:
+    settings = settings_of_folder(None, store="http://127.0.0.1:1", data=tmp_path)
+    assert (settings.store, settings.objects) == ("http://127.0.0.1:1", f"dir:{tmp_path / 'objects'}")

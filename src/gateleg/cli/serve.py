@@ -5,6 +5,7 @@ import typer
 from gateleg.cli.host_runner import announce_link
 from gateleg.commands.options import (
     ConfigOption,
+    DataOption,
     DynamoOption,
     HostOption,
     LogOption,
@@ -13,7 +14,7 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.commands.settings import settings_from
+from gateleg.commands.settings import settings_of_folder
 
 app = typer.Typer(add_completion=False)
 
@@ -21,6 +22,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def serve(
     store: StoreOption = None,
+    data: DataOption = None,
     prefix: PrefixOption = None,
     objects: ObjectsOption = None,
     host: HostOption = None,
@@ -34,7 +36,9 @@ def serve(
     from gateleg.cli.installed import installed_applications
     from gateleg.web.settings import format_setting
 
-    settings = settings_from(config, store=store, prefix=prefix, objects=objects, host=host, port=port, dynamodb=dynamodb, log=log)
+    settings = settings_of_folder(
+        config, store=store, data=data, objects=objects, prefix=prefix, host=host, port=port, dynamodb=dynamodb, log=log
+    )
 
     def ready(address: str, link: str | None) -> None:
         typer.echo(f"Serving {format_setting(settings.store)} at {address}")

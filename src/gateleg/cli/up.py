@@ -1,13 +1,13 @@
 """`gateleg up`: everything on this machine with one command."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateleg.cli.host_runner import announce_link
-from gateleg.commands.options import ConfigOption, DynamoOption, HostOption, LogOption, PortOption
-from gateleg.commands.settings import settings_from
+from gateleg.commands.options import ConfigOption, DynamoOption, HostOption, LogOption, ObjectsOption, PortOption, PrefixOption, StoreOption
+from gateleg.commands.settings import settings_of_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,9 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def up(
     data: Annotated[Path | None, typer.Option("--data", help="Folder for tables and objects; created if it does not exist.")] = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    objects: ObjectsOption = None,
     host: HostOption = None,
     port: PortOption = None,
     demo: Annotated[bool, typer.Option("--demo", help="Load sample data and run sample jobs.")] = False,
@@ -37,10 +40,9 @@ def up(
     from gateleg.cli.installed import installed_applications
     from gateleg.cli.worker_process import WorkerTask, worker_process
 
-    flags: dict[str, Any] = {"host": host, "port": port, "dynamodb": dynamodb, "log": log}
-    if data is not None:
-        flags |= {"data": data, "store": f"embedded:{data}", "objects": f"dir:{data / 'objects'}"}
-    settings = settings_from(config, **flags)
+    settings = settings_of_folder(
+        config, store=store, data=data, objects=objects, prefix=prefix, host=host, port=port, dynamodb=dynamodb, log=log
+    )
     applications = installed_applications(settings, demo=demo)
     task = WorkerTask.of(settings, demo=demo, concurrency=concurrency, drain_seconds=drain)
 

@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.commands.failures import MISUSED, fail
-from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, LogOption, ObjectsOption, PrefixOption, StoreOption
-from gateleg.commands.settings import settings_from
+from gateleg.commands.options import (
+    AppOption,
+    ConfigOption,
+    DataOption,
+    JobTablesOption,
+    LogOption,
+    ObjectsOption,
+    PrefixOption,
+    StoreOption,
+)
+from gateleg.commands.settings import settings_of_folder
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,6 +35,7 @@ app = typer.Typer(add_completion=False)
 def worker(
     app: AppOption = None,
     store: StoreOption = None,
+    data: DataOption = None,
     prefix: PrefixOption = None,
     job_tables: JobTablesOption = None,
     objects: ObjectsOption = None,
@@ -57,7 +67,7 @@ def worker(
 
     weights = None if queues is None else _weights(queues)
     limits = {} if limit is None else _limits(limit)
-    settings = settings_from(config, store=store, prefix=prefix, job_tables=job_tables, objects=objects, log=log)
+    settings = settings_of_folder(config, store=store, data=data, objects=objects, prefix=prefix, job_tables=job_tables, log=log)
     set_up_logs(settings)
     try:
         asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, limits, concurrency, drain, version))
