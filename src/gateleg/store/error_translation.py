@@ -32,7 +32,7 @@ from gateleg.store.errors import (
     TooLarge,
     TransactionConflict,
 )
-from gateleg.store.sizes import ITEM_LIMIT
+from gateleg.store.sizes import ITEM_LIMIT, too_large
 from gateleg.store.transports import CLOSED, FOREIGN, ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -193,7 +193,9 @@ def _tables_of(payload: Mapping[str, Any]) -> set[str]:
 def refused(what: str, message: str, request: Request | None) -> StoreError:
     """The store's error for a request that the service rejected as invalid, chosen by the service's message."""
     if _LARGE_ITEM.search(message):
-        return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
+        if request is None or request.operation != "PutItem":
+            return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
+        return too_large(request.payload["Item"], request.pattern.partition(".")[0], request)
     if _LONG_KEY.search(message):
         return KeyTooLong(what, request=request)
     if _NO_INDEX.search(message):

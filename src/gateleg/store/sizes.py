@@ -79,6 +79,12 @@ def check_size(item: Item, about: str, request: Request | None = None) -> int:
         return bound
     size = item_size(item)
     if size > ITEM_LIMIT:
-        message = f"{about} has {size:,} bytes, but an item can have at most {ITEM_LIMIT:,}."
-        raise TooLarge(message, size=size, limit=ITEM_LIMIT, request=request)
+        raise too_large(item, about, request)
     return size
+
+
+def too_large(item: Item, about: str, request: Request | None) -> TooLarge:
+    """The error for an item that is too large."""
+    size = item_size(item)
+    message = f"{about} has {size:,} bytes, but an item can have at most {ITEM_LIMIT:,}."
+    return TooLarge(message, size=size, limit=ITEM_LIMIT, request=request)

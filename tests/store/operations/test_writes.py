@@ -18,7 +18,8 @@ from gateleg.store import (
     put,
     upsert,
 )
-from tests.store.doubles import Scripted, play, quiet_setup, refusal
+from gateleg.store.transports import ServiceError
+from tests.store.doubles import Scripted, refusal
 from tests.store.notes import Draft, Note, shelf, titles
 
 
@@ -146,9 +147,10 @@ def test_patch_moves_the_item_in_its_sharded_index(store: Store) -> None:
     assert list(store.query(Note.on_topic, topic="a")) == []
 
 
-def test_item_over_the_limit_is_refused_before_sending() -> None:
+def test_item_over_the_limit_is_refused_with_its_size(store: Store) -> None:
     with pytest.raises(TooLarge, match="Note has 450,0") as caught:
-        play(put(Note(book="b", number=1, text="x" * 450_000)).flow(quiet_setup()), [])
+        store.put(Note(book="b", number=1, text="x" * 450_000))
+    assert store.find(Note, book="b", number=1) is None
     assert caught.value.limit == 409_600
     assert caught.value.size is not None
     assert caught.value.size > 450_000
@@ -198,9 +200,10 @@ def test_a_store_sends_the_request_of_the_dry_run(note: Any) -> None:
     assert [request for _, request, _ in transport.calls] == [create(note).params(prefix="dev-"), put(note).params(prefix="dev-")]
 
 
-def test_a_store_refuses_an_item_over_the_limit_before_sending() -> None:
+def test_a_service_that_refuses_an_item_over_the_limit_is_translated() -> None:
+    transport = Scripted(ServiceError("ValidationException", "Item size has exceeded the maximum allowed size"))
     with pytest.raises(TooLarge) as caught:
-        Store(Scripted()).put(Note(book="b", number=1, text="x" * 450_000))
+        Store(transport).put(Note(book="b", number=1, text="x" * 450_000))
     assert caught.value.request is not None
 
 

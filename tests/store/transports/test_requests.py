@@ -1,4 +1,4 @@
-"""Text with lone surrogates, which JSON cannot represent."""
+"""The bodies of requests: text that JSON cannot represent, and items that are too large."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +7,8 @@ import pytest
 
 from gateleg.model.errors import EncodeError
 from gateleg.store import Store, patch
+from gateleg.store.sizes import ITEM_LIMIT
+from gateleg.store.transports import ServiceError
 from gateleg.store.transports.requests import encode, unwritable
 from tests.store.notes import Note, shelf, titles
 
@@ -49,3 +51,10 @@ def test_an_invalid_name_is_found_but_not_shown() -> None:
 def test_values_that_are_not_json_are_a_type_error() -> None:
     with pytest.raises(TypeError):
         encode("PutItem", {"Item": object()})
+
+
+def test_an_item_over_the_limit_is_refused_before_it_is_sent_to_a_service_that_may_not_have_the_limit() -> None:
+    within, beyond = ({"TableName": "Notes", "Item": {"a": {"S": "x" * size}}} for size in (ITEM_LIMIT - 1, ITEM_LIMIT))
+    assert encode("PutItem", within)
+    with pytest.raises(ServiceError, match="Item size has exceeded the maximum allowed size"):
+        encode("PutItem", beyond)

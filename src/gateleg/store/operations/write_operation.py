@@ -17,7 +17,6 @@ from gateleg.store.operations.operation import SingleRequest
 from gateleg.store.operations.schema_upgrades import upgrade_item
 from gateleg.store.operations.transaction_flow import single_flow
 from gateleg.store.setup import Setup
-from gateleg.store.sizes import check_size
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -147,10 +146,7 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         if options := self.options(write):
             payload |= options
         statement = None if prepared is None else (prepared, payload.get("ReturnValues"))
-        request = Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", 0, statement, write)
-        if kind == "Put":
-            check_size(payload["Item"], name, request)
-        return request
+        return Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", 0, statement, write)
 
     def _steps(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
         if spec_of(write.entity).key.legacy:

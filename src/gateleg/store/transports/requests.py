@@ -7,14 +7,24 @@ from typing import Any
 import orjson
 
 from gateleg.model.errors import EncodeError
+from gateleg.store.sizes import ITEM_LIMIT, item_size
+from gateleg.store.transports import ServiceError
 
 
 def encode(operation: str, request: dict[str, Any]) -> bytes:
-    """The body of a request. Raises `EncodeError` with the location of text that cannot be sent."""
+    """The body of a request.
+
+    Raises `EncodeError` with the location of text that cannot be sent, and the service's error for an item that is too large, because not
+    every service has the limit.
+    """
     try:
-        return orjson.dumps(request)
+        body = orjson.dumps(request)
     except TypeError as error:
         raise unwritable(operation, request) or error from None
+    # The JSON of an item is never shorter than its size.
+    if operation == "PutItem" and len(body) > ITEM_LIMIT and item_size(request["Item"]) > ITEM_LIMIT:
+        raise ServiceError("ValidationException", "Item size has exceeded the maximum allowed size", attempts=0)
+    return body
 
 
 def unwritable(operation: str, request: dict[str, Any]) -> EncodeError | None:
