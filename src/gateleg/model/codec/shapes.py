@@ -154,7 +154,7 @@ FLAG = ScalarShape("BOOL", "{0}")
 BINARY = ScalarShape("B", "binary_text({0})", "from_binary({0})")
 INSTANT = TimeShape(
     "S",
-    "(t if {0}.tzinfo is UTC and len(t := dumps({0}, None, OPT_UTC_Z)[1:-1].decode()) == 27 else iso({0}))",
+    "(t if {0}.tzinfo is UTC and len(t := dumps({0}, None, OPT_UTC_Z).decode()[1:-1]) == 27 else iso({0}))",
     "from_iso({0})",
 )
 PLAIN_TEXT = ScalarShape("S", "str({0})")
