@@ -192,7 +192,7 @@ async def _add(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show) 
     with sheet("Add a webhook") as dialog:
         with tag("div", classes="fields"):
             url = Field("Address", required=True, placeholder="https://example.com/hook")
-            events = Field("Events", "*", hint="Separated by commas: * for all, video.* for those that start with video.")
+            events = Field("Events", "*", hint="Separated by commas: * for all, order.* for all that start with order.")
         problem = tag("div", classes="fill")
 
         async def add() -> None:
