@@ -87,7 +87,8 @@ crash: $(READY) ## Kill processes at random moments and check for lost writes (m
 	$(BIN)/pytest -m crash tests
 
 peers: $(READY) ## Test with other clients and servers, from npm and PyPI
-	$(BIN)/pytest -m peer tests
+	$(BIN)/pytest -m 'peer and not browser' tests
+	$(BIN)/pytest -m 'peer and browser' $(call marked,browser)
 
 wheel: $(READY) ## Build the wheel and test it in fresh environments, with and without extras (minutes)
 	$(BIN)/pytest -m wheel -o faulthandler_timeout=0 tests/test_wheel.py

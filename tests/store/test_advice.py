@@ -101,9 +101,11 @@ def test_long_key_is_too_long_wherever_it_is_written(store: Store) -> None:
         store.create(Shelf(shelf="x" * 3000))
     with pytest.raises(KeyTooLong):
         store.create(Volume(shelf="x" * 3000, number=1))
-    with pytest.raises(TransactionCanceled) as caught:
+    # DynamoDB cancels the transaction; moto refuses the request as a whole.
+    with pytest.raises((TransactionCanceled, KeyTooLong)) as caught:
         store.transact([create(Volume(shelf="x" * 3000, number=1)), create(Shelf(shelf="a"))])
-    assert isinstance(caught.value.reasons[0], KeyTooLong)
+    reason = caught.value.reasons[0] if isinstance(caught.value, TransactionCanceled) else caught.value
+    assert isinstance(reason, KeyTooLong)
 
 
 def test_attribute_of_another_entity_is_an_error_that_lists_the_right_ones(memory: Store) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from gateleg.model import GSI, TTL, Attr, Collection, Entity, Key, Pattern, Table, field, spec_of
 from gateleg.store import AlreadyExists, AsyncStore, NotFound, Store, create
+from gateleg.store.operations.tables import wait_active
 
 sessions = Table(
     "Sessions",
@@ -79,6 +80,7 @@ def _with_clock(store: Any) -> Any:
 @pytest.fixture
 def opened(store: Store) -> Store:
     store.transport.call("CreateTable", sessions.definition())
+    store.drive(wait_active(sessions.name))
     timed: Store = _with_clock(store)
     timed.reading(expired=True).batch_write([ENDLESS, LIVE, DEAD, DEADER])
     return timed
@@ -151,6 +153,7 @@ def test_an_expired_item_can_be_created_again(opened: Store) -> None:
 
 def test_an_item_with_an_invalid_ttl_does_not_expire(opened: Store) -> None:
     opened.transport.call("CreateTable", tokens.definition())
+    opened.drive(wait_active(tokens.name))
     opened.transport.call("PutItem", {"TableName": "Tokens", "Item": {"user": {"S": "ada"}, "sid": {"S": "x"}, "ends": {"NULL": True}}})
     token = Token(user="ada", sid="x")
     assert opened.get(token) == token
@@ -159,6 +162,7 @@ def test_an_item_with_an_invalid_ttl_does_not_expire(opened: Store) -> None:
 
 async def test_an_async_store_does_not_return_expired_items(async_store: AsyncStore) -> None:
     await async_store.transport.call("CreateTable", sessions.definition())
+    await async_store.drive(wait_active(sessions.name))
     timed: AsyncStore = _with_clock(async_store)
     await timed.batch_write([LIVE, DEAD])
     scoped = timed.scope(user="ada")

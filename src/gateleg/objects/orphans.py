@@ -122,10 +122,15 @@ async def collect_orphans_async(
             return
 
 
+def _is_unchanged(entry: Entry, modified: datetime) -> bool:
+    """Whether an object still has the time of its entry. Some servers list fractions of a second, which headers cannot have."""
+    return entry.modified.replace(microsecond=0) == modified.replace(microsecond=0)
+
+
 def _delete_if_unchanged(objects: Objects, entry: Entry) -> bool:
     """Delete an object if it has not changed since it was listed. Returns whether it was deleted."""
     try:
-        same = objects.head(entry.key).modified == entry.modified
+        same = _is_unchanged(entry, objects.head(entry.key).modified)
     except ObjectMissing:
         return False
     if same:
@@ -135,7 +140,7 @@ def _delete_if_unchanged(objects: Objects, entry: Entry) -> bool:
 
 async def _delete_if_unchanged_async(objects: AsyncObjects, entry: Entry) -> bool:
     try:
-        same = (await objects.head(entry.key)).modified == entry.modified
+        same = _is_unchanged(entry, (await objects.head(entry.key)).modified)
     except ObjectMissing:
         return False
     if same:
