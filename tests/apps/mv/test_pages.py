@@ -189,7 +189,7 @@ def test_some_scenes_are_made_again(studio: Served, open_page: Open) -> None:
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(("width", "dark"), SCREENS)
-@pytest.mark.parametrize("path", ["", "/new", f"/{ROBOT.project_id}?scene=3"])
+@pytest.mark.parametrize("path", ["", "/new", f"/{ROBOT.project_id}?scene=3"], ids=["list", "new", "project"])
 def test_every_page_is_for_everybody_on_every_screen(studio: Served, open_page: Open, path: str, width: int, dark: bool) -> None:
     page = _as(studio, open_page, "member", f"/mv{path}", width=width, dark=dark)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
