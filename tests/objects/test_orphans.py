@@ -1,9 +1,10 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from gateleg.objects import DirectoryObjects, References, collect_orphans
+from gateleg.objects import DirectoryObjects, ObjectInfo, References, collect_orphans
 from gateleg.objects.errors import NothingReferenced
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -93,3 +94,22 @@ def test_without_any_reference_nothing_is_collected() -> None:
     with pytest.raises(NothingReferenced):
         References.read([])
     assert References.read([], allow_empty=True).digests == frozenset()
+
+
+class WholeSeconds(DirectoryObjects):
+    """A store as some servers are: lists have fractions of a second, and headers do not."""
+
+    def head(self, key: str) -> ObjectInfo:
+        info = super().head(key)
+        return replace(info, modified=info.modified.replace(microsecond=0))
+
+
+def test_an_orphan_is_deleted_although_its_header_has_no_fraction_of_a_second(tmp_path: Path, clock: Clock) -> None:
+    objects = WholeSeconds(tmp_path, durability="relaxed", clock=clock)
+    clock.now += timedelta(milliseconds=250)
+    objects.put("orphan", b"")
+    assert next(iter(objects.walk())).modified.microsecond == 250_000
+    clock.now += timedelta(days=2)
+    references = References.read(["other"], now=lambda: clock.now)
+    assert [len(page.orphans) for page in collect_orphans(objects, references, dry_run=False)] == [1]
+    assert list(objects.walk()) == []
