@@ -203,7 +203,7 @@ async def test_call_that_is_cancelled_counts_with_its_estimate() -> None:
 
         class Slow(Script):
             def reply(self, chat_request: Any, deadline: Any) -> Any:
-                from gateleg.ai.steps import Pause
+                from gateleg.store.flow import Pause
 
                 yield Pause(0)
                 raise AssertionError

@@ -29,9 +29,10 @@ from gateleg.ai.errors import (
 from gateleg.ai.media import MediaJob, MediaOutput
 from gateleg.ai.replies import NOTHING, Usage
 from gateleg.ai.retry_policy import is_safe_to_repeat
-from gateleg.ai.steps import Pause, StoreOperation
+from gateleg.ai.steps import StoreOperation
 from gateleg.ai.tables import MediaRecord
 from gateleg.store import AlreadyExists, ConditionFailed, TransactionCanceled, create, delete, patch
+from gateleg.store.flow import Pause
 from gateleg.store.operations import find, transact
 
 if TYPE_CHECKING:

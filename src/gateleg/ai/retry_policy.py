@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gateleg import net
 from gateleg.ai.errors import AiError, ModelFailed, ModelTimedOut, ModelUnreachable, RateLimited
-from gateleg.ai.steps import Open, Pause
+from gateleg.ai.steps import Open
 from gateleg.net import Retries, RetryBudget
 from gateleg.net.http import Timeouts
+from gateleg.store.flow import Pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

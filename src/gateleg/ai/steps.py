@@ -10,6 +10,8 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from gateleg.store.flow import Pause
+
 if TYPE_CHECKING:
     from gateleg.ai.replies import Delta
     from gateleg.net import Deadline
@@ -61,13 +63,6 @@ class StoreOperation:
     """Run an operation of the store. Returns its result."""
 
     operation: Operation[Any]
-
-
-@dataclass(slots=True)
-class Pause:
-    """Wait for some seconds. Returns None."""
-
-    seconds: float
 
 
 @dataclass(slots=True)

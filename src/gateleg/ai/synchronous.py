@@ -14,8 +14,9 @@ from gateleg.ai.error_translation import LIMIT, translated_errors
 from gateleg.ai.errors import InvalidModelRequest
 from gateleg.ai.factories import open_chat, open_embeddings, open_media, open_reranker
 from gateleg.ai.setup import setup_from
-from gateleg.ai.steps import EmitPiece, Offload, Open, Pause, Receive, StoreOperation
+from gateleg.ai.steps import EmitPiece, Offload, Open, Receive, StoreOperation
 from gateleg.net.http import Client
+from gateleg.store.flow import Pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
