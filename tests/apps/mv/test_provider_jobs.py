@@ -116,6 +116,28 @@ async def test_a_scene_is_filmed_once_and_its_cost_recorded(tmp_path: Path) -> N
     assert sum("predictlongrunning" in head(server, number) for number in range(len(server.requests))) == 1
 
 
+def png(colour: str) -> bytes:
+    held = io.BytesIO()
+    Image.new("RGB", (8, 8), colour).save(held, "PNG")
+    return held.getvalue()
+
+
+@pytest.mark.parametrize("mode", ["ad-creative", "music-video"])
+async def test_a_model_gets_the_pictures_and_the_words_of_product_and_character(mode: str, tmp_path: Path) -> None:
+    with service() as server:
+        server.script += [said(RUNNING), said(finished(server)), answer(film(tmp_path), content_type="video/mp4")]
+        async with studio(tmp_path, server) as served:
+            where, owner = await made(served, mode=mode, productDescription="Green can of tea"), served["owner"]
+            for asset, colour in (("character", "red"), ("product", "green")):
+                assert (await owner.put(f"{where}/{asset}", content=png(colour))).is_success
+            job = await worked(served, (await owner.post(f"{where}/scenes/1/render")).json()["jobId"])
+            assert job.status is JobStatus.COMPLETED, job.attempts[-1].error
+    instance = asked(server, 0)["instances"][0]
+    assert instance["prompt"] == "He waves. Shown: Silver robot; Green can of tea."
+    pictures = [base64.b64decode(one["image"]["bytesBase64Encoded"]) for one in instance["referenceImages"]]
+    assert pictures == ([png("green"), png("red")] if mode == "ad-creative" else [png("red"), png("green")])
+
+
 async def test_what_a_provider_refuses_is_said_and_not_paid_for(tmp_path: Path) -> None:
     refused = {**RUNNING, "done": True, "error": {"code": 3, "message": "The prompt violates our usage policies."}}
     with service(said(RUNNING), said(refused)) as server:

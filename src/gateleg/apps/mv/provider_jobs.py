@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 from gateleg.ai import Attachment, MediaRequest
 from gateleg.ai.errors import ContentRefused, MediaFailed, NothingSubmitted, SubmissionUnknown
 from gateleg.apps.mv import object_keys
-from gateleg.apps.mv.errors import MusicVideoError
+from gateleg.apps.mv.errors import MusicVideoError, file_missing
 from gateleg.apps.mv.job_types import ClipResult
 from gateleg.apps.mv.probes import Bounds, probe
 from gateleg.apps.mv.providers import film_request, find_film_model, media_of, provider_of
 from gateleg.apps.mv.scenes import begin_scene, edit_scene, fail_scene, get_scene
 from gateleg.apps.mv.service import load_project
+from gateleg.apps.mv.subjects import subjects_of
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus
 from gateleg.apps.mv.takes import NewClip, store_take
 from gateleg.jobs import GiveUp, Snooze
+from gateleg.model.errors import S3KeyRefused
+from gateleg.objects import ObjectMissing
 from gateleg.store import ConditionFailed
 from gateleg.web import Refusal
 
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai import AsyncMedia, MediaJob
     from gateleg.apps.mv.service import ProjectWithScenes
-    from gateleg.apps.mv.settings import MVSettings
+    from gateleg.apps.mv.settings import FilmModel, MVSettings
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
@@ -64,8 +67,8 @@ async def _film(job: JobContext, loaded: ProjectWithScenes, scene: Scene, resour
     model = find_film_model(resources.settings, provider)
 
     async def request() -> MediaRequest:
-        picture = None if model.picture == "none" else await _picture(project, scene, resources)
-        return film_request(project, scene, model, picture)
+        pictures = await _pictures(job, project, scene, model, resources)
+        return film_request(project, scene, model, pictures)
 
     media = media_of(resources, model.model, job.job.tenant)
     made = await _provider_result(job, media, request, resources)
@@ -150,14 +153,22 @@ async def _provider_result(
     raise Snooze(_POLL_SECONDS)
 
 
-async def _picture(project: Project, scene: Scene, resources: Resources[MVSettings]) -> Attachment | None:
-    """The picture of the character or product that appears in a scene."""
-    keys = [*scene.reference_image_s3_keys, project.character_image_s3_key, project.product_image_s3_key]
-    key = next((key for key in keys if key is not None), None)
-    if key is None:
-        return None
-    kind = (await resources.objects.head(key)).content_type
-    return Attachment(kind, await resources.objects.get(key), key.rpartition("/")[2])
+async def _pictures(
+    job: JobContext, project: Project, scene: Scene, model: FilmModel, resources: Resources[MVSettings]
+) -> list[Attachment]:
+    """The reference pictures of a scene that the model takes."""
+    keys = subjects_of(project, scene).pictures
+    taken = keys[: {"none": 0, "first-frame": 1, "reference": model.references}[model.picture]]
+    if len(taken) < len(keys):
+        job.log(f"{model.model} gets {len(taken)} of the {len(keys)} reference pictures of scene {scene.sequence}.", "WARNING")
+    pictures = []
+    for key in taken:
+        try:
+            kind = (await resources.objects.head(key)).content_type
+            pictures.append(Attachment(kind, await resources.objects.get(key), key.rpartition("/")[2]))
+        except (ObjectMissing, S3KeyRefused) as error:
+            raise file_missing(key) from error
+    return pictures
 
 
 async def _sound_of(job: JobContext, loaded: ProjectWithScenes, scene: Scene, resources: Resources[MVSettings]) -> bytes:

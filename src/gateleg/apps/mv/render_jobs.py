@@ -17,6 +17,7 @@ from gateleg.apps.mv.productions import DIRECTOR, drafts_of
 from gateleg.apps.mv.scenes import add_scenes, begin_scene, fail_scene, get_scene
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.settings import STUDIO
+from gateleg.apps.mv.subjects import subjects_of
 from gateleg.apps.mv.tables import SceneStatus
 from gateleg.apps.mv.takes import NewClip, store_take
 from gateleg.apps.mv.writing.scenes import write_scenes
@@ -44,9 +45,8 @@ def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSetti
         store_song(job, project, song, resources)
         preset = find_preset(project.director_config or DIRECTOR)
         plan = plan_video(song, preset, project.fps, resources.settings.most_scenes)
-        texts = write_scenes(
-            project.concept_prompt, plan, preset, project.character_description or project.product_description, project.seed
-        )
+        shown = subjects_of(project)
+        texts = write_scenes(project.concept_prompt, plan, preset, shown.character, project.seed, shown.product)
         scenes = job.wait(add_scenes(resources.store, project_id, drafts_of(plan, texts)))
         tempo = f"{song.tempo:.0f} BPM" if song.has_pulse else "no clear beat"
         job.log(f"{song.duration:.1f} seconds, {tempo}, {len(song.sections)} sections, {len(scenes)} scenes")

@@ -192,11 +192,13 @@ async def _settings(actions: ProjectActions) -> None:
             director = Field("Director", project.director_config or own.director, kind="choice", choices=choices)
             concept = Field("What it is about", project.concept_prompt, kind="area", rows=3, whole=True, required=True)
             who = Field("Main character or object", project.character_description or "", whole=True)
+            product = Field("Product, shown in every scene", project.product_description or "", whole=True)
         tag("p", "Scenes that have a clip change only when they are rendered again.", "meta")
         tag("h3", "Song")
         FileForm(f"{below}/audio", accept="audio/*,video/*", words="or drop it here", max_bytes=own.song_bytes)
-        tag("h3", "Picture of the character")
-        FileForm(f"{below}/character", accept="image/png,image/jpeg,image/webp", words="or drop it here", max_bytes=own.picture_bytes)
+        for asset in ("character", "product"):
+            tag("h3", f"Picture of the {asset}")
+            FileForm(f"{below}/{asset}", accept="image/png,image/jpeg,image/webp", words="or drop it here", max_bytes=own.picture_bytes)
         tag("h3", "Lyrics")
         FileForm(
             f"{below}/lyrics", accept=".lrc,.srt,.txt,text/plain", words="or drop them here: LRC, SRT or plain text", max_bytes=200_000
@@ -208,6 +210,7 @@ async def _settings(actions: ProjectActions) -> None:
     changes = [Item.title.set(title.text), Item.director_config.set(director.text)]
     changes += [Item.concept_prompt.set(concept.text)] if concept.text else []
     changes += [Item.character_description.set(who.text)] if who.text else []
+    changes += [Item.product_description.set(product.text)] if product.text else []
     dialog.delete()
     if answer:
         await actions.do(lambda: service.edit_project(actions.resources.store, project.project_id, changes), "Saved")

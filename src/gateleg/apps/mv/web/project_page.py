@@ -230,7 +230,8 @@ async def read_song(resources: Resources[MVSettings], project: Project) -> Mappi
 def _about(loaded: ProjectWithScenes) -> None:
     project = loaded.project
     facts: list[tuple[str, str | None]] = [
-        ("Character or product", project.character_description or project.product_description),
+        ("Character", project.character_description),
+        ("Product", project.product_description),
         ("Made by", "the studio, which draws on this machine" if project.provider == "studio" else project.provider),
         ("Seed", str(project.seed)),
         ("Frames per second", str(project.fps)),
