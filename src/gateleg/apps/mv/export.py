@@ -7,6 +7,7 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+from gateleg.apps.mv.playing import playing_clip
 from gateleg.apps.mv.tables import FinalVersion
 from gateleg.objects import ObjectMissing
 
@@ -51,7 +52,7 @@ def _files(loaded: ProjectWithScenes, film: FinalVersion | None) -> Iterator[tup
         for name, key in film.companions.items():
             yield f"{name.replace(':', 'x')}.{key.rsplit('.', 1)[-1]}", key
     for scene in loaded.scenes:
-        clip = scene.lip_synced_video_clip_s3_key or scene.original_video_clip_s3_key
+        clip, _ = playing_clip(loaded, scene)
         if clip is not None:
             # The edit list uses these file names.
             yield f"clips/scene_{scene.sequence:03d}.mp4", clip

@@ -34,9 +34,15 @@ class GenerateConfig(ProjectConfig):
 
 
 class RenderConfig(ProjectConfig):
-    """The scene of a RENDER, FILM or LIP_SYNC job."""
+    """The scene of a RENDER or FILM job."""
 
     sequence: int
+
+
+class LipSyncConfig(RenderConfig):
+    """Config of a LIP_SYNC job: what its clip is made from (`playing.lip_sync_source`), so that a later change is noticed."""
+
+    source: str | None = None
 
 
 class ComposeConfig(ProjectConfig):

@@ -117,6 +117,8 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
     lyrics_s3_key: Attr[S3Key | None] = field(None)
     #: the analysis of the track
     analysis_s3_key: Attr[S3Key | None] = field(None)
+    #: the ETag of the track's object, which tells one track from the next under the same key
+    audio_tag: Attr[str | None] = field(None, max_length=200)
     audio_duration: Attr[float | None] = field(None, gt=0)
     tempo: Attr[float | None] = field(None, gt=0)
     #: the active job of the whole project
@@ -177,6 +179,8 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     last_take: Attr[int] = field(0, ge=0, le=MAX_TAKES)
     video_generation_job_id: Attr[UUID | None] = field(None)
     lipsync_job_id: Attr[UUID | None] = field(None)
+    #: what the lip-synced clip was made from: `playing.lip_sync_source`
+    lip_sync_source: Attr[str | None] = field(None, max_length=64)
     version: Attr[Version] = field(0)
 
     key = Key("PROJECT#{project_id}", "SCENE#{sequence:03d}")

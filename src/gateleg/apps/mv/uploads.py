@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gateleg.apps.mv import object_keys, rules
-from gateleg.apps.mv.scenes import begin_scene
+from gateleg.apps.mv.scenes import begin_scene, removing_stale_lip_syncs
 from gateleg.apps.mv.service import edit_project
 from gateleg.apps.mv.tables import Project, Reference
 from gateleg.apps.mv.takes import NewClip, store_take
@@ -57,17 +57,20 @@ _ATTRIBUTES = {
 
 
 async def store_asset(store: AsyncStore, objects: AsyncObjects, project: Project, name: str, file: ReceivedFile) -> Project:
-    """Store a file as the audio, character, product or lyrics of a project. New audio discards the analysis of the previous track."""
+    """Store a file as the audio, character, product or lyrics of a project. New audio discards the analysis of the previous track,
+    and the lip-synced clips that were made for it."""
     rules.check_startable(project)
     extension = EXTENSIONS.get(file.content_type, "txt")
     key = object_keys.project_asset(project.project_id, name, extension)
     before = getattr(project, _ATTRIBUTES[name].name)
     with file.path.open("rb") as content:
-        await objects.put(key, content, content_type=file.content_type)
+        stored = await objects.put(key, content, content_type=file.content_type)
     actions: list[Action] = [_ATTRIBUTES[name].set(key)]
     if name == "audio":
         actions += [Project.analysis_s3_key.remove(), Project.audio_duration.remove(), Project.tempo.remove()]
-    changed = await edit_project(store, project.project_id, actions)
+        actions.append(Project.audio_tag.set(stored.etag))
+    async with removing_stale_lip_syncs(store, project.project_id):
+        changed = await edit_project(store, project.project_id, actions)
     if before is not None and before != key and before.startswith(object_keys.project_prefix(project.project_id)):
         await objects.delete(before)
     return changed

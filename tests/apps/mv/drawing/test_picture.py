@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -63,8 +63,9 @@ def test_a_product_stays_wholly_in_the_frame_in_its_own_colours(
     path = portrait(tmp_path / "pink.png", "white")
     look = replace(LOOK, figure="walking person") if beside else LOOK
     shares = []
-    for move in ("push", "pan left", "orbit"):
-        scene = Scene(look, shot, cast("Move", move), 48, 24, 0.9, 1.0, 0.0, 3, find_preset("clean"), product=path)
+    moves: tuple[Move, ...] = ("push", "pan left", "orbit")
+    for move in moves:
+        scene = Scene(look, shot, move, 48, 24, 0.9, 1.0, 0.0, 3, find_preset("clean"), product=path)
         for share in (0.0, 0.99):
             frame = render_still(ClipOrder(scene, Canvas(*size)), song, share).astype(int)
             pink = (np.abs(frame - (255, 0, 200)).max(axis=2) < 60) & (frame[..., 0] > 190)

@@ -178,10 +178,11 @@ class Painter:
     def _product(self, beside: bool) -> list[Layer]:
         """The product: its picture, or else the figure of its look."""
         stage, look = product_stage(self.stage, self.scene.shot, beside), self.scene.look
+        layers: list[Layer] = []
         if self.scene.product is not None:
-            layers = place_product(stage, self.scene.product)
-        else:
-            layers = ELEMENTS[look.product].build(stage) if look.product else []
+            layers += place_product(stage, self.scene.product)
+        elif look.product:
+            layers += ELEMENTS[look.product].build(stage)
         return [replace(layer, depth=_PRODUCT_DEPTH) for layer in layers]
 
     def draw(self, canvas: Any, frame: int) -> Moment:
