@@ -220,7 +220,7 @@ class TestPlaces:
     def test_a_flag_a_variable_and_a_line_do_the_same(self, name: str, value: str) -> None:
         flag = load_settings(flags={name: value}).model_dump()
         assert load_settings(environ={f"GATELEG_{name.upper()}": value}).model_dump() == flag
-        assert Settings(**{name: value}).model_dump() == flag
+        assert Settings.model_validate({name: value}).model_dump() == flag
         Path("gateleg.toml").write_text(f'{name} = "{value}"\n')
         assert load_settings().model_dump() == flag
 
