@@ -173,6 +173,15 @@ async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
     return await project_view(call, copy.project_id)
 
 
+@router.post("/projects/{project_id}/repair")
+async def repair_project(call: Using, project_id: UUID) -> ProjectView:
+    """Clear the attributes in `invalidFields`: another program has stored something else than an object key in them."""
+    await changeable_project(call, project_id)
+    cleared = await service.repair_project(call.host.store, project_id)
+    await call.note("mv.repair", str(project_id), cleared=", ".join(cleared))
+    return await project_view(call, project_id)
+
+
 @router.post("/projects/{project_id}/scenes", status_code=201)
 async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
     """Add a scene at a position, or at the end."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv.playing import playing_clip
 from gateleg.apps.mv.tables import FinalVersion
+from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import ObjectMissing
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ async def write_pack(store: AsyncStore, objects: AsyncObjects, loaded: ProjectWi
                     with archive.open(name, "w", force_zip64=True) as member:
                         async for chunk in download:
                             await asyncio.to_thread(member.write, chunk)
-            except ObjectMissing:
-                archive.writestr(f"{name}.missing.txt", "This file was deleted.")
+            except (ObjectMissing, S3KeyRefused):
+                archive.writestr(f"{name}.missing.txt", "This file does not exist.")
 
 
 def _files(loaded: ProjectWithScenes, film: FinalVersion | None) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from gateleg.apps.mv import object_keys, rules
 from gateleg.apps.mv.playing import is_stale
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus, Take, TrimPoints
+from gateleg.model.inspection import is_refused
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, TransactionConflict, create, delete, patch
 from gateleg.web.errors import Unknown
 
@@ -269,7 +270,7 @@ async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUI
     loaded = await load_project(store, project_id)
     owned |= {take.still_s3_key for take in takes if take.still_s3_key is not None}
     kept = {key for other in loaded.scenes for key in (other.original_video_clip_s3_key, other.video_clip_s3_key, other.still_s3_key)}
-    await objects.delete_many(sorted(key for key in owned - kept if key.startswith(prefix)))
+    await objects.delete_many(sorted(key for key in owned - kept if key.startswith(prefix) and not is_refused(key)))
     await store.batch_write(deletes=takes)
     return loaded.project
 

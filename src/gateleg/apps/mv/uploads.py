@@ -13,6 +13,7 @@ from gateleg.apps.mv.scenes import begin_scene, removing_stale_lip_syncs
 from gateleg.apps.mv.service import edit_project
 from gateleg.apps.mv.tables import Project, Reference
 from gateleg.apps.mv.takes import NewClip, store_take
+from gateleg.model.inspection import is_refused
 from gateleg.store import delete
 
 if TYPE_CHECKING:
@@ -71,7 +72,12 @@ async def store_asset(store: AsyncStore, objects: AsyncObjects, project: Project
         actions.append(Project.audio_tag.set(stored.etag))
     async with removing_stale_lip_syncs(store, project.project_id):
         changed = await edit_project(store, project.project_id, actions)
-    if before is not None and before != key and before.startswith(object_keys.project_prefix(project.project_id)):
+    if (
+        before is not None
+        and before != key
+        and not is_refused(before)
+        and before.startswith(object_keys.project_prefix(project.project_id))
+    ):
         await objects.delete(before)
     return changed
 

@@ -110,6 +110,16 @@ def _more(actions: ProjectActions, busy: bool) -> None:
         button("Delete", delete, icon="delete", look="small danger")
 
 
+def repair_part(view: View, resources: Resources[MVSettings], project: Project) -> None:
+    """The button that clears what other programs have stored in place of object keys."""
+    actions = ProjectActions(view, resources, project)
+
+    async def repair() -> None:
+        await actions.do(lambda: service.repair_project(resources.store, project.project_id), "Cleared")
+
+    button("Clear these fields", repair, icon="healing", look="small")
+
+
 async def _make_again(actions: ProjectActions, loaded: ProjectWithScenes) -> None:
     """Ask which unlocked scenes to render again, and start."""
     free = [(place, scene) for place, scene in enumerate(loaded.scenes, 1) if not scene.locked]

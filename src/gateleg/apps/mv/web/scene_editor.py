@@ -57,7 +57,7 @@ async def _clip(loaded: ProjectWithScenes, scene: Scene, links: Links) -> None:
         tag("p", scene.error_message, "note failed")
     if scene.video_clip_s3_key is not None:
         playing, _ = playing_clip(loaded, scene)
-        src = await links.url(playing or scene.video_clip_s3_key)
+        src = await links.maybe(playing or scene.video_clip_s3_key)
         tag("video", "", "mv-clip", controls=True, preload="metadata", loop=True, src=src)
 
 
@@ -72,7 +72,7 @@ async def _takes(editor: _Editor, scene: Scene, takes: list[Take], links: Links)
                     "video",
                     preload="metadata",
                     muted=True,
-                    src=f"{await links.url(take.clip_s3_key)}#t=0.5",
+                    src=f"{await links.maybe(take.clip_s3_key)}#t=0.5",
                     aria_hidden="true",
                     tabindex=-1,
                 )
