@@ -85,6 +85,30 @@ async def test_the_repair_clears_the_fields_and_keeps_the_rest(served: Served) -
     assert (await owner.post(f"{where}/repair")).status_code == 200
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u3000"])
+async def test_blank_texts_are_refused_everywhere(blank: str, served: Served) -> None:
+    made, owner = await served.create(), served["owner"]
+    where = f"/api/mv/projects/{made['projectId']}"
+    assert (await owner.post(f"{where}/scenes", json={"sceneConcept": "He waves"})).status_code == 201
+    bodies = [
+        ("POST", "/api/mv/projects", {"prompt": blank, "characterDescription": "x"}),
+        ("POST", "/api/mv/projects", {"prompt": "x", "characterDescription": blank}),
+        ("POST", "/api/mv/projects", {"prompt": "x", "mode": "ad-creative", "productDescription": blank}),
+        ("PATCH", where, {"conceptPrompt": blank}),
+        ("PATCH", where, {"characterDescription": blank}),
+        ("POST", f"{where}/scenes", {"sceneConcept": blank}),
+        ("PATCH", f"{where}/scenes/1", {"prompt": blank}),
+        ("POST", "/api/mv/references/generate", {"characterDescription": blank}),
+    ]
+    for method, path, body in bodies:
+        answer = await owner.request(method, path, json=body)
+        assert answer.status_code == 422, (method, path, body, answer.text)
+    if blank:
+        assert "should not be blank" in answer.text
+        with pytest.raises(ValueError, match="should not be blank"):
+            Scene.prompt.set(blank)
+
+
 async def test_such_a_project_can_be_deleted(served: Served) -> None:
     where, owner = await spoilt(served), served["owner"]
     assert (await owner.delete(f"{where}/scenes/1")).status_code == 200

@@ -13,7 +13,7 @@ from gateleg.apps.mv.composing.assembly import Credits, compose
 from gateleg.apps.mv.composing.conforming import conform_clip, fit_clip, header_of
 from gateleg.apps.mv.composing.edit_list import Cut, write_edl
 from gateleg.apps.mv.composing.flashes import check_flashes, thumbnail
-from gateleg.apps.mv.composing.soundtrack import make_soundtrack
+from gateleg.apps.mv.composing.soundtrack import ENDS_EARLY, make_soundtrack
 from gateleg.apps.mv.composing.stills import draw_sheet, save_poster
 from gateleg.apps.mv.errors import FileMissing, UnreadableClip
 from gateleg.apps.mv.job_files import get_file, get_song, open_production, put_file, report_part, translate_errors
@@ -74,6 +74,9 @@ def _compose(job: JobContext, loaded: ProjectWithScenes, variants: Sequence[str]
     canvas = production.options.canvas
     track = None if project.audio_backing_track_s3_key is None else get_file(job, resources, project.audio_backing_track_s3_key)
     seconds = Fraction(production.plan.frames, canvas.fps)
+    if project.audio_duration is not None and project.audio_duration < seconds - ENDS_EARLY:
+        words = f"The film lasts {float(seconds):.1f} seconds and the song {project.audio_duration:.1f}: the song is repeated."
+        job.log(words, "WARNING")
     with ThreadPoolExecutor(1) as beside:
         # Master the song while the clips are downloaded and checked.
         mastered = None if track is None else beside.submit(make_soundtrack, track, seconds, lambda: job.should_stop)

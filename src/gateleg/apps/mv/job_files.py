@@ -13,6 +13,7 @@ from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.listening.sound import write_wave
 from gateleg.apps.mv.music import synthesise_song
 from gateleg.apps.mv.productions import Production
+from gateleg.apps.mv.rules import TrackMissing, check_track
 from gateleg.apps.mv.service import edit_project
 from gateleg.apps.mv.tables import Project
 from gateleg.apps.mv.writing.lyrics import read_lyrics
@@ -46,16 +47,23 @@ def open_production(job: JobContext, loaded: ProjectWithScenes, song: Song, reso
 
 
 def get_track(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Path:
-    """The track of a project as a local file. For a project without a track, one is synthesised and stored."""
-    if project.audio_backing_track_s3_key is not None:
-        return get_file(job, resources, project.audio_backing_track_s3_key)
-    job.log("The project has no track, so one is synthesised.")
-    path = job.scratch / "audio.wav"
+    """The track of a project as a local file. Raises `GiveUp` if the project has none."""
+    try:
+        check_track(project)
+    except TrackMissing as error:
+        raise GiveUp(str(error)) from error
+    assert project.audio_backing_track_s3_key is not None
+    return get_file(job, resources, project.audio_backing_track_s3_key)
+
+
+def add_demo_song(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Project:
+    """Synthesise a song and store it as the track of a project."""
+    job.log("The project has no song, so one is synthesised, as requested.")
+    path = job.scratch / "demo.wav"
     write_wave(synthesise_song(seed=project.seed).sound, path)
     key = object_keys.project_asset(project.project_id, "audio", "wav")
     put_file(job, resources, key, path, "audio/wav")
-    job.wait(edit_project(resources.store, project.project_id, [Project.audio_backing_track_s3_key.set(key)]))
-    return path
+    return job.wait(edit_project(resources.store, project.project_id, [Project.audio_backing_track_s3_key.set(key)]))
 
 
 def store_song(job: JobContext, project: Project, song: Song, resources: Resources[MVSettings]) -> None:

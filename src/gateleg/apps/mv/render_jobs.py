@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gateleg.apps.mv.composing.clips import render_safe_clip
 from gateleg.apps.mv.composing.stills import save_poster
 from gateleg.apps.mv.drawing.lettering import check_texts
 from gateleg.apps.mv.drawing.looks import open_library
-from gateleg.apps.mv.job_files import get_song, get_track, open_production, report_part, store_song, translate_errors
+from gateleg.apps.mv.job_files import add_demo_song, get_song, get_track, open_production, report_part, store_song, translate_errors
 from gateleg.apps.mv.job_types import ClipResult, ProjectResult
 from gateleg.apps.mv.listening.song import listen
 from gateleg.apps.mv.planning.plan import plan_video
@@ -32,10 +33,15 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 
-def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSettings]) -> ProjectResult:
-    """Analyse the track of a project, divide it into scenes and write their texts. Without a track, one is synthesised."""
+def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSettings], *, demo_song: bool = False) -> ProjectResult:
+    """Analyse the track of a project, divide it into scenes and write their texts.
+
+    With `demo_song`, a project without a track gets a synthesised one.
+    """
     with translate_errors(job):
         loaded = job.wait(load_project(resources.store, project_id))
+        if demo_song and loaded.project.audio_backing_track_s3_key is None:
+            loaded = replace(loaded, project=add_demo_song(job, loaded.project, resources))
         if loaded.scenes:
             return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
         project = loaded.project

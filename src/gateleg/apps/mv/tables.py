@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from gateleg.errors import NOT_BLANK
 from gateleg.model import (
     ANY,
     GSI,
@@ -85,11 +86,11 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
 
     project_id: Attr[UUID] = new_uuid()
     status: Attr[ProjectStatus] = field(ProjectStatus.PENDING)
-    concept_prompt: Attr[str] = required(min_length=1, max_length=2_000)
+    concept_prompt: Attr[str] = required(min_length=1, max_length=2_000, pattern=NOT_BLANK)
     #: required for music videos
-    character_description: Attr[str | None] = field(None, max_length=2_000)
+    character_description: Attr[str | None] = field(None, max_length=2_000, pattern=NOT_BLANK)
     character_image_s3_key: Attr[S3Key | None] = field(None)
-    product_description: Attr[str | None] = field(None, max_length=2_000)
+    product_description: Attr[str | None] = field(None, max_length=2_000, pattern=NOT_BLANK)
     product_image_s3_key: Attr[S3Key | None] = field(None)
     audio_backing_track_s3_key: Attr[S3Key | None] = field(None)
     final_output_s3_key: Attr[S3Key | None] = field(None)
@@ -145,7 +146,7 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     #: the scene's permanent number, counted from 1 and never reused
     sequence: Attr[int] = required(ge=1, le=MAX_SCENES)
     status: Attr[SceneStatus] = field(SceneStatus.PENDING)
-    prompt: Attr[str] = required(min_length=1, max_length=5_000)
+    prompt: Attr[str] = required(min_length=1, max_length=5_000, pattern=NOT_BLANK)
     negative_prompt: Attr[str | None] = field(None, max_length=1_000)
     #: the length in seconds
     duration: Attr[float] = required(gt=0, le=600)

@@ -23,6 +23,7 @@ from gateleg.apps.mv.job_types import (
     ComposeConfig,
     GenerateConfig,
     LipSyncConfig,
+    PlanConfig,
     ProjectConfig,
     ProjectResult,
     ReferencesConfig,
@@ -70,11 +71,11 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
     async def generate(job: JobContext, config: GenerateConfig) -> ProjectResult:
         return await direct(job, config, resources)
 
-    @jobs.handler(PLAN, config=ProjectConfig, result=ProjectResult, runs="process", timeout=900)
-    def plan(job: JobContext, config: ProjectConfig) -> ProjectResult:
+    @jobs.handler(PLAN, config=PlanConfig, result=ProjectResult, runs="process", timeout=900)
+    def plan(job: JobContext, config: PlanConfig) -> ProjectResult:
         from gateleg.apps.mv.render_jobs import plan_project
 
-        return plan_project(job, config.project_id, resources)
+        return plan_project(job, config.project_id, resources, demo_song=config.demo_song)
 
     limit = resources.settings.renders_per_worker or max((os.cpu_count() or 2) - 1, 1)
 
@@ -131,8 +132,9 @@ async def direct(job: JobContext, config: GenerateConfig, resources: Resources[M
 async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[MVSettings]) -> ProjectResult:
     store, project_id = resources.store, config.project_id
     loaded = await _load(resources, project_id)
-    if not loaded.scenes:
-        await _await_stages(job, resources, PLANNING, [_stage(PLAN, ProjectConfig(project_id=project_id), "plan")], loaded.project)
+    if not loaded.scenes or (config.demo_song and loaded.project.audio_backing_track_s3_key is None):
+        planning = [_stage(PLAN, PlanConfig(project_id=project_id, demo_song=config.demo_song), "plan")]
+        await _await_stages(job, resources, PLANNING, planning, loaded.project)
         loaded = await _load(resources, project_id)
     if config.storyboard:
         # The scenes are written. Rendering starts only on request.

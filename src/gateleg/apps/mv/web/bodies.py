@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.settings import STUDIO, MVSettings
 from gateleg.apps.mv.tables import Project, Scene
+from gateleg.errors import NOT_BLANK
 from gateleg.model import InputModel, PatchModel
 
 CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
@@ -24,7 +25,7 @@ class NewProject(InputModel[Project], include=["mode", *_DECIDED, *_FORMAT]):
     """A new project. `prompt` describes what the video is about."""
 
     model_config = CAMEL
-    prompt: str = Field(min_length=1, max_length=2_000)
+    prompt: str = Field(min_length=1, max_length=2_000, pattern=NOT_BLANK)
 
     def project(self, owner: str, settings: MVSettings) -> Project:
         """The project of an owner, with defaults from the settings. Raises `UnknownPreset`."""
@@ -56,7 +57,7 @@ class NewReferences(BaseModel):
     """A description of the pictures, and how many to make."""
 
     model_config = CAMEL
-    character_description: str = Field(min_length=1, max_length=2_000)
+    character_description: str = Field(min_length=1, max_length=2_000, pattern=NOT_BLANK)
     num_images: int = Field(default=4, ge=1, le=4)
     seed: int = Field(default=0, ge=0)
     provider: str = Field(default=STUDIO, max_length=100)
@@ -66,7 +67,7 @@ class NewScene(BaseModel):
     """A scene to add at `position`, counted from 1, or at the end."""
 
     model_config = CAMEL
-    scene_concept: str = Field(min_length=1, max_length=5_000)
+    scene_concept: str = Field(min_length=1, max_length=5_000, pattern=NOT_BLANK)
     negative_prompt: str | None = Field(default=None, max_length=1_000)
     duration: float = Field(default=4.0, gt=0, le=600)
     needs_lip_sync: bool = False

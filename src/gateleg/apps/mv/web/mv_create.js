@@ -21,7 +21,8 @@ export default {
         <label v-if="films.length" class="field"><span class="name">Provider</span><select class="box" v-model="provider"><option value="studio">Studio: drawn on this machine, free</option><option v-for="one in films" :key="one" :value="one">{{ one }}: a paid video model</option></select></label>
         <label v-if="provider !== 'studio'" class="field"><span class="name">Spend cap in US dollars</span><input class="box num" type="number" min="0" step="0.01" required v-model.number="cap" /></label>
       </div>
-      <div class="field"><span class="name">Song</span><file-drop v-model="songs" :busy="busy" accept="audio/*,video/*" words="or drop it here: MP3, M4A, WAV, FLAC, OGG or a video. Without one, a song is synthesised." :multiple="false" /></div>
+      <div class="field"><span class="name">Song</span><file-drop v-model="songs" :busy="busy" accept="audio/*,video/*" words="or drop it here: MP3, M4A, WAV, FLAC, OGG or a video. " :multiple="false" /></div>
+      <label v-if="!songs.length" class="tick"><input type="checkbox" v-model="demo" />Use a synthesised song</label>
       <div class="field"><span class="name">Picture of the character</span><file-drop v-model="pictures" :busy="busy" accept="image/png,image/jpeg,image/webp" words="or drop it here: PNG, JPEG or WebP. Without one, a figure is drawn." :multiple="false" /></div>
       <div v-if="mode === 'ad-creative'" class="field"><span class="name">Picture of the product</span><file-drop v-model="products" :busy="busy" accept="image/png,image/jpeg,image/webp" words="or drop it here: PNG, JPEG or WebP, best on a plain background. Every scene shows it." :multiple="false" /></div>
       <label class="tick"><input type="checkbox" v-model="storyboard" />Only write the scenes, so that you can edit them before they are rendered</label>
@@ -35,7 +36,7 @@ export default {
     </form>`,
   props: { directors: Array, films: Array, usual: String, lines: Number, most: Number },
   data() {
-    return { prompt: "", mode: "music-video", character: "", product: "", products: [], title: "", director: this.usual, aspect: "16:9", resolution: this.lines, provider: "studio", cap: null, songs: [], pictures: [], storyboard: false, busy: false, part: 0, wrong: null, made: null };
+    return { prompt: "", mode: "music-video", character: "", product: "", products: [], title: "", director: this.usual, aspect: "16:9", resolution: this.lines, provider: "studio", cap: null, songs: [], pictures: [], storyboard: false, demo: false, busy: false, part: 0, wrong: null, made: null };
   },
   mounted() {
     // The form shows its own progress; the framework's loading bar has no accessible name.
@@ -76,7 +77,7 @@ export default {
         await this.send("audio", this.songs, token);
         await this.send("character", this.pictures, token);
         if (ad) await this.send("product", this.products, token);
-        await this.post(this.address(`/${this.made}/generate?storyboard=${this.storyboard}`), token);
+        await this.post(this.address(`/${this.made}/generate?storyboard=${this.storyboard}&demoSong=${this.demo && !this.songs.length}`), token);
         location.assign(`${window.path_prefix || ""}/mv/${this.made}`);
       } catch (error) {
         this.busy = false;

@@ -59,7 +59,13 @@ def actions_part(view: View, resources: Resources[MVSettings], loaded: ProjectWi
     missing = [scene for scene in loaded.scenes if scene.status is not SceneStatus.COMPLETED]
 
     async def generate() -> None:
-        await actions.do(lambda: job_submission.generate(resources, view.principal, project.project_id), "Started")
+        demo = False
+        if project.audio_backing_track_s3_key is None:
+            words = "Upload one in the settings, or use a synthesised one."
+            demo = await confirm("This video has no song", words, verb="Use a synthesised song")
+            if not demo:
+                return
+        await actions.do(lambda: job_submission.generate(resources, view.principal, project.project_id, demo_song=demo), "Started")
 
     async def stop() -> None:
         await actions.do(lambda: job_submission.cancel(resources, project.project_id), "Cancelled")
