@@ -269,7 +269,10 @@ async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUI
     owned |= {object_keys.lip_sync_key(project_id, sequence), object_keys.scene_audio_key(project_id, sequence)}
     loaded = await load_project(store, project_id)
     owned |= {take.still_s3_key for take in takes if take.still_s3_key is not None}
-    kept = {key for other in loaded.scenes for key in (other.original_video_clip_s3_key, other.video_clip_s3_key, other.still_s3_key)}
+    pictures = f"{prefix}scenes/references/scene_{sequence:03d}_"
+    owned |= {entry.key async for entry in objects.walk(pictures)}
+    kept: set[str | None] = {key for other in loaded.scenes for key in other.reference_image_s3_keys}
+    kept |= {key for other in loaded.scenes for key in (other.original_video_clip_s3_key, other.video_clip_s3_key, other.still_s3_key)}
     await objects.delete_many(sorted(key for key in owned - kept if key.startswith(prefix) and not is_refused(key)))
     await store.batch_write(deletes=takes)
     return loaded.project

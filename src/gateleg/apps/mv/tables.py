@@ -44,6 +44,8 @@ TABLES = (projects_table,)
 #: The keys of scenes and takes have three digits.
 MAX_SCENES = 999
 MAX_TAKES = 999
+#: The number of reference pictures of a scene.
+MAX_REFERENCES = 3
 
 
 class Mode(StrEnum):
@@ -150,7 +152,7 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     negative_prompt: Attr[str | None] = field(None, max_length=1_000)
     #: the length in seconds
     duration: Attr[float] = required(gt=0, le=600)
-    reference_image_s3_keys: Attr[list[S3Key]] = field(factory=list, max_length=3)
+    reference_image_s3_keys: Attr[list[S3Key]] = field(factory=list, max_length=MAX_REFERENCES)
     audio_clip_s3_key: Attr[S3Key | None] = field(None)
     #: the current clip
     video_clip_s3_key: Attr[S3Key | None] = field(None)

@@ -8,9 +8,9 @@ from pydantic.alias_generators import to_camel
 
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.settings import STUDIO, MVSettings
-from gateleg.apps.mv.tables import Project, Scene
+from gateleg.apps.mv.tables import MAX_REFERENCES, Project, Scene
 from gateleg.errors import NOT_BLANK
-from gateleg.model import InputModel, PatchModel
+from gateleg.model import InputModel, PatchModel, S3Key
 
 CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 Once = Annotated[
@@ -46,7 +46,8 @@ class ProjectChanges(PatchModel[Project], include=["concept_prompt", *_DECIDED, 
 
 
 class SceneChanges(
-    PatchModel[Scene], include=["prompt", "negative_prompt", "duration", "needs_lip_sync", "provider", "seed", "plan", "locked"]
+    PatchModel[Scene],
+    include=["prompt", "negative_prompt", "duration", "needs_lip_sync", "provider", "seed", "plan", "locked", "reference_image_s3_keys"],
 ):
     """Changes to a scene; null removes an optional value."""
 
@@ -71,6 +72,7 @@ class NewScene(BaseModel):
     negative_prompt: str | None = Field(default=None, max_length=1_000)
     duration: float = Field(default=4.0, gt=0, le=600)
     needs_lip_sync: bool = False
+    reference_image_s3_keys: list[S3Key] = Field(default=[], max_length=MAX_REFERENCES)
     position: int | None = Field(default=None, ge=1)
 
 

@@ -39,6 +39,10 @@ async def editor_part(view: View, resources: Resources[MVSettings], loaded: Proj
                 editor.text_part()
                 editor.place_part()
                 editor.cut_part(takes)
+                tag("h3", "Reference picture of this scene")
+                pictures = f"/api/mv/projects/{scene.project_id}/scenes/{scene.sequence}/references"
+                limit = resources.settings.picture_bytes
+                FileForm(pictures, method="POST", accept="image/png,image/jpeg,image/webp", words="or drop it here", max_bytes=limit)
                 tag("h3", "Upload a clip")
                 address = f"/api/mv/projects/{scene.project_id}/scenes/{scene.sequence}/upload_video"
                 most = resources.settings.clip_bytes
