@@ -23,7 +23,7 @@ from gateleg.apps.mv.job_types import LIP_SYNC, LipSyncConfig
 from gateleg.apps.mv.listening.sound import read_sound
 from gateleg.apps.mv.playing import lip_sync_source
 from gateleg.apps.mv.service import load_project
-from gateleg.jobs import JobStatus, Submission, Worker, follow_async
+from gateleg.jobs import Job, JobStatus, Submission, Worker, follow_async
 from tests.ai.speaking import asked, head, said
 from tests.apps.mv.served import Served, serving
 from tests.net.http.faulty import Service, answer, service
@@ -31,8 +31,6 @@ from tests.net.http.faulty import Service, answer, service
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-
-    from gateleg.jobs import Job
 
 VEO, LIPS = "veo-x", "maker/lips"
 RUNNING = {"name": f"models/{VEO}/operations/op1"}
@@ -318,7 +316,7 @@ async def test_progress_is_what_the_provider_says(tmp_path: Path) -> None:
             updates = [update async for update in follow_async(served.host.queue, job_id)]
             worker.stop()
             await running
-    seen = [update.job.progress.fraction for update in updates if update.job.progress is not None]
+    seen = [update.job.progress.fraction for update in updates if isinstance(update.job, Job) and update.job.progress is not None]
     assert sorted(set(seen)) == list(dict.fromkeys(seen))
     assert {0.05, 0.2, 0.55, 0.9} <= {round(fraction, 2) for fraction in seen}
 

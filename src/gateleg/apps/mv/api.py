@@ -228,7 +228,7 @@ async def get_scene(call: Using, project_id: UUID, sequence: Sequence, response:
 async def edit_scene(call: Using, project_id: UUID, sequence: Sequence, changes: SceneChanges, if_match: IfMatch = None) -> SceneView:
     """Change a scene. Fields that are not sent keep their values; null removes a value."""
     await changeable_project(call, project_id)
-    await check_pictures(call, project_id, changes.reference_image_s3_keys)  # type: ignore[attr-defined]
+    await check_pictures(call, project_id, changes.reference_image_s3_keys)
     actions = changes.actions()
     if actions:
         await scenes.edit_scene(call.host.store, project_id, sequence, actions, expected_version(if_match))

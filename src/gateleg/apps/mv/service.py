@@ -164,7 +164,8 @@ async def repair_project(store: AsyncStore, project_id: UUID) -> tuple[str, ...]
     """Clear what other programs have stored in place of object keys in a project and its scenes. Returns the attributes' names."""
     loaded = await load_project(store, project_id)
     cleared: list[str] = []
-    for item in (loaded.project, *loaded.scenes):
+    items: list[Project | Scene] = [loaded.project, *loaded.scenes]
+    for item in items:
         if refused_object_keys(item):
             cleared += refused_object_keys(item)
             await store.patch(item, *_clearing(item))
