@@ -142,7 +142,7 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     next_run_at: Attr[datetime | None] = field(None)
     last_run_at: Attr[datetime | None] = field(None)
     last_job_id: Attr[UUID | None] = field(None)
-    #: the number of runs that were skipped because they were too late, or refused
+    #: the number of runs that did not happen: missed while no worker ran, too late, or refused
     skipped: Attr[int] = field(0)
     #: the application whose code declares it; None if a person or a program created it
     declared_by: Attr[str | None] = field(None)
