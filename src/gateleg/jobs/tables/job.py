@@ -146,6 +146,10 @@ class Attempt(Record):
     times: Attr[int | None] = field(None)
 
 
+#: The metric of every result: the seconds of its job, from the start of the last try.
+DURATION_METRIC = "processing_time_seconds"
+
+
 class Results(Record):
     """The result of a job."""
 
