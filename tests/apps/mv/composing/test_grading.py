@@ -87,3 +87,12 @@ def test_a_frame_is_darkened_barred_and_mixed_with_the_one_before() -> None:
     assert shown[:9].max() <= 2
     assert shown[45:].max() <= 2
     assert shown[27].max() > 40
+
+
+@pytest.mark.parametrize("width", [*range(96, 114, 2), 180, 320, 850])
+def test_the_pixels_of_a_frame_are_its_own_up_to_the_right_edge(width: int) -> None:
+    source = np.zeros((32, width, 4), dtype=np.uint8)
+    source[:] = (200, 120, 40, 255)
+    # Fill the memory that the next frames may reuse with another colour.
+    pixels_of(video_frame(np.full_like(source, 255)))
+    assert np.abs(pixels_of(video_frame(source)).astype(int) - source).max() <= 4

@@ -124,7 +124,10 @@ def video_frame(pixels: Bytes, reformatter: VideoReformatter | None = None) -> a
 
 def pixels_of(frame: av.VideoFrame) -> Bytes:
     """The BGRA pixels of a finished frame."""
-    return np.ascontiguousarray(frame.reformat(format="bgra", src_colorspace="ITU709", threads=1).to_ndarray(), dtype=np.uint8)
+    # Not converted to BGRA by the library: it leaves the last columns unset if the width is 1 to 4 more than a multiple of 16.
+    pixels = np.full((frame.height, frame.width, 4), 255, dtype=np.uint8)
+    pixels[..., :3] = frame.reformat(format="bgr24", src_colorspace="ITU709", threads=1).to_ndarray()
+    return pixels
 
 
 def darken(frame: av.VideoFrame, share: float) -> None:
