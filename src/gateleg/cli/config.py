@@ -3,7 +3,7 @@
 import typer
 
 from gateleg.commands.options import ConfigOption, JsonOption
-from gateleg.commands.settings import explaining_bad_settings, settings_from
+from gateleg.commands.settings import explaining_bad_settings
 
 app = typer.Typer(add_completion=False)
 
@@ -12,10 +12,10 @@ app = typer.Typer(add_completion=False)
 def config(config: ConfigOption = None, json: JsonOption = False) -> None:
     """Print every setting with its value and origin: a file, a GATELEG_ variable, or the default. Secrets are hidden."""
     from gateleg.ai import ModelSettings
-    from gateleg.cli.installed import installed_applications
+    from gateleg.cli.installed import installed_applications, settings_of_tables
     from gateleg.commands.printing import print_json, print_rows
 
-    settings = settings_from(config)
+    settings = settings_of_tables(config)
     found = [*settings.table()]
     with explaining_bad_settings():
         found += settings.section_table("models", ModelSettings)

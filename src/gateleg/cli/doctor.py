@@ -6,7 +6,6 @@ import typer
 
 from gateleg.commands.failures import FAILED
 from gateleg.commands.options import ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.cli.installed import Installed
@@ -28,10 +27,10 @@ def doctor(
     """Check the store, its tables, objects, disk, workers, clocks and applications. Changes no tables. Exits with 1 if a check fails."""
     import asyncio
 
-    from gateleg.cli.installed import find_installed
+    from gateleg.cli.installed import find_installed, settings_of_tables
     from gateleg.commands.printing import print_json
 
-    settings = settings_from(config, store=store, prefix=prefix, objects=objects)
+    settings = settings_of_tables(config, store=store, prefix=prefix, objects=objects)
     installed = find_installed(settings)
     found = [*_left_out(installed), *asyncio.run(_examined(settings, installed))]
     if json:

@@ -16,11 +16,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gateleg.commands.failures import MISUSED, fail
-from gateleg.commands.settings import explaining_bad_settings
+from gateleg.commands.settings import explaining_bad_settings, settings_from
 from gateleg.extras import MissingPackage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+    from pathlib import Path
 
     from gateleg.web import Application
     from gateleg.web.settings import Settings
@@ -90,6 +91,13 @@ def find_installed(settings: Settings, *, demo: bool = False) -> Installed:
     with explaining_bad_settings():
         settings.check_sections({*kept, *(application.name for application in installed.applications)})
     return installed
+
+
+def settings_of_tables(config: Path | None, **flags: Any) -> Settings:
+    """The settings of a command that works on tables: `settings_from`, with the names that variables give to tables of applications."""
+    settings = settings_from(config, **flags)
+    with explaining_bad_settings():
+        return settings.naming_tables(find_installed(settings).applications)
 
 
 def _add(installed: Installed, found: Application | LeftOut) -> None:

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.commands.failures import FAILED, MISUSED, fail
 from gateleg.commands.opening import opened
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.printing import print_json
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.jobs.table_streams import FailedChange
@@ -35,7 +35,7 @@ def failed(
     """List the changes that a handler failed to process, each with its error. They are kept until they are repeated."""
     from gateleg.jobs.table_streams import FailedChange, stream_table
 
-    settings = settings_from(config, store=store, prefix=prefix)
+    settings = settings_of_tables(config, store=store, prefix=prefix)
     _consuming(settings, application)
     with opened(settings) as target:
         # There may be no consumer yet.
@@ -64,7 +64,7 @@ def repeat(
     """Call the handlers again with the changes that they failed to process. Exits with 1 if some fail again."""
     import asyncio
 
-    settings = settings_from(config, store=store, prefix=prefix)
+    settings = settings_of_tables(config, store=store, prefix=prefix)
     tried, taken = asyncio.run(_repeated(settings, _consuming(settings, application), event))
     if event is not None and not tried:
         fail(f"{application} has no failed change {event}", FAILED)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -62,6 +62,8 @@ class Application:
     about: str = ""
     #: its tables, which the host creates where they do not exist
     tables: tuple[Table, ...] = ()
+    #: environment variables that each give one of its tables its full name: `{"SONGS_TABLE": songs}`; the setting `table_names` wins
+    table_variables: Mapping[str, Table] = field(default_factory=dict, hash=False)
     #: the package whose modules `m0001_...` hold its numbered migrations (`gateleg.migrate.Migration`)
     migrations: str | None = None
     #: its section of the settings: `[name]` in `gateleg.toml`, and `GATELEG_NAME__FIELD`
@@ -143,6 +145,7 @@ def _check_parts(application: Application) -> None:
     from pydantic import BaseModel
 
     _check_all(application, "tables", lambda: import_module("gateleg.model.tables").TableLayout)
+    _check_variables(application)
     _check_all(application, "schedules", lambda: import_module("gateleg.jobs.handlers").DeclaredSchedule)
     settings: Any = application.settings
     if settings is not None and not (isinstance(settings, type) and issubclass(settings, BaseModel)):
@@ -173,6 +176,18 @@ def _check_all(application: Application, name: str, kind_of: Callable[[], type])
             raise _bad_part(application, f"has the entity {one.__name__} among its {name}.", f"Give its table: {one.__name__}.__table__.")
         if not isinstance(one, kind_of()):
             raise _bad_part(application, f"has {_shown(one)} among its {name}.", "The reference of `Application` has their type.")
+
+
+def _check_variables(application: Application) -> None:
+    variables: Any = application.table_variables
+    if not isinstance(variables, Mapping):
+        raise _bad_part(application, f"has table_variables={_shown(variables)}.", 'Write table_variables={"VARIABLE": table}.')
+    for variable, table in variables.items():
+        if not isinstance(variable, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable) or variable.startswith("GATELEG_"):
+            fix = "Use letters, digits and _, and another beginning than GATELEG_, which is that of settings."
+            raise _bad_part(application, f"names a table by the variable {variable!r}.", fix)
+        if table not in application.tables:
+            raise _bad_part(application, f"names by {variable} something that is not one of its tables.", "Add the table to `tables`.")
 
 
 def _check_callable(application: Application, name: str, function: Any, arguments: tuple[str, ...]) -> None:

@@ -177,6 +177,7 @@ class Host:
         without it.
         """
         installed = check_applications(applications)
+        settings = settings.naming_tables(installed)
         sections = _load_sections(settings, installed)
         model_settings = settings.section("models", ModelSettings)
         make_private(settings.data)

@@ -9,7 +9,7 @@ import contextlib
 import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import to_jsonable_python
@@ -26,8 +26,9 @@ from gateleg.web.host_secret import SHORTEST, given_secret, kept_secret, read_se
 from gateleg.web.sections import M, RawSetting, Sections, nearest, read_section, section_key, unknown_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from gateleg.model import Table
     from gateleg.net import Secret
 
 __all__ = ["DEFAULT", "BadSettings", "Settings", "load_settings"]
@@ -47,6 +48,18 @@ class BadSettings(GatelegError):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
+
+
+class HasTables(Protocol):
+    """What the settings know of an application: its tables, and the variables that name them."""
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Its tables."""
+
+    @property
+    def table_variables(self) -> Mapping[str, Table]:
+        """The table that each variable names."""
 
 
 class ObjectStore(BaseModel):
@@ -156,6 +169,7 @@ class Settings(BaseModel):
     failed_days: float = Field(default=30, gt=0, description="days after which failed jobs move to the archive")
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+    _environ: dict[str, str] = PrivateAttr(default_factory=dict)
     _sections: Sections = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="before")
@@ -234,6 +248,32 @@ class Settings(BaseModel):
         if problems:
             raise BadSettings(problems)
 
+    def naming_tables(self, applications: Iterable[HasTables]) -> Settings:
+        """These settings with the table names of the variables that applications declare. A name in `table_names` wins.
+
+        The variables are those that the settings were loaded from. An empty one counts as not set. Raises `BadSettings` for others that
+        cannot be the name of a table, or that are the name of another one.
+        """
+        declared = tuple(applications)
+        named = {
+            table.name: (self._environ[variable], variable)
+            for application in declared
+            for variable, table in application.table_variables.items()
+            if self._environ.get(variable) and table.name not in self.table_names
+        }
+        if not named:
+            return self
+        full = {**self.table_names, **{table: name for table, (name, _) in named.items()}}
+        tables = {table.name: full.get(table.name, self.prefix + table.name) for application in declared for table in application.tables}
+        problems = [problem for table, (name, variable) in named.items() if (problem := _misnamed(table, name, variable, tables))]
+        if problems:
+            raise BadSettings(problems)
+        settings = self.model_copy(update={"table_names": full})
+        before = [self.origin("table_names")] if self.table_names else []
+        origin = ", ".join(dict.fromkeys([*before, *(variable for _, variable in named.values())]))
+        settings._origins = {**self._origins, "table_names": origin}
+        return settings
+
     def _raw_section(self, application: str) -> dict[str, RawSetting]:
         return self._sections.get(section_key(application), {})
 
@@ -242,16 +282,25 @@ class Settings(BaseModel):
         values = self.model_dump(mode="json")
         if self.secret is not None:
             values["secret"] = self.secret.get_secret_value()
-        return {"values": values, "origins": self._origins, "sections": to_jsonable_python(self._sections)}
+        return {"values": values, "origins": self._origins, "sections": to_jsonable_python(self._sections), "environ": self._environ}
 
     @classmethod
     def unpack(cls, packed: Mapping[str, Any]) -> Settings:
         """The settings that `pack` wrote."""
         settings = cls(**packed["values"])
         settings._origins.update(packed["origins"])
+        settings._environ.update(packed["environ"])
         for key, section in packed["sections"].items():
             settings._sections[key] = {name: RawSetting(**given) for name, given in section.items()}
         return settings
+
+
+def _misnamed(table: str, name: str, variable: str, tables: Mapping[str, str]) -> str | None:
+    """Why the value of a variable cannot be the full name of a table; None if it can."""
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", name):
+        return f"{variable}: {name!r} cannot be the name of the table {table}: use 3 to 255 letters, digits, _, - and ."
+    other = next((other for other, full in tables.items() if full == name and other != table), None)
+    return None if other is None else f"{variable}: {name} cannot be the name of the table {table}, because the table {other} has it"
 
 
 def _fields(given: Mapping[str, RawSetting]) -> dict[str, RawSetting]:
@@ -350,6 +399,7 @@ def load_settings(
             problems += [_describe_problem(problem, origins) for problem in error.errors()]
         else:
             settings._origins.update(origins)
+            settings._environ.update(environ or {})
             settings._sections.update(sections)
             return settings
     raise BadSettings(problems)

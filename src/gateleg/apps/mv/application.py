@@ -117,6 +117,7 @@ application = Application(
     icon="movie",
     about="A video cut to the beat from a song and a sentence, drawn on this machine.",
     tables=tables.TABLES,
+    table_variables={"DYNAMODB_TABLE_NAME": tables.projects_table},
     jobs=make_jobs,
     routes=make_routes,
     pages=register_pages,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.commands.failures import FAILED, MISUSED, fail
 from gateleg.commands.opening import opened
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def open_migrator(
     from gateleg.errors import GatelegError
     from gateleg.migrate import Migrator, load_migrations
 
-    settings = settings_from(config, store=store, prefix=prefix)
+    settings = settings_of_tables(config, store=store, prefix=prefix)
     application = _application(settings, name)
     try:
         migrations = load_migrations(application.migrations)
@@ -55,7 +55,7 @@ def open_migrator(
 
 def with_migrations(config: Path | None, store: str | None, prefix: str | None) -> list[str]:
     """The installed applications that have migrations, by name."""
-    return list(_migrated(settings_from(config, store=store, prefix=prefix)))
+    return list(_migrated(settings_of_tables(config, store=store, prefix=prefix)))
 
 
 def submitted(name: str, config: Path | None, store: str | None, prefix: str | None, **task: Any) -> str:
@@ -65,7 +65,7 @@ def submitted(name: str, config: Path | None, store: str | None, prefix: str | N
     from gateleg.jobs.tables import tables_named
     from gateleg.migrate.migration_jobs import MIGRATION_JOB, MigrationTask, migration_jobs, subject_of
 
-    settings = settings_from(config, store=store, prefix=prefix)
+    settings = settings_of_tables(config, store=store, prefix=prefix)
     _application(settings, name)
     with opened(settings) as target:
         names = names_in(settings, target)

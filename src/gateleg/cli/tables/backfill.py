@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.declared import load_tables
 from gateleg.commands.failures import FAILED, MISUSED, fail
 from gateleg.commands.opening import opened
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption, TablesOption
 from gateleg.commands.printing import count, print_json
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ def backfill(
 
     if dry_run and resume is not None:
         fail("--dry-run reads all items and cannot be combined with --resume", MISUSED)
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     spec = _entity(load_tables(settings), entity)
     progress = _kept(resume, spec.name) or ScanProgress.fresh(segments)
     report: Report | None = None

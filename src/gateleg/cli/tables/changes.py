@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.declared import load_tables
 from gateleg.commands.failures import FAILED, MISUSED, fail
 from gateleg.commands.opening import opened
 from gateleg.commands.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
 from gateleg.commands.printing import console, count, print_json
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +42,7 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Compare the declared tables with the deployed ones: what would change, and what needs a new table. Changes nothing."""
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     plans = _plans(settings, only, read_properties(billing, protect, recovery, tag), FAILED, replace=delete_existing)
     if json:
         print_json([plan.data() for plan in plans])
@@ -63,7 +63,7 @@ def drift(
     json: JsonOption = False,
 ) -> None:
     """Exit with 0 when the deployed tables are the declared ones, with 1 when they differ, with 2 when that cannot be determined."""
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     plans = _plans(settings, only, read_properties(billing, protect, recovery, tag), MISUSED)
     different = [plan for plan in plans if not plan.done]
     if json:
@@ -97,7 +97,7 @@ def apply(
     from gateleg.migrate import Unsettled
     from gateleg.migrate import apply as carry_out
 
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     properties = read_properties(billing, protect, recovery, tag)
     declared = load_tables(settings, only)
     watcher = _ConsoleWatcher(console(), yes, quiet=json)

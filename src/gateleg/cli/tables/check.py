@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.declared import load_tables
 from gateleg.commands.failures import FAILED
 from gateleg.commands.opening import opened
 from gateleg.commands.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
 from gateleg.commands.printing import count, print_json
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.migrate import ConsistencyReport
@@ -36,7 +36,7 @@ def check(
     """
     from gateleg.migrate import check_consistency
 
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     declared = load_tables(settings, only)
     with opened(settings) as target:
         report = check_consistency(target, declared, fix=fix, read_units=read_units)

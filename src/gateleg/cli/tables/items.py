@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.comparisons import read_comparison
 from gateleg.cli.tables.declared import find_entity, find_pattern, find_table, load_tables, read_arguments
 from gateleg.commands.failures import MISUSED, fail
@@ -20,7 +21,6 @@ from gateleg.commands.options import (
     TablesOption,
 )
 from gateleg.commands.printing import console, count, print_items, print_json, print_rows
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.model import Access, Item, Spec, Table
@@ -42,7 +42,7 @@ def browse(
     """Show the stored items of a table, declared or not, in no particular order."""
     from gateleg.ops.scan_pages import browse as look
 
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     with opened(settings) as source:
         found = named_table(source, table, settings)
         spec = find_entity(found, entity or table) if entity or any(spec.name == table for spec in found.specs) else None
@@ -89,7 +89,7 @@ def query(
     """Run a declared access pattern; each argument is parsed as the attribute it names."""
     from gateleg.model import ModelError, spec_of
 
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     access = find_pattern(load_tables(settings), pattern)
     arguments = read_arguments(arg)
     missing = [name for name in access.required if name not in arguments and not _part_given(access, name, arguments)]

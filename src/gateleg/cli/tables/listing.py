@@ -2,11 +2,11 @@
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.declared import load_tables
 from gateleg.commands.opening import opened
 from gateleg.commands.options import ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
 from gateleg.commands.printing import print_json, print_rows
-from gateleg.commands.settings import settings_from
 
 
 def listed(
@@ -18,7 +18,7 @@ def listed(
     json: JsonOption = False,
 ) -> None:
     """List the declared tables with their entities, and whether the store has them."""
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     declared = load_tables(settings, only)
     with opened(settings) as target:
         states = target.table_states(*declared)

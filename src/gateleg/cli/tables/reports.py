@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.declared import find_pattern, load_tables, read_arguments
 from gateleg.commands.failures import FAILED, MISUSED, fail
 from gateleg.commands.options import ArgumentsOption, ConfigOption, JsonOption, OnlyOption, PrefixOption, TablesOption
 from gateleg.commands.printing import console, count, print_json
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.model.inspection import Finding
@@ -30,7 +30,7 @@ def explain(
     from gateleg.model import ModelError
     from gateleg.ops import explain as explained
 
-    settings = settings_from(config, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, prefix=prefix, tables=tables)
     access = find_pattern(load_tables(settings), pattern)
     try:
         values, names = read_arguments(arg), settings.table_names
@@ -91,7 +91,7 @@ def docs(
     json: JsonOption = False,
 ) -> None:
     """Write the schema document of each table in Markdown: keys, indexes, attributes, states and access patterns, with diagrams."""
-    declared = load_tables(settings_from(config, tables=tables), only)
+    declared = load_tables(settings_of_tables(config, tables=tables), only)
     if json:
         from gateleg.model.inspection import describe
 
@@ -130,7 +130,7 @@ def lint(
     unknown = [code for code in ignore or () if code not in WHY]
     if unknown:
         fail(f"unknown rule {', '.join(unknown)}; rules are {', '.join(WHY)}", MISUSED)
-    declared = load_tables(settings_from(config, tables=tables), only, built_in=False)
+    declared = load_tables(settings_of_tables(config, tables=tables), only, built_in=False)
     found = list(dict.fromkeys(finding for table in declared for finding in remarks(table) if finding.code not in (ignore or ())))
     if json:
         print_json([{**finding.__dict__, "why": finding.why} for finding in found])

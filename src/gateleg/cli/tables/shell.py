@@ -2,10 +2,10 @@
 
 import code
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.declared import load_tables
 from gateleg.commands.opening import opened
 from gateleg.commands.options import ConfigOption, OnlyOption, PrefixOption, StoreOption, TablesOption
-from gateleg.commands.settings import settings_from
 
 
 def shell(
@@ -16,7 +16,7 @@ def shell(
     only: OnlyOption = None,
 ) -> None:
     """Open a Python prompt with the store and the declared entities at hand: `store.get(Job, job_id=...)`."""
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     declared = load_tables(settings, only)
     entities = {spec.name: spec.entity for table in declared for spec in table.specs}
     from gateleg.web.settings import format_setting

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.changes import BillingOption, ProtectOption, RecoverOption, TagOption, read_properties
 from gateleg.cli.tables.declared import load_tables
 from gateleg.commands.failures import fail
 from gateleg.commands.options import ConfigOption, OnlyOption, PrefixOption, TablesOption
 from gateleg.commands.printing import print_json
-from gateleg.commands.settings import settings_from
 
 
 class Language(StrEnum):
@@ -35,7 +35,7 @@ def template(
     """Print the declared tables as JSON for infrastructure tools."""
     from gateleg.ops import NotExpressible, cloudformation, create_requests, terraform
 
-    settings = settings_from(config, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, prefix=prefix, tables=tables)
     declared = load_tables(settings, only)
     properties = read_properties(billing, protect, recovery, tag)
     try:

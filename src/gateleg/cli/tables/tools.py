@@ -3,10 +3,10 @@
 import json
 import sys
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.declared import load_tables
 from gateleg.commands.opening import opened
 from gateleg.commands.options import ConfigOption, OnlyOption, PrefixOption, StoreOption, TablesOption
-from gateleg.commands.settings import settings_from
 
 
 def mcp(
@@ -23,7 +23,7 @@ def mcp(
     from gateleg.ops import read_tools
     from gateleg.ops.mcp import McpSession
 
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     declared = load_tables(settings, only)
     with opened(settings) as source:
         host = McpSession(source, read_tools(declared))

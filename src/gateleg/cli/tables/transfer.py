@@ -9,12 +9,12 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateleg.cli.installed import settings_of_tables
 from gateleg.cli.tables.items import named_table
 from gateleg.commands.failures import FAILED, fail
 from gateleg.commands.opening import opened
 from gateleg.commands.options import ConfigOption, CursorOption, PrefixOption, StoreOption, TablesOption
 from gateleg.commands.printing import count as amount
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def export(
     from gateleg.ops.scan_pages import position_of
     from gateleg.ops.transfer import stored_items
 
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     with opened(settings) as source:
         found = named_table(source, table, settings)
         start = position_of(source, found, cursor) if cursor else None
@@ -102,7 +102,7 @@ def load(
     """
     from gateleg.ops.transfer import LineReader
 
-    settings = settings_from(config, store=store, prefix=prefix, tables=tables)
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     with opened(settings) as target, _rewindable(typer.get_binary_stream("stdin")) as lines:
         reader = LineReader(named_table(target, table, settings), plain)
         total = _check(reader, lines)
