@@ -130,7 +130,7 @@ async def cancel(resources: Resources[Any], project_id: UUID) -> UUID:
     """Cancel the active job of a project, and return its id. Finished clips are kept. Raises `WrongProjectState` if no job is active."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     job_id = loaded.project.root_job_id
-    if job_id is None or loaded.project.status not in rules.BUSY:
+    if job_id is None or not rules.is_busy(loaded.project):
         raise rules.WrongProjectState("No job is active on this project.", fix="POST /api/mv/projects/{id}/generate starts one.")
     await resources.queue.cancel_tree(job_id)
     await reconcile(resources.store, resources.queue, project_id)

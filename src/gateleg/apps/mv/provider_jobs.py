@@ -19,7 +19,7 @@ from gateleg.apps.mv.playing import is_lip_synced, lip_sync_source, whole_clip
 from gateleg.apps.mv.probes import Bounds, probe
 from gateleg.apps.mv.providers import film_request, find_film_model, media_of, provider_of
 from gateleg.apps.mv.scenes import begin_scene, edit_scene, fail_scene, get_scene
-from gateleg.apps.mv.service import load_project
+from gateleg.apps.mv.service import begin_scenes, load_project
 from gateleg.apps.mv.subjects import subjects_of
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus
 from gateleg.apps.mv.takes import NewClip, store_take
@@ -53,6 +53,8 @@ async def generate_clip(job: JobContext, project_id: UUID, sequence: int, resour
     scene = await get_scene(resources.store, project_id, sequence)
     if scene.video_generation_job_id == job.job_id and scene.status is SceneStatus.COMPLETED:
         return ClipResult(sequence=sequence, take=scene.take)
+    if job.job.parent_job_id is None:
+        await begin_scenes(resources.store, project_id)
     await begin_scene(resources.store, project_id, sequence, job.job_id)
     try:
         return await _film(job, await load_project(resources.store, project_id), scene, resources)

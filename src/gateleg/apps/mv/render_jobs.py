@@ -16,7 +16,7 @@ from gateleg.apps.mv.planning.plan import plan_video
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.productions import DIRECTOR, drafts_of
 from gateleg.apps.mv.scenes import add_scenes, begin_scene, fail_scene, get_scene
-from gateleg.apps.mv.service import load_project
+from gateleg.apps.mv.service import begin_scenes, load_project
 from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.subjects import subjects_of
 from gateleg.apps.mv.tables import SceneStatus
@@ -65,6 +65,8 @@ def render_scene(job: JobContext, project_id: UUID, sequence: int, resources: Re
     scene = job.wait(get_scene(store, project_id, sequence))
     if scene.video_generation_job_id == job.job_id and scene.status is SceneStatus.COMPLETED:
         return ClipResult(sequence=sequence, take=scene.take, frames=0)
+    if job.job.parent_job_id is None:
+        job.wait(begin_scenes(store, project_id))
     job.wait(begin_scene(store, project_id, sequence, job.job_id))
     try:
         with translate_errors(job):

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 #: The shortest part of a clip that a trim may leave, in seconds.
 MIN_TRIM_SECONDS = 0.1
-#: Statuses in which jobs work on a project.
+#: Statuses in which a job of the whole project works on it. See `is_busy`.
 BUSY = frozenset({ProjectStatus.QUEUED, ProjectStatus.GENERATING_SCENES, ProjectStatus.PROCESSING, ProjectStatus.COMPOSING})
+#: Those of them that a project also has without such a job, once a single scene is rendered or uploaded: `service.begin_scenes`.
+_SCENE_BY_SCENE = frozenset({ProjectStatus.QUEUED, ProjectStatus.PROCESSING})
 
 
 class WrongProjectState(Refusal):
@@ -108,9 +110,14 @@ def check_complete(project: Project) -> None:
         raise BadProject("An ad needs a productDescription.", fix="Describe the product in a sentence.")
 
 
+def is_busy(project: Project) -> bool:
+    """Whether a job of the whole project works on it. The renders of single scenes do not count: other work may start beside them."""
+    return project.status in BUSY and not (project.status in _SCENE_BY_SCENE and project.root_job_id is None)
+
+
 def check_startable(project: Project) -> None:
-    """Raise `WrongProjectState` if jobs are working on the project."""
-    if project.status in BUSY:
+    """Raise `WrongProjectState` if a job of the whole project works on it."""
+    if is_busy(project):
         raise WrongProjectState(
             f"The project is busy: its status is {project.status.value}.",
             fix="Wait until its job has ended, or cancel the job.",

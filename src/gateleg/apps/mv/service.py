@@ -129,6 +129,26 @@ async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatu
     return await store.patch(Project, *moves, *actions, project_id=project_id)
 
 
+async def begin_scenes(store: AsyncStore, project_id: UUID) -> None:
+    """Mark a pending or failed project as processing, because single scenes of it are rendered or uploaded.
+
+    It is then processing without a job of its own, until a film is composed. A completed project keeps its film and its status.
+    """
+
+    def decide(project: Project) -> list[Action]:
+        if project.status is ProjectStatus.PENDING:
+            return [Project.status.to(ProjectStatus.QUEUED), Project.root_job_id.remove()]
+        if project.status is ProjectStatus.QUEUED and project.root_job_id is None:
+            return [Project.status.to(ProjectStatus.PROCESSING)]
+        if project.status is ProjectStatus.FAILED:
+            return [Project.status.to(ProjectStatus.PROCESSING), Project.root_job_id.remove(), Project.error_message.remove()]
+        return []
+
+    # A pending project becomes processing by way of queued. If this stops in between, the next call goes on.
+    for _ in range(2):
+        await store.retrying(Project, decide, project_id=project_id)
+
+
 async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID, owner: str) -> Project:
     """Copy a project for an owner, with its texts, files and scenes, but without clips and films."""
     loaded, copied_id = await load_project(store, project_id), uuid4()

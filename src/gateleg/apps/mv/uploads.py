@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from gateleg.apps.mv import object_keys, rules
 from gateleg.apps.mv.scenes import begin_scene, edit_scene, removing_stale_lip_syncs
-from gateleg.apps.mv.service import edit_project
+from gateleg.apps.mv.service import begin_scenes, edit_project
 from gateleg.apps.mv.tables import MAX_REFERENCES, Project, Reference, Scene
 from gateleg.apps.mv.takes import NewClip, store_take
 from gateleg.model.inspection import is_refused
@@ -127,4 +127,5 @@ async def store_clip(
 ) -> Scene:
     """Store an uploaded clip as a take of a scene, and make it the current one."""
     await begin_scene(store, project_id, sequence)
+    await begin_scenes(store, project_id)
     return await store_take(store, objects, project_id, sequence, NewClip(file.path, duration, "upload", file.content_type))

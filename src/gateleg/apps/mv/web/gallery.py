@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.apps.mv import service
+from gateleg.apps.mv import rules, service
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
 from gateleg.apps.mv.web.statuses import PROJECT, project_badge
 from gateleg.apps.mv.web.urls import HOME, NEW, TEMPLATES, place_of
@@ -99,7 +99,7 @@ def _cards(cards: Sequence[Card]) -> None:
                         ui.icon("movie")
                 tag("span", project.title or project.concept_prompt, "strong clip", dir="auto")
                 with tag("span", classes="line gap-1 meta"):
-                    project_badge(project.status)
+                    project_badge(project.status, busy=rules.is_busy(project))
                     if project.scene_count:
                         tag("span", f"{project.completed_scenes} of {project.scene_count} scenes", "num")
                     ago(project.updated_at)

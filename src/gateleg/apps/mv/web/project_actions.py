@@ -55,7 +55,7 @@ class ProjectActions:
 def actions_part(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes) -> None:
     """The buttons of a project, with the most likely next step first."""
     project, actions = loaded.project, ProjectActions(view, resources, loaded.project)
-    busy = project.status in rules.BUSY
+    busy = rules.is_busy(project)
     missing = [scene for scene in loaded.scenes if scene.status is not SceneStatus.COMPLETED]
 
     async def generate() -> None:

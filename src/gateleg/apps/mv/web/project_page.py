@@ -44,7 +44,8 @@ _POLL_SECONDS = 1.0
 class Progress:
     """The live part of the page: the progress of the work, and the state that was drawn."""
 
-    status: str
+    #: whether a job of the whole project works on it
+    busy: bool
     fraction: float
     message: str
     #: the state that was drawn; when it changes, the page is reloaded
@@ -96,7 +97,7 @@ def _head(view: View, resources: Resources[MVSettings], loaded: ProjectWithScene
             tag("h1", project.title or "Untitled", dir="auto")
             tag("p", project.concept_prompt, "muted mv-concept", dir="auto")
             with tag("p", classes="line gap-1 meta"):
-                project_badge(project.status)
+                project_badge(project.status, busy=rules.is_busy(project))
                 if project.audio_duration:
                     tag("span", f"{project.audio_duration:.0f} s", "num")
                 if project.tempo:
@@ -122,17 +123,17 @@ async def load_progress(resources: Resources[MVSettings], project_id: UUID) -> P
     loaded = await reconcile(resources.store, resources.queue, project_id)
     project = loaded.project
     fraction, message = 0.0, ""
-    if project.status in rules.BUSY:
+    if rules.is_busy(project):
         fraction, message = await progress_of(resources, project)
-    busy = [scene for scene in loaded.scenes if scene.status.value == "processing"]
-    words = message or (f"rendering {len(busy)} {'scene' if len(busy) == 1 else 'scenes'}" if busy else "")
-    return Progress(project.status.value, fraction, words, _drawn(loaded))
+    rendered = [scene for scene in loaded.scenes if scene.status.value == "processing"]
+    words = message or (f"rendering {len(rendered)} {'scene' if len(rendered) == 1 else 'scenes'}" if rendered else "")
+    return Progress(rules.is_busy(project), fraction, words, _drawn(loaded))
 
 
 def _drawn(loaded: ProjectWithScenes) -> tuple[object, ...]:
     """The values on the page that jobs may change."""
     project = loaded.project
-    status = "busy" if project.status in rules.BUSY else project.status.value
+    status = "busy" if rules.is_busy(project) else project.status.value
     scenes = tuple((scene.sequence, scene.take, scene.status.value) for scene in loaded.scenes)
     return (status, tuple(project.scene_order), project.final_version, scenes)
 
@@ -147,10 +148,10 @@ def _progress(view: View, resources: Resources[MVSettings], loaded: ProjectWithS
         if project.root_job_id is not None:
             jobs = "/jobs" if view.may(Role.VIEWER) else jobs_address("mv")
             tag("a", "Job", "link meta", href=f"{jobs}/{project.root_job_id}")
-    box.set_visibility(project.status in rules.BUSY)
+    box.set_visibility(rules.is_busy(project))
 
     def show(now: Progress) -> None:
-        box.set_visibility(now.status in {one.value for one in rules.BUSY})
+        box.set_visibility(now.busy)
         bar.props["value"] = round(now.fraction, 3)
         bar.update()
         words.set_text(f"{now.fraction:.0%} {now.message}".strip() if now.message else "Waiting for a worker")
@@ -168,7 +169,7 @@ class _Shown:
 
 async def _timeline(resources: Resources[MVSettings], loaded: ProjectWithScenes, chosen: int | None, links: Links) -> None:
     if not loaded.scenes:
-        if loaded.project.status not in rules.BUSY:
+        if not rules.is_busy(loaded.project):
             empty("clock", "No scenes yet", "Scenes are planned from the sections and bars of the song when the video is made.")
         return
     song = await read_song(resources, loaded.project)

@@ -22,6 +22,8 @@ PROJECT = Statuses[ProjectStatus](
         ProjectStatus.FAILED: ("Failed", "failed"),
     }
 )
+#: A project without a film, some of whose scenes were rendered or uploaded one by one.
+_UNDER_WAY = Statuses[ProjectStatus]({ProjectStatus.PROCESSING: ("In progress", "neutral")})
 SCENE = Statuses[SceneStatus](
     {
         SceneStatus.PENDING: ("No clip yet", "neutral"),
@@ -32,9 +34,9 @@ SCENE = Statuses[SceneStatus](
 )
 
 
-def project_badge(status: ProjectStatus) -> Element:
-    """The state of a project."""
-    return PROJECT.badge(status)
+def project_badge(status: ProjectStatus, *, busy: bool = True) -> Element:
+    """The state of a project, or of all in a status. One that is made scene by scene is not `busy` (`rules.is_busy`)."""
+    return PROJECT.badge(status) if busy or status is not ProjectStatus.PROCESSING else _UNDER_WAY.badge(status)
 
 
 def scene_badge(status: SceneStatus) -> Element:
