@@ -23,6 +23,7 @@ from gateleg.apps.mv.playing import playing_clip
 from gateleg.apps.mv.productions import Production, canvas_of
 from gateleg.apps.mv.service import ProjectWithScenes, load_project, move_project
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
+from gateleg.apps.mv.takes import store_working_clip
 from gateleg.apps.mv.webhook_events import COMPLETED, fail_project, send_event
 from gateleg.apps.mv.writing.lyrics import write_srt
 from gateleg.jobs import GiveUp
@@ -156,6 +157,8 @@ def _clips(job: JobContext, production: Production, resources: Resources[MVSetti
         out = job.scratch / f"conformed_{at:03d}.mp4"
         try:
             paths.append(fit_clip(get_file(job, resources, key), out, canvas, slot.frames, part, own, lambda: job.should_stop))
+            if trim is not None:
+                job.wait(store_working_clip(resources.store, resources.objects, scene, paths[-1]))
         except UnreadableClip as error:
             raise UnreadableClip(f"The clip of scene {scene.sequence} ({key}) cannot be decoded.", fix=again) from error
         except FileMissing as error:

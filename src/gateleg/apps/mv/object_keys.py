@@ -43,6 +43,11 @@ def scene_audio_key(project_id: UUID, sequence: int, extension: str = "mp3") -> 
     return f"{project_prefix(project_id)}scenes/audio_{sequence:03d}.{extension}"
 
 
+def working_key(project_id: UUID, sequence: int) -> str:
+    """The trimmed clip of a scene."""
+    return f"{project_prefix(project_id)}scenes/scene_{sequence:03d}_working.mp4"
+
+
 def lip_sync_key(project_id: UUID, sequence: int) -> str:
     """The lip-synced clip of a scene."""
     return f"{project_prefix(project_id)}scenes/scene_{sequence:03d}_lipsync.mp4"

@@ -46,12 +46,23 @@ def playing_clip(loaded: ProjectWithScenes, scene: Scene) -> tuple[str | None, T
     """The object key of the clip that plays, and the part of it that plays. A lip-synced clip is already trimmed."""
     if is_lip_synced(loaded, scene):
         return scene.lip_synced_video_clip_s3_key, None
+    return cut_from(scene)
+
+
+def cut_from(scene: Scene) -> tuple[str | None, TrimPoints | None]:
+    """The object key of the clip that a scene's picture is cut from, and the part that plays.
+
+    That is the original clip, so that a trim never reads the result of another one. Other programs may have stored only the trimmed clip.
+    """
+    working = scene.working_video_clip_s3_key
+    if working is not None and scene.original_video_clip_s3_key is None and scene.video_clip_s3_key in (None, working):
+        return working, None
     return whole_clip(scene), scene.trim_points
 
 
 def whole_clip(scene: Scene) -> str | None:
     """The object key of the current clip, without its trim and lip-sync. Other programs may set only the key of the public schema."""
-    return scene.original_video_clip_s3_key or scene.video_clip_s3_key
+    return scene.original_video_clip_s3_key or scene.video_clip_s3_key or scene.working_video_clip_s3_key
 
 
 def _milliseconds(seconds: float) -> int:

@@ -15,14 +15,14 @@ from gateleg.ai.errors import AiError, ContentRefused, MediaFailed, NothingSubmi
 from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.errors import MusicVideoError, file_missing
 from gateleg.apps.mv.job_types import ClipResult
-from gateleg.apps.mv.playing import is_lip_synced, lip_sync_source, whole_clip
+from gateleg.apps.mv.playing import cut_from, is_lip_synced, lip_sync_source
 from gateleg.apps.mv.probes import Bounds, probe
 from gateleg.apps.mv.providers import film_request, find_film_model, media_of, provider_of
 from gateleg.apps.mv.scenes import begin_scene, edit_scene, fail_scene, get_scene
 from gateleg.apps.mv.service import begin_scenes, load_project
 from gateleg.apps.mv.subjects import subjects_of
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus
-from gateleg.apps.mv.takes import NewClip, store_take
+from gateleg.apps.mv.takes import NewClip, store_take, store_working_clip
 from gateleg.jobs import GiveUp, Snooze
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import ObjectMissing
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.job_types import LipSyncConfig
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import FilmModel, MVSettings
+    from gateleg.apps.mv.tables import TrimPoints
     from gateleg.errors import GatelegError
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
@@ -209,11 +210,15 @@ async def _pictures(
 async def _played(job: JobContext, loaded: ProjectWithScenes, scene: Scene, resources: Resources[MVSettings]) -> tuple[bytes, bytes]:
     """The clip as the scene plays it, trimmed and in the size of the film, and the scene's part of the track.
 
-    The sound is also stored as the scene's audio.
+    The sound is also stored as the scene's audio, and a trimmed clip as its working clip.
     """
     track = await _downloaded(job, loaded.project.audio_backing_track_s3_key, "The project has no track to lip-sync to.", resources)
-    clip = await _downloaded(job, whole_clip(scene), f"Scene {scene.sequence} has no clip.", resources)
-    picture, sound = await asyncio.to_thread(_cut, loaded, scene, clip, track, resources.settings.longest_song)
+    key, trim = cut_from(scene)
+    clip = await _downloaded(job, key, f"Scene {scene.sequence} has no clip.", resources)
+    fitted, voice = await asyncio.to_thread(_cut, loaded, scene, clip, trim, track, resources.settings.longest_song)
+    if trim is not None:
+        await store_working_clip(resources.store, resources.objects, scene, fitted)
+    picture, sound = await asyncio.to_thread(fitted.read_bytes), await asyncio.to_thread(voice.read_bytes)
     kept = object_keys.scene_audio_key(scene.project_id, scene.sequence, "wav")
     await resources.objects.put(kept, sound, content_type="audio/wav")
     await edit_scene(resources.store, scene.project_id, scene.sequence, [Scene.audio_clip_s3_key.set(kept)])
@@ -233,7 +238,8 @@ async def _downloaded(job: JobContext, key: str | None, absent: str, resources: 
     return path
 
 
-def _cut(loaded: ProjectWithScenes, scene: Scene, clip: Path, track: Path, longest: float) -> tuple[bytes, bytes]:
+def _cut(loaded: ProjectWithScenes, scene: Scene, clip: Path, trim: TrimPoints | None, track: Path, longest: float) -> tuple[Path, Path]:
+    """The files of the clip as the scene plays it, and of its part of the track."""
     from gateleg.apps.mv.composing.conforming import fit_clip, header_of
     from gateleg.apps.mv.composing.soundtrack import part_of
     from gateleg.apps.mv.listening.sound import read_sound, write_wave
@@ -241,11 +247,11 @@ def _cut(loaded: ProjectWithScenes, scene: Scene, clip: Path, track: Path, longe
 
     canvas = canvas_of(loaded.project)
     slot = plan_of(loaded.scenes, canvas.fps).slots[loaded.position(scene.sequence) - 1]
-    trim = None if scene.trim_points is None else (scene.trim_points.start, scene.trim_points.end)
-    fitted = fit_clip(clip, clip.with_name("played.mp4"), canvas, slot.frames, trim, header_of(canvas, clip.parent))
+    part = None if trim is None else (trim.start, trim.end)
+    fitted = fit_clip(clip, clip.with_name("played.mp4"), canvas, slot.frames, part, header_of(canvas, clip.parent))
     voice = track.with_name("voice.wav")
     write_wave(part_of(read_sound(track, longest=longest), slot.first / canvas.fps, slot.frames / canvas.fps), voice)
-    return fitted.read_bytes(), voice.read_bytes()
+    return fitted, voice
 
 
 def _still(clip: Path) -> Path:

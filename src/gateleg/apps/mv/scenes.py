@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv import object_keys, rules
-from gateleg.apps.mv.playing import is_stale
+from gateleg.apps.mv.playing import is_stale, whole_clip
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus, Take, TrimPoints
 from gateleg.model.inspection import is_refused
@@ -98,7 +98,7 @@ async def split_scene(store: AsyncStore, project_id: UUID, sequence: int, at: fl
         first: list[Action] = [Scene.duration.set(at)]
         if scene.video_clip_s3_key is not None:
             start = scene.trim_points.start if scene.trim_points else 0.0
-            first.append(Scene.trim_points.set(TrimPoints(start=start, end=start + at)))
+            first += [Scene.trim_points.set(TrimPoints(start=start, end=start + at)), *_uncut(scene)]
         order = rules.insert_scenes(project.scene_order, [second], project.scene_order.index(sequence) + 2)
         return _OrderChange(order, [patch(scene, *first), create(_second_half(scene, second, at))], last=second)
 
@@ -113,7 +113,7 @@ def _second_half(scene: Scene, sequence: int, at: float) -> Scene:
     trim = TrimPoints(start=start, end=start + scene.duration - at) if scene.video_clip_s3_key is not None else None
     # Both halves use the key of the take, because later takes replace the object at the scene's own key.
     fresh: dict[str, Any] = {"sequence": sequence, "duration": scene.duration - at, "trim_points": trim, "version": 0}
-    fresh["video_clip_s3_key"] = scene.original_video_clip_s3_key
+    fresh |= {"video_clip_s3_key": whole_clip(scene), "working_video_clip_s3_key": None}
     fresh |= {"take": 0, "last_take": 0, "video_generation_job_id": None}
     fresh |= {"lipsync_job_id": None, "lip_synced_video_clip_s3_key": None, "lip_sync_source": None}
     return Scene(**{**{name: getattr(scene, name) for name in Scene.model_fields}, **fresh})
@@ -223,7 +223,17 @@ async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points:
     if points is not None:
         kept = rules.check_trim(points, take.duration)
         actions = [Scene.trim_points.set(kept), Scene.duration.set(kept.end - kept.start)]
-    return await edit_scene(store, project_id, sequence, actions, scene.version)
+    return await edit_scene(store, project_id, sequence, [*actions, *_uncut(scene)], scene.version)
+
+
+def _uncut(scene: Scene) -> list[Action]:
+    """The actions that make the whole clip the current one, until a job cuts the new part. Clips of other programs are kept."""
+    working = object_keys.working_key(scene.project_id, scene.sequence)
+    if scene.working_video_clip_s3_key != working:
+        return []
+    whole = object_keys.scene_key(scene.project_id, scene.sequence) if scene.take else scene.original_video_clip_s3_key
+    current = Scene.video_clip_s3_key.remove() if whole is None else Scene.video_clip_s3_key.set(whole)
+    return [Scene.working_video_clip_s3_key.remove(), *([current] if scene.video_clip_s3_key == working else [])]
 
 
 async def use_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, number: int) -> Scene:
@@ -267,6 +277,7 @@ async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUI
     prefix = object_keys.project_prefix(project_id)
     owned = {take.clip_s3_key for take in takes} | {object_keys.scene_key(project_id, sequence)}
     owned |= {object_keys.lip_sync_key(project_id, sequence), object_keys.scene_audio_key(project_id, sequence)}
+    owned.add(object_keys.working_key(project_id, sequence))
     loaded = await load_project(store, project_id)
     owned |= {take.still_s3_key for take in takes if take.still_s3_key is not None}
     pictures = f"{prefix}scenes/references/scene_{sequence:03d}_"

@@ -154,7 +154,7 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     duration: Attr[float] = required(gt=0, le=600)
     reference_image_s3_keys: Attr[list[S3Key]] = field(factory=list, max_length=MAX_REFERENCES)
     audio_clip_s3_key: Attr[S3Key | None] = field(None)
-    #: the current clip
+    #: the current clip: trimmed once a job has cut it, whole before
     video_clip_s3_key: Attr[S3Key | None] = field(None)
     needs_lip_sync: Attr[bool] = field(False)
     lip_synced_video_clip_s3_key: Attr[S3Key | None] = field(None)
@@ -167,7 +167,7 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     original_video_clip_s3_key: Attr[S3Key | None] = field(None)
     #: a still image of the current clip
     still_s3_key: Attr[S3Key | None] = field(None)
-    #: the clip with its trim applied
+    #: the clip with its trim applied, in the size and rate of the film that last played it
     working_video_clip_s3_key: Attr[S3Key | None] = field(None)
     trim_points: Attr[TrimPoints | None] = field(None)
     #: the provider of the clip, if it differs from the project's

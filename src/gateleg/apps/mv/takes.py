@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.apps.mv import object_keys
+from gateleg.apps.mv.playing import whole_clip
 from gateleg.apps.mv.scenes import finish_take, get_scene, next_take
 from gateleg.apps.mv.tables import Scene, Take
+from gateleg.store import ConditionFailed, NotFound
 
 if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
+    from gateleg.model import Action
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
@@ -58,6 +61,24 @@ async def store_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID,
         job_id=clip.job_id,
     )
     return await finish_take(store, take)
+
+
+async def store_working_clip(store: AsyncStore, objects: AsyncObjects, scene: Scene, path: Path) -> None:
+    """Store the trimmed clip of a scene as its working and current clip, beside the whole one, unless the scene plays another part now."""
+    key, whole = object_keys.working_key(scene.project_id, scene.sequence), whole_clip(scene)
+    await _put(objects, key, path, "video/mp4")
+    actions: list[Action] = [Scene.working_video_clip_s3_key.set(key), Scene.video_clip_s3_key.set(key)]
+    if scene.original_video_clip_s3_key is None and whole is not None:
+        # Another program made the clip, and stored only the key that is replaced.
+        actions.append(Scene.original_video_clip_s3_key.set(whole))
+    unchanged = (Scene.take == scene.take) & (Scene.trim_points == scene.trim_points)
+    try:
+        await store.patch(Scene, *actions, project_id=scene.project_id, sequence=scene.sequence, condition=unchanged)
+    except NotFound:
+        await objects.delete(key)
+    except ConditionFailed:
+        # Somebody has trimmed it again, or chosen another take: the next film cuts that.
+        return
 
 
 async def _put(objects: AsyncObjects, key: str, path: Path, content_type: str) -> None:

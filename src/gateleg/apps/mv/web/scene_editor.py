@@ -60,9 +60,14 @@ async def _clip(loaded: ProjectWithScenes, scene: Scene, links: Links) -> None:
     if scene.error_message:
         tag("p", scene.error_message, "note failed")
     if scene.video_clip_s3_key is not None:
-        playing, _ = playing_clip(loaded, scene)
+        playing, trim = playing_clip(loaded, scene)
         src = await links.maybe(playing or scene.video_clip_s3_key)
-        tag("video", "", "mv-clip", controls=True, preload="metadata", loop=True, src=src)
+        # Browsers play only the part that a media fragment names.
+        part = "" if src is None or trim is None else f"#t={trim.start:g},{trim.end:g}"
+        tag("video", "", "mv-clip", controls=True, preload="metadata", loop=not part, src=f"{src}{part}" if src else None)
+        working = await links.maybe(scene.working_video_clip_s3_key)
+        if working is not None:
+            tag("a", "Trimmed clip", "link meta", href=working)
 
 
 async def _takes(editor: _Editor, scene: Scene, takes: list[Take], links: Links) -> None:
