@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.apps.mv import scenes
+from gateleg.apps.mv import object_keys, scenes
 from gateleg.apps.mv.tables import FinalVersion, Project, Scene, Take
 from gateleg.model import spec_of
 from gateleg.model.inspection import refused_object_keys
@@ -63,6 +63,13 @@ async def test_the_project_and_all_lists_stay_usable_and_name_the_fields(served:
     assert (scene["videoClipUrl"], len(scene["referenceImageUrls"]), other["invalidFields"]) == (None, 1, [])
     (listed,) = (await owner.get("/api/mv/projects")).json()["items"]
     assert set(listed["invalidFields"]) == {"finalOutputS3Key", "characterImageS3Key"}
+    (take,) = (await owner.get(f"{where}/scenes/1/takes")).json()["items"]
+    (film,) = (await owner.get(f"{where}/finals")).json()["items"]
+    assert (take["invalidFields"], take["clipUrl"]) == (["clipS3Key"], None)
+    assert (film["invalidFields"], film["videoUrl"], [*film["companionUrls"]]) == (["videoS3Key", "companions"], None, ["captions"])
+    unusable = await owner.post(f"{where}/scenes/1/takes/1/use")
+    assert (unusable.status_code, unusable.json()["error"]["code"]) == (409, "wrong-state")
+    assert "repair" in unusable.json()["error"]["details"]["fix"]
     for path in ("scenes/1", "scenes/1/takes", "finals", "estimate", "export"):
         answer = await owner.get(f"{where}/{path}")
         assert answer.status_code == 200, (path, answer.text)
@@ -70,6 +77,27 @@ async def test_the_project_and_all_lists_stay_usable_and_name_the_fields(served:
     assert (await owner.get("/api/mv/projects?status=pending")).status_code == 200
     assert (await owner.patch(where, json={"title": "New"})).status_code == 200
     assert (await owner.post(f"{where}/duplicate")).status_code == 201
+
+
+async def test_the_repair_finds_the_files_of_takes_and_films_or_removes_them(served: Served) -> None:
+    where, owner, objects = await spoilt(served), served["owner"], served.host.objects
+    project_id, store = UUID(where.rsplit("/", 1)[1]), served.host.store
+    for number in (2, 3):
+        other = Take(project_id=project_id, sequence=1, take=number, clip_s3_key="mv/x.mp4", prompt="p", provider="studio", duration=1.0)
+        await overwrite(served, other, clipS3Key=URL, stillS3Key=BLANK)
+        film = FinalVersion(project_id=project_id, number=number, video_s3_key="mv/x.mp4", duration=1.0)
+        await overwrite(served, film, videoS3Key=URL if number == 2 else {"S": "mv/ok.mp4"}, companions={"M": {"poster": URL}})
+    clip, film_key = object_keys.take_key(project_id, 1, 2), object_keys.version_key(project_id, 2)
+    for key in (clip, film_key):
+        await objects.put(key, b"film")
+    assert (await owner.post(f"{where}/repair")).status_code == 200
+    takes = [take async for take in store.query(Take.in_project, project_id=project_id)]
+    films = {film.number: film.video_s3_key async for film in store.query(FinalVersion.of_project, project_id=project_id)}
+    assert [(take.take, take.clip_s3_key, take.still_s3_key) for take in takes] == [(2, clip, None)]
+    assert films == {2: film_key, 3: "mv/ok.mp4"}
+    for path in ("finals", "scenes/1/takes"):
+        assert [item["invalidFields"] for item in (await owner.get(f"{where}/{path}")).json()["items"]] in ([[]], [[], []])
+    assert (await owner.post(f"{where}/scenes/1/takes/2/use")).status_code == 200
 
 
 async def test_the_repair_clears_the_fields_and_keeps_the_rest(served: Served) -> None:

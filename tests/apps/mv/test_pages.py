@@ -69,10 +69,13 @@ async def _keep(folder: Path) -> None:
         analysis, final = object_keys.analysis_key(project_id), object_keys.final_key(project_id)
         await objects.put(analysis, _song(), content_type="application/json")
         await objects.put(final, clip, content_type="video/mp4")
+        track = object_keys.project_asset(project_id, "audio", "wav")
+        await objects.put(track, wav(), content_type="audio/wav")
         await store.create(FinalVersion(project_id=project_id, number=1, video_s3_key=final, duration=12.0))
         for status in (ProjectStatus.QUEUED, ProjectStatus.COMPOSING, ProjectStatus.COMPLETED):
             await store.patch(Project, Project.status.to(status), project_id=project_id)
         done = [Project.final_version.set(1), Project.final_output_s3_key.set(final), Project.analysis_s3_key.set(analysis)]
+        done += [Project.audio_backing_track_s3_key.set(track), Project.warnings.set(["The song is repeated."])]
         await store.patch(Project, *done, Project.audio_duration.set(12.0), Project.tempo.set(120.0), project_id=project_id)
 
 
@@ -98,6 +101,7 @@ def test_a_member_sees_and_edits_a_project(studio: Served, open_page: Open) -> N
     page = _as(studio, open_page, "member", "/mv")
     page.get_by_role("link", name="Austin").click()
     expect(page.get_by_role("heading", name="Austin")).to_be_visible()
+    expect(page.get_by_text("The song is repeated.")).to_be_visible()
     expect(page.get_by_label("The film")).to_be_visible()
     expect(page.get_by_role("img", name="120 BPM")).to_be_visible()
     page.locator(".mv-block").nth(1).click()
@@ -118,8 +122,9 @@ def test_an_earlier_take_is_used_and_a_clip_is_uploaded(studio: Served, open_pag
     page.get_by_role("button", name="Use").click()
     expect(page.locator(".mv-take", has_text="Take 1")).to_contain_text("current")
     clip = FilePayload(name="own.mp4", mimeType="video/mp4", buffer=(studio.folder / "clip.mp4").read_bytes())
-    page.locator(".mv-editor input[type=file]").set_input_files(clip)
-    page.get_by_role("button", name="Upload").click()
+    form = page.locator(".mv-editor form", has=page.locator('input[accept="video/*"]'))
+    form.locator("input[type=file]").set_input_files(clip)
+    form.get_by_role("button", name="Upload").click()
     expect(page.locator(".mv-take", has_text="Take 3")).to_contain_text("upload")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,11 +24,14 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
         yield served
 
 
-def song(folder: Path, seconds: float = 5.0) -> bytes:
+def song(folder: Path, seconds: float | None = None) -> bytes:
+    """A song of nine seconds, the shortest that is synthesised, or its first `seconds`."""
     from gateleg.apps.mv.listening.sound import write_wave
     from gateleg.apps.mv.music import synthesise_song
 
-    write_wave(synthesise_song(seconds, tempo=120.0).sound, folder / "song.wav")
+    sound = synthesise_song(9.0, tempo=120.0).sound
+    length = sound.samples.shape[1] if seconds is None else round(seconds * sound.rate)
+    write_wave(replace(sound, samples=sound.samples[:, :length]), folder / "song.wav")
     return (folder / "song.wav").read_bytes()
 
 
@@ -91,6 +95,9 @@ async def test_a_missing_clip_is_named_and_the_song_repeats_to_the_end(served: S
     film = tmp_path / "film.mp4"
     film.write_bytes((await owner.get((await owner.get(f"{where}/final-video")).json()["videoUrl"])).content)
     heard = read_sound(film)
+    project = (await owner.get(where)).json()
+    assert project["warnings"] == ["The film lasts 6.0 seconds and the song 2.0: the song is repeated."]
+    assert (await owner.get(f"{where}/final-video")).json()["warnings"] == project["warnings"]
     end = heard.samples[:, 5 * heard.rate :]
     assert float(abs(end).max()) > 0.05
     key = f"mv/projects/{project['projectId']}/scenes/takes/scene_002_0001.mp4"
@@ -232,3 +239,26 @@ async def test_director_that_looks_late_does_not_take_a_finished_project_back(se
     for project in (seen, done):
         await advance(resources, project, ProjectStatus.COMPOSING)
     assert (await resources.store.get(Project, project_id=project_id)).status is ProjectStatus.COMPLETED
+
+
+async def test_what_a_film_does_otherwise_is_said_until_a_film_without_it(served: Served, tmp_path: Path) -> None:
+    where, owner = await made(served, tmp_path), served["owner"]
+    for _ in range(2):
+        assert (await owner.post(f"{where}/scenes", json={"sceneConcept": "He waves", "duration": 2})).status_code == 201
+    assert (await owner.patch(f"{where}/scenes/2", json={"needsLipSync": True})).status_code == 200
+    await work(served, (await owner.post(f"{where}/generate")).json()["jobId"])
+    lips = "The lips in scene 2 do not follow the song: no lip-sync model has made the clip that plays."
+    assert (await owner.get(where)).json()["warnings"] == [lips]
+    assert (await owner.patch(f"{where}/scenes/1", json={"duration": 2.7})).status_code == 200
+    begun = await owner.post(f"{where}/compose")
+    await work(served, begun.json()["jobId"])
+    slow = "Scene 1 lasts 2.7 seconds and its clip 2.0: the clip is slowed down."
+    assert (await owner.get(where)).json()["warnings"] == [lips, slow]
+    job = await served.host.queue.get(UUID(begun.json()["jobId"]))
+    assert [line.message for line in job.logs.entries if line.level == "WARNING"] == [lips, slow]
+    for sequence, change in ((1, {"duration": 2}), (2, {"needsLipSync": False})):
+        assert (await owner.patch(f"{where}/scenes/{sequence}", json=change)).status_code == 200
+    await work(served, (await owner.post(f"{where}/compose")).json()["jobId"])
+    assert (await owner.get(where)).json()["warnings"] == []
+    films = (await owner.get(f"{where}/finals")).json()["items"]
+    assert [film["warnings"] for film in films] == [[], [lips, slow], [lips]]

@@ -189,9 +189,12 @@ async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
 
 @router.post("/projects/{project_id}/repair")
 async def repair_project(call: Using, project_id: UUID) -> ProjectView:
-    """Clear the attributes in `invalidFields`: another program has stored something else than an object key in them."""
+    """Clear the attributes in `invalidFields`: another program has stored something else than an object key in them.
+
+    A take or film without its file is removed.
+    """
     await changeable_project(call, project_id)
-    cleared = await service.repair_project(call.host.store, project_id)
+    cleared = await service.repair_project(call.host.store, call.host.objects, project_id)
     await call.note("mv.repair", str(project_id), cleared=", ".join(cleared))
     return await project_view(call, project_id)
 

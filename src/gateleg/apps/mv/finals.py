@@ -10,7 +10,7 @@ import numpy as np
 
 from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.composing.assembly import Credits, compose
-from gateleg.apps.mv.composing.conforming import conform_clip, fit_clip, header_of
+from gateleg.apps.mv.composing.conforming import conform_clip, fit_clip, header_of, probe_clip
 from gateleg.apps.mv.composing.edit_list import Cut, write_edl
 from gateleg.apps.mv.composing.flashes import check_flashes, thumbnail
 from gateleg.apps.mv.composing.soundtrack import ENDS_EARLY, make_soundtrack
@@ -19,7 +19,7 @@ from gateleg.apps.mv.errors import FileMissing, UnreadableClip
 from gateleg.apps.mv.job_files import get_file, get_song, open_production, put_file, report_part, translate_errors
 from gateleg.apps.mv.job_types import ProjectResult
 from gateleg.apps.mv.media_files import decode_pictures, open_media
-from gateleg.apps.mv.playing import playing_clip
+from gateleg.apps.mv.playing import is_lip_synced, playing_clip
 from gateleg.apps.mv.productions import Production, canvas_of
 from gateleg.apps.mv.service import ProjectWithScenes, load_project, move_project
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.apps.mv.settings import MVSettings
+    from gateleg.apps.mv.tables import Scene
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
@@ -75,21 +76,35 @@ def _compose(job: JobContext, loaded: ProjectWithScenes, variants: Sequence[str]
     canvas = production.options.canvas
     track = None if project.audio_backing_track_s3_key is None else get_file(job, resources, project.audio_backing_track_s3_key)
     seconds = Fraction(production.plan.frames, canvas.fps)
-    if project.audio_duration is not None and project.audio_duration < seconds - ENDS_EARLY:
-        words = f"The film lasts {float(seconds):.1f} seconds and the song {project.audio_duration:.1f}: the song is repeated."
-        job.log(words, "WARNING")
+    warnings = [*_short_song(project, seconds), *_resting_lips(loaded)]
     with ThreadPoolExecutor(1) as beside:
         # Master the song while the clips are downloaded and checked.
         mastered = None if track is None else beside.submit(make_soundtrack, track, seconds, lambda: job.should_stop)
-        clips = _clips(job, production, resources)
-        _check_flashes(job, clips, canvas.fps)
+        clips = _clips(job, production, resources, warnings)
+        warnings += _flashes(job, clips, canvas.fps)
         soundtrack = None if mastered is None else mastered.result()
     film = folder / "final.mp4"
     compose(clips, soundtrack, film, canvas, Credits(project.title), report_part(job, 0.3, 0.8), lambda: job.should_stop)
     companions = _companions(production, film, clips, folder)
     for shape in variants:
         companions[shape] = _variant(job, project, shape, film, soundtrack, production.plan.frames, folder)
-    return _store_film(job, production, film, float(seconds), companions, resources)
+    for words in warnings:
+        job.log(words, "WARNING")
+    return _store_film(job, production, film, float(seconds), companions, warnings, resources)
+
+
+def _short_song(project: Project, seconds: Fraction) -> list[str]:
+    """A warning if the song ends before the film."""
+    if project.audio_duration is None or project.audio_duration >= seconds - ENDS_EARLY:
+        return []
+    return [f"The film lasts {float(seconds):.1f} seconds and the song {project.audio_duration:.1f}: the song is repeated."]
+
+
+def _resting_lips(loaded: ProjectWithScenes) -> list[str]:
+    """A warning if scenes need lip-sync and have none."""
+    numbers = [str(scene.sequence) for scene in loaded.scenes if scene.needs_lip_sync and not is_lip_synced(loaded, scene)]
+    words = f"scene {numbers[0]} do" if len(numbers) == 1 else f"scenes {', '.join(numbers)} do"
+    return [f"The lips in {words} not follow the song: no lip-sync model has made the clip that plays."] if numbers else []
 
 
 def _companions(production: Production, film: Path, clips: Sequence[Path], folder: Path) -> dict[str, Path]:
@@ -108,7 +123,13 @@ def _companions(production: Production, film: Path, clips: Sequence[Path], folde
 
 
 def _store_film(
-    job: JobContext, production: Production, film: Path, seconds: float, companions: dict[str, Path], resources: Resources[MVSettings]
+    job: JobContext,
+    production: Production,
+    film: Path,
+    seconds: float,
+    companions: dict[str, Path],
+    warnings: list[str],
+    resources: Resources[MVSettings],
 ) -> FinalVersion:
     """Store the film and its companion files as the next version."""
     project_id = production.project.project_id
@@ -127,6 +148,7 @@ def _store_film(
         duration=seconds,
         companions=kept,
         scenes=[f"{scene.sequence}/{scene.take}" for scene in production.scenes],
+        warnings=warnings,
         job_id=job.job_id,
     )
     return job.wait(resources.store.create(made))
@@ -137,13 +159,17 @@ def _play(job: JobContext, project: Project, made: FinalVersion, resources: Reso
     final = object_keys.final_key(project.project_id)
     job.wait(resources.objects.copy(made.video_s3_key, final))
     actions = [Project.final_output_s3_key.set(final), Project.final_version.set(made.number), Project.error_message.remove()]
+    actions.append(Project.warnings.set(made.warnings))
     played = job.wait(move_project(resources.store, project.project_id, ProjectStatus.COMPLETED, *actions))
     job.output("s3_artifacts", final, made.video_s3_key, *made.companions.values())
     job.wait(send_event(resources, played, COMPLETED))
 
 
-def _clips(job: JobContext, production: Production, resources: Resources[MVSettings]) -> list[Path]:
-    """The clips in playing order, conformed to the film. Only clips with another size, rate or length are re-encoded."""
+def _clips(job: JobContext, production: Production, resources: Resources[MVSettings], warnings: list[str]) -> list[Path]:
+    """The clips in playing order, conformed to the film. Only clips with another size, rate or length are re-encoded.
+
+    Adds a warning for each clip that is shorter than its scene.
+    """
     paths, canvas, loaded = [], production.options.canvas, ProjectWithScenes(production.project, production.scenes)
     own = header_of(canvas, job.scratch)
     for at, (scene, slot) in enumerate(zip(production.scenes, production.plan.slots, strict=True)):
@@ -156,7 +182,9 @@ def _clips(job: JobContext, production: Production, resources: Resources[MVSetti
         part = None if trim is None else (trim.start, trim.end)
         out = job.scratch / f"conformed_{at:03d}.mp4"
         try:
-            paths.append(fit_clip(get_file(job, resources, key), out, canvas, slot.frames, part, own, lambda: job.should_stop))
+            clip = get_file(job, resources, key)
+            warnings += _short_clip(scene, probe_clip(clip).seconds if part is None else part[1] - part[0], canvas.fps)
+            paths.append(fit_clip(clip, out, canvas, slot.frames, part, own, lambda: job.should_stop))
             if trim is not None:
                 job.wait(store_working_clip(resources.store, resources.objects, scene, paths[-1]))
         except UnreadableClip as error:
@@ -166,17 +194,26 @@ def _clips(job: JobContext, production: Production, resources: Resources[MVSetti
     return paths
 
 
-def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:
-    """Log a warning if the film has unsafe flashes. Clips drawn here never have them, but uploaded and generated clips may."""
+def _short_clip(scene: Scene, seconds: float, fps: int) -> list[str]:
+    """A warning if a clip, or the part of it that plays, is shorter than its scene. See `conform_clip` for what happens then."""
+    if seconds > scene.duration - 1.5 / fps:
+        return []
+    held = ", and its last picture is held" if seconds < scene.duration / 2 else ""
+    return [f"Scene {scene.sequence} lasts {scene.duration:.1f} seconds and its clip {seconds:.1f}: the clip is slowed down{held}."]
+
+
+def _flashes(job: JobContext, clips: Sequence[Path], fps: int) -> list[str]:
+    """A warning if the film has unsafe flashes. Clips drawn here never have them, but uploaded and generated clips may."""
     seen = []
     for path in clips:
         with open_media(path) as container:
             seen += [thumbnail(frame) for frame in decode_pictures(container)]
     report = check_flashes(np.array(seen), fps)
     job.metric("flashes_in_a_second", max(report.general, report.red))
-    if not report.safe:
-        times = ", ".join(f"{frame / fps:.1f}" for frame in report.frames[:10])
-        job.log(f"The film flashes more than three times a second, at {times} seconds. This can cause seizures.", "WARNING")
+    if report.safe:
+        return []
+    times = ", ".join(f"{frame / fps:.1f}" for frame in report.frames[:10])
+    return [f"The film flashes more than three times a second, at {times} seconds. This can cause seizures."]
 
 
 def _variant(job: JobContext, project: Project, shape: str, film: Path, soundtrack: bytes | None, frames: int, folder: Path) -> Path:

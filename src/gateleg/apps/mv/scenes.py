@@ -241,6 +241,9 @@ async def use_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, s
     take = await store.find(Take, project_id=project_id, sequence=sequence, take=number, consistent=True)
     if take is None:
         raise Unknown(f"Scene {sequence} has no take {number}.", fix="GET /api/mv/projects/{id}/scenes/{sequence}/takes lists them.")
+    if is_refused(take.clip_s3_key):
+        fix = "POST /api/mv/projects/{id}/repair finds its clip, or removes the take."
+        raise rules.WrongProjectState(f"Take {number} of scene {sequence} has no clip: its clipS3Key is not an object key.", fix=fix)
     await objects.copy(take.clip_s3_key, object_keys.scene_key(project_id, sequence))
     return await finish_take(store, take)
 

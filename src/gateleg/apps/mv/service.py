@@ -180,26 +180,60 @@ async def _copied(objects: AsyncObjects, key: str, old: str, new: str) -> str:
     return copy
 
 
-async def repair_project(store: AsyncStore, project_id: UUID) -> tuple[str, ...]:
-    """Clear what other programs have stored in place of object keys in a project and its scenes. Returns the attributes' names."""
+async def repair_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID) -> tuple[str, ...]:
+    """Clear what other programs have stored in place of object keys in a project, its scenes, takes and films.
+
+    A take or film gets the key at which its file has to be, if the file is there; otherwise it is deleted. Returns the attributes' names.
+    """
     loaded = await load_project(store, project_id)
     cleared: list[str] = []
-    items: list[Project | Scene] = [loaded.project, *loaded.scenes]
+    items: list[Project | Scene | Take | FinalVersion] = [loaded.project, *loaded.scenes]
+    items += [take async for take in store.query(Take.in_project, project_id=project_id)]
+    items += [film async for film in store.query(FinalVersion.of_project, project_id=project_id)]
     for item in items:
-        if refused_object_keys(item):
-            cleared += refused_object_keys(item)
-            await store.patch(item, *_clearing(item))
+        if not refused_object_keys(item):
+            continue
+        cleared += refused_object_keys(item)
+        file = _file_of(item)
+        if file is not None and not await objects.exists(file.key):
+            await store.run(delete(item))
+        else:
+            await store.patch(item, *_clearing(item, file))
     return tuple(cleared)
 
 
-def _clearing(item: Project | Scene) -> list[Action]:
-    """The actions that remove invalid object keys. A list keeps its valid ones."""
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The attribute of a take or film that it cannot be without, and the key at which its file has to be."""
+
+    attribute: str
+    key: str
+
+
+def _file_of(item: Project | Scene | Take | FinalVersion) -> _File | None:
+    """The file without which an item is nothing, if its key is invalid."""
+    if isinstance(item, Take) and is_refused(item.clip_s3_key):
+        return _File("clip_s3_key", object_keys.take_key(item.project_id, item.sequence, item.take))
+    if isinstance(item, FinalVersion) and is_refused(item.video_s3_key):
+        return _File("video_s3_key", object_keys.version_key(item.project_id, item.number))
+    return None
+
+
+def _clearing(item: Project | Scene | Take | FinalVersion, file: _File | None) -> list[Action]:
+    """The actions that set the key of a file, and remove other invalid object keys. A list or mapping keeps its valid ones."""
     names, actions = refused_object_keys(item), list[Any]()
     for attribute in spec_of(type(item)).attributes.values():
-        if attribute.wire in names:
-            value, declared = getattr(item, attribute.name), getattr(type(item), attribute.name)
-            kept = [key for key in value if not is_refused(key)] if isinstance(value, list) else None
-            actions.append(declared.remove() if kept is None else declared.set(kept))
+        if attribute.wire not in names:
+            continue
+        value, declared = getattr(item, attribute.name), getattr(type(item), attribute.name)
+        if file is not None and attribute.name == file.attribute:
+            actions.append(declared.set(file.key))
+        elif isinstance(value, list):
+            actions.append(declared.set([key for key in value if not is_refused(key)]))
+        elif isinstance(value, dict):
+            actions.append(declared.set({name: key for name, key in value.items() if not is_refused(key)}))
+        else:
+            actions.append(declared.remove())
     return actions
 
 

@@ -131,6 +131,8 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
     spend_cap: Attr[float | None] = field(None, ge=0)
     #: the number of the current film
     final_version: Attr[int] = field(0, ge=0)
+    #: what the current film does otherwise than one may expect, a sentence each
+    warnings: Attr[list[str]] = field(factory=list)
     version: Attr[Version] = field(0)
 
     key = Key("PROJECT#{project_id}", "METADATA")
@@ -227,6 +229,8 @@ class FinalVersion(Entity, table=projects_table, tag="final", case="camel"):
     companions: Attr[dict[str, S3Key]] = field(factory=dict)
     #: the scenes and takes that it shows, in playing order
     scenes: Attr[list[str]] = field(factory=list, max_length=MAX_SCENES)
+    #: what it does otherwise than one may expect, a sentence each
+    warnings: Attr[list[str]] = field(factory=list)
     job_id: Attr[UUID | None] = field(None)
     created_at: Attr[datetime] = stamp(on="create")
 

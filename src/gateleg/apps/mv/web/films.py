@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.mv import object_keys, rules
+from gateleg.model.inspection import refused_object_keys
 from gateleg.web.console.components import ago, card, tag
 
 if TYPE_CHECKING:
@@ -50,12 +51,16 @@ async def films_part(view: View, resources: Resources[MVSettings], project: Proj
                     tag("span", f"Version {film.number}", "strong num")
                     tag("span", f"{film.duration:.1f} s", "meta num")
                     ago(film.created_at)
+                    if refused_object_keys(film):
+                        tag("span", "files missing", "plain-chip")
                     if film.number == project.final_version:
                         tag("span", "current", "plain-chip")
                 with tag("div", classes="line gap-1"):
                     await _download("Film", film.video_s3_key, links, f"video_{film.number}.mp4")
                     for name, key in film.companions.items():
                         await _download(_NAMES.get(name, name), key, links, key.rsplit("/", 1)[-1])
+                for words in film.warnings:
+                    tag("p", words, "meta")
         if rules.may_see(view.principal, project.owner_id):
             with tag("a", classes="deed small", href=f"/api/mv/projects/{project.project_id}/export", download=True):
                 ui.icon("folder_zip")
@@ -63,4 +68,6 @@ async def films_part(view: View, resources: Resources[MVSettings], project: Proj
 
 
 async def _download(name: str, key: str, links: Links, file: str) -> None:
-    tag("a", name, "link meta", href=await links.maybe(key), download=file)
+    url = await links.maybe(key)
+    if url is not None:
+        tag("a", name, "link meta", href=url, download=file)

@@ -121,7 +121,7 @@ def repair_part(view: View, resources: Resources[MVSettings], project: Project) 
     actions = ProjectActions(view, resources, project)
 
     async def repair() -> None:
-        await actions.do(lambda: service.repair_project(resources.store, project.project_id), "Cleared")
+        await actions.do(lambda: service.repair_project(resources.store, resources.objects, project.project_id), "Cleared")
 
     button("Clear these fields", repair, icon="healing", look="small")
 

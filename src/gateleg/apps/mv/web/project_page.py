@@ -12,7 +12,7 @@ from nicegui import ui
 from gateleg.apps.mv import rules, service
 from gateleg.apps.mv.progress import progress_of
 from gateleg.apps.mv.reconciliation import reconcile
-from gateleg.apps.mv.tables import FinalVersion
+from gateleg.apps.mv.tables import FinalVersion, Take
 from gateleg.apps.mv.web.films import films_part, player_part
 from gateleg.apps.mv.web.project_actions import actions_part, repair_part
 from gateleg.apps.mv.web.scene_editor import editor_part
@@ -28,11 +28,12 @@ from gateleg.web.console.member_jobs import jobs_address
 from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Project, Scene
+    from gateleg.model import Entity
     from gateleg.web import Principal, Resources
     from gateleg.web.console.components import View
 
@@ -61,9 +62,10 @@ async def project_page(resources: Resources[MVSettings], project: str, scene: st
             show_not_found("video", button="All videos", href=HOME)
             return
         links = Links(resources.objects, resources.settings.link_seconds)
-        _head(view, resources, loaded)
-        _progress(view, resources, loaded)
         films = [one async for one in resources.store.query(FinalVersion.of_project, project_id=loaded.project.project_id, limit=20)]
+        takes = [one async for one in resources.store.query(Take.in_project, project_id=loaded.project.project_id, limit=200)]
+        _head(view, resources, loaded, (loaded.project, *loaded.scenes, *takes, *films))
+        _progress(view, resources, loaded)
         if loaded.project.final_version:
             with tag("div", classes="mv-watch"):
                 await player_part(loaded.project, films, links)
@@ -90,7 +92,8 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
-def _head(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes) -> None:
+def _head(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes, items: Sequence[Entity]) -> None:
+    """The title, state and actions of a project, and what is wrong with any of its items."""
     project = loaded.project
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
@@ -110,7 +113,10 @@ def _head(view: View, resources: Resources[MVSettings], loaded: ProjectWithScene
     if project.error_message:
         with tag("div", classes="note failed", role="status"):
             tag("span", project.error_message)
-    invalid = [name for item in (project, *loaded.scenes) for name in refused_object_keys(item)]
+    for warning in project.warnings:
+        with tag("div", classes="note warning", role="status"):
+            tag("span", warning)
+    invalid = [name for item in items for name in refused_object_keys(item)]
     if invalid:
         with tag("div", classes="note failed", role="status"):
             tag("span", f"Another program has stored something else than an object key in {', '.join(dict.fromkeys(invalid))}.")

@@ -76,20 +76,17 @@ async def _takes(editor: _Editor, scene: Scene, takes: list[Take], links: Links)
     tag("h3", "Takes")
     with tag("ul", classes="stack gap-1"):
         for take in takes:
+            url = await links.maybe(take.clip_s3_key)
             with tag("li", classes="line gap-1 mv-take"):
-                tag(
-                    "video",
-                    preload="metadata",
-                    muted=True,
-                    src=f"{await links.maybe(take.clip_s3_key)}#t=0.5",
-                    aria_hidden="true",
-                    tabindex=-1,
-                )
+                if url is not None:
+                    tag("video", preload="metadata", muted=True, src=f"{url}#t=0.5", aria_hidden="true", tabindex=-1)
                 tag("span", f"Take {take.take}", "strong num")
                 tag("span", f"{take.duration:.1f} s, {take.provider}", "meta")
                 ago(take.created_at)
                 if take.take == scene.take:
                     tag("span", "current", "plain-chip")
+                elif url is None:
+                    tag("span", "no usable clip", "plain-chip")
                 else:
                     button("Use", partial(editor.use, take.take), look="small")
 

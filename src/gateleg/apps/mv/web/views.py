@@ -48,6 +48,12 @@ INVALID = Field(
 )
 
 
+WARNINGS = Field(
+    description="What the film does otherwise than one may expect: a song that was repeated, clips that were slowed down, lips that do not "
+    "follow the song, flashes."
+)
+
+
 class Trim(View):
     """The part of a clip that plays, in seconds."""
 
@@ -112,6 +118,7 @@ class ProjectSummary(View):
     error_message: str | None
     spend_cap: float | None
     final_version: int
+    warnings: list[str] = WARNINGS
     created_at: datetime
     updated_at: datetime
     version: int
@@ -142,6 +149,7 @@ class TakeView(View):
     cost: float
     playing: bool
     created_at: datetime
+    invalid_fields: list[str] = INVALID
 
 
 class FinalView(View):
@@ -151,8 +159,10 @@ class FinalView(View):
     video_url: str | None
     duration: float
     companion_urls: dict[str, str]
+    warnings: list[str] = WARNINGS
     playing: bool
     created_at: datetime
+    invalid_fields: list[str] = INVALID
 
 
 class ReferenceView(View):
@@ -229,7 +239,8 @@ async def view_scene(links: Links, scene: Scene, place: int) -> SceneView:
 async def view_take(links: Links, take: Take, scene: Scene) -> TakeView:
     """A take with the URL of its clip."""
     url = await links.maybe(take.clip_s3_key)
-    return TakeView.model_validate({**_same(TakeView, take), "clip_url": url, "playing": take.take == scene.take})
+    own = {"clip_url": url, "playing": take.take == scene.take, "invalid_fields": refused_object_keys(take)}
+    return TakeView.model_validate({**_same(TakeView, take), **own})
 
 
 async def view_final(links: Links, final: FinalVersion, project: Project) -> FinalView:
@@ -240,6 +251,7 @@ async def view_final(links: Links, final: FinalVersion, project: Project) -> Fin
             "video_url": await links.maybe(final.video_s3_key),
             "companion_urls": {name: await links.url(key) for name, key in final.companions.items() if not is_refused(key)},
             "playing": final.number == project.final_version,
+            "invalid_fields": refused_object_keys(final),
         }
     )
 
