@@ -31,7 +31,7 @@ from gateleg.web.contributions import EventRoute, Surface
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
 from gateleg.web.envelope import error_response, status_of
-from gateleg.web.errors import Refusal, Unknown
+from gateleg.web.errors import InvalidRequest, Refusal, Unknown
 from gateleg.web.event_routes import event_routes
 from gateleg.web.headers import console_policy
 from gateleg.web.limits import HostLimits
@@ -58,14 +58,6 @@ __all__ = ["create_app"]
 _log = logging.getLogger("gateleg.web")
 #: Methods whose body may become a stored item.
 _WRITE_METHODS = frozenset({"POST", "PUT", "PATCH"})
-
-
-class InvalidRequest(Refusal):
-    """The path, query or body of a request does not match the API's schema."""
-
-    code = "invalid"
-    status = 422
-    fix = "See `problems`, and the documentation of the API at /api/docs."
 
 
 def create_app(host: Host, *, console: bool | None = None) -> FastAPI:

@@ -25,6 +25,7 @@ from gateleg.apps.rag.ingesting.reingestion import submit_again
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, CollectionStatus, DocumentStatus
+from gateleg.apps.rag.web.fields import CollectionFields, PlaceFields
 from gateleg.apps.rag.web.views import DocumentsView, DocumentView, View
 from gateleg.objects import plain_name
 from gateleg.web.api.calls import ApiCall, Using
@@ -73,9 +74,6 @@ class NewUpload(Draft):
 
 #: Clients of the public system send the name as plain text, not as JSON.
 Wanted = Annotated[NewUpload | Annotated[str, Field(min_length=1, max_length=1_024)], Body()]
-InCollection = Annotated[
-    str | None, Query(alias="collectionId", max_length=200, description="The id or name of the collection, if the body is plain text.")
-]
 
 
 class SignedUpload(View):
@@ -221,17 +219,16 @@ async def list_chunks(call: Using, repository_id: str, document_id: str, limit: 
 async def sign_upload_anywhere(
     call: Using,
     wanted: Wanted,
-    repository_id: Annotated[str | None, Query(alias="repositoryId", max_length=100)] = None,
-    collection_id: InCollection = None,
+    query: Annotated[PlaceFields, Query()],
 ) -> UploadView:
     """The legacy path without a repository, which must be named in the query: keys outside of repositories are not signed."""
-    if repository_id is None:
+    if query.repository_id is None:
         raise BadRequest("An upload needs the id of a repository.", fix="Send ?repositoryId=..., or POST /repository/{id}/presigned-url.")
-    return await sign_upload(call, repository_id, wanted, collection_id)
+    return await sign_upload(call, query.repository_id, wanted, query)
 
 
 @router.post("/repository/{repository_id}/presigned-url", status_code=201)
-async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collection_id: InCollection = None) -> UploadView:
+async def sign_upload(call: Using, repository_id: str, wanted: Wanted, query: Annotated[CollectionFields, Query()]) -> UploadView:
     """Sign the upload of one new file into a collection to which the caller may add documents. The link is valid for an hour.
 
     The body is JSON, or the file name as plain text.
@@ -239,7 +236,7 @@ async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collectio
     resources = resources_of(call)
     if isinstance(wanted, str):
         wanted = NewUpload(name=wanted)
-    where = wanted.collection_id or collection_id or DEFAULT_ALIAS
+    where = query.agreeing(wanted.collection_id) or DEFAULT_ALIAS
     opened = await open_collection(call.host.store, caller_of(call), repository_id, where, Action.INGEST)
     check_accepts_documents(opened.repository, opened.collection)
     name = plain_name(wanted.name)
