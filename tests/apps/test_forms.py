@@ -60,9 +60,8 @@ def calls(node: ast.AST) -> list[ast.Call]:
 def test_every_route_that_receives_a_form_describes_it() -> None:
     described = {}
     for name, node in handlers():
-        extras = [
-            word.value for call in calls(ast.Module(node.decorator_list, [])) for word in call.keywords if word.arg == "openapi_extra"
-        ]
+        decorators = [call for decorator in node.decorator_list for call in calls(decorator)]
+        extras = [word.value for call in decorators for word in call.keywords if word.arg == "openapi_extra"]
         described[name] = [getattr(getattr(extra, "func", None), "id", None) for extra in extras]
     assert len(described) == len(ROUTES)
     assert {name: how for name, how in described.items() if how != ["form_body"]} == {}

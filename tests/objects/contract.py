@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from gateleg.model.errors import S3KeyRefused
-from gateleg.objects import ByteRange, DigestMismatch, ObjectExists, ObjectMissing, Objects, RangeOutside, References, collect_orphans
+from gateleg.objects import (
+    ByteRange,
+    ContentDiffers,
+    DigestMismatch,
+    ObjectExists,
+    ObjectMissing,
+    Objects,
+    RangeOutside,
+    References,
+    collect_orphans,
+)
 from gateleg.objects.errors import BadMetadata, NotModified
 
 TEXT = b"The quick brown fox"
@@ -277,6 +287,15 @@ class ObjectsContract:
         urls = {objects.presign("a", expires=86_400) for _ in range(3)}
         assert len(urls) <= 2
         assert objects.presign("b", expires=86_400) not in urls
+
+    def test_a_link_for_one_content_is_not_made_for_another(self, objects: Objects) -> None:
+        digest = objects.put("a", TEXT).sha256
+        assert objects.presign("a", sha256=digest)
+        with pytest.raises(ContentDiffers):
+            objects.presign("a", sha256="0" * 64)
+        objects.put("a", TEXT + b"x")
+        with pytest.raises(ContentDiffers):
+            objects.presign("a", sha256=digest)
 
     def test_orphans_are_found_and_deleted(self, objects: Objects) -> None:
         for number in range(6):

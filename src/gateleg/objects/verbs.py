@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from gateleg.model.attributes.special_types import check_s3_key
-from gateleg.objects.bodies import chunks_of, size_of
+from gateleg.objects.bodies import chunks_of, digest_of, size_of
 from gateleg.objects.descriptions import content_type_of, validate_metadata
-from gateleg.objects.errors import DigestMismatch, ObjectMissing
+from gateleg.objects.errors import ContentDiffers, DigestMismatch, ObjectMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,6 +86,15 @@ class Verbs(ABC):
         except ObjectMissing:
             return False
         return True
+
+    def require_content(self, key: str, sha256: str) -> None:
+        """Raise `ContentDiffers` unless the object has this digest. The content is read if the store does not know its digest."""
+        digest = self.head(key).sha256
+        if digest is None:
+            with self.stream(key) as download:
+                digest = digest_of(iter(download))
+        if digest != sha256:
+            raise ContentDiffers(f"The content of {key!r} has the SHA-256 digest {digest}, not {sha256}.")
 
     def walk(self, prefix: str = "") -> Iterator[Entry]:
         """Iterate over all objects whose keys start with `prefix`, read page by page."""

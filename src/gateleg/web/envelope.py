@@ -69,6 +69,7 @@ ADVICE: Mapping[type[Exception], str] = {
     job_errors.UnknownJobType: "Correct the name of the job type.",
     job_errors.ConfigTooLarge: _SEND_LESS,
     job_errors.BadEvent: _SEND_LESS,
+    object_errors.ContentDiffers: "Ask the host's operator to restore the content.",
     object_errors.ObjectExists: "Choose another key.",
     object_errors.ObjectsClosed: _TRY_LATER,
     object_errors.ObjectMissing: "Check the key; the object may have been deleted.",

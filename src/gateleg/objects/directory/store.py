@@ -113,14 +113,19 @@ class DirectoryObjects(Verbs):
         content_type: str | None = None,
         length: int | None = None,
         download: str | None = None,
+        sha256: str | None = None,
     ) -> str:
         """A URL that lets its holder read or write one object for a time. See `Objects.presign`."""
-        grant = Grant(key, method, content_type, length, download)
+        grant = Grant(key, method, content_type, length, download, sha256=sha256)
+        if sha256 is not None:
+            self.require_content(key, sha256)
         return self._signer.sign(grant, validity(self._clock(), expires, self._window).ends)
 
-    def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+    def presign_upload(
+        self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None, once: bool = False
+    ) -> UploadForm:
         """A form that uploads an object of at most `max_bytes` bytes to the host. See `Objects.presign_upload`."""
-        grant = Grant(key, "PUT", content_type, max_bytes=max_bytes)
+        grant = Grant(key, "PUT", content_type, max_bytes=max_bytes, once=once)
         return UploadForm(self._signer.sign(grant, validity(self._clock(), expires, self._window).ends), "PUT")
 
     def verify(self, method: str, key: str, query: str, *, content_type: str | None = None, length: int | None = None) -> Grant:

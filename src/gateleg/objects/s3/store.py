@@ -184,12 +184,16 @@ class S3Objects(Verbs):
         content_type: str | None = None,
         length: int | None = None,
         download: str | None = None,
+        sha256: str | None = None,
     ) -> str:
         """A URL that lets its holder read or write one object for a time. See `Objects.presign`.
 
-        A URL that was signed with temporary credentials stops working when they expire.
+        A URL that was signed with temporary credentials stops working when they expire. The content is compared with `sha256` when the URL
+        is signed; a bucket cannot compare it again when the URL is used.
         """
-        grant = Grant(key, method, content_type, length, download)
+        grant = Grant(key, method, content_type, length, download, sha256=sha256)
+        if sha256 is not None:
+            self.require_content(key, sha256)
         valid = validity(self._clock(), expires, self._window)
         place = self._place(key)
         with translated_errors(key):
@@ -197,8 +201,13 @@ class S3Objects(Verbs):
             credentials = self._account.credentials()
         return presigned(self.bucket.address(region), place["Key"], grant, valid, credentials, region)
 
-    def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
-        """A form that uploads an object of at most `max_bytes` bytes to the bucket. See `Objects.presign_upload`."""
+    def presign_upload(
+        self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None, once: bool = False
+    ) -> UploadForm:
+        """A form that uploads an object of at most `max_bytes` bytes to the bucket. See `Objects.presign_upload`.
+
+        The policies of S3 have no condition for `once`: until the form expires, another upload replaces the object.
+        """
         grant = Grant(key, "PUT", content_type, max_bytes=max_bytes)
         valid = validity(self._clock(), expires, self._window)
         place = self._place(key)

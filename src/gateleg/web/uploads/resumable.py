@@ -81,7 +81,7 @@ class Uploads:
         """Begin an upload straight to the object store, and return the form for it. The client calls `finish` afterwards."""
         max_bytes = self._kind(kind).rules.max_bytes
         upload = await self._begin(principal, kind, name, max_bytes, details or {}, None, in_parts=False)
-        return upload, await self._objects.presign_upload(self._direct_key(upload), max_bytes=max_bytes, expires=_LINK_SECONDS)
+        return upload, await self._objects.presign_upload(self._direct_key(upload), max_bytes=max_bytes, expires=_LINK_SECONDS, once=True)
 
     async def get(self, principal: Principal, upload_id: str) -> PendingUpload:
         """An upload of the caller. Raises `UploadNotFound`."""

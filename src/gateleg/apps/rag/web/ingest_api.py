@@ -13,6 +13,7 @@ from gateleg.apps.rag.chunking import legacy_strategy, parse_strategy, preview
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, OpenedCollection, open_collection
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
+from gateleg.apps.rag.ingesting.originals import store_original
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
 from gateleg.apps.rag.ingesting.submission import (
     MAX_BATCH_DOCUMENTS,
@@ -23,7 +24,7 @@ from gateleg.apps.rag.ingesting.submission import (
     document_id_of,
     ingest_batch,
 )
-from gateleg.apps.rag.object_keys import source_key
+from gateleg.apps.rag.object_keys import original_key
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.web.fields import CollectionFields
@@ -226,9 +227,8 @@ async def _store_file(call: ApiCall, opened: OpenedCollection, file: ReceivedFil
     """Store an uploaded file and return its key. The document id depends on user and name, the object key also on the content."""
     repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
     document_id = document_id_of(repository_id, collection_id, f"upload:{caller_of(call).user}:{file.name}")
-    key = source_key(repository_id, collection_id, document_id, f"{file.sha256[:16]}/{plain_name(file.name)}")
-    with file.path.open("rb") as content:
-        await call.host.objects.put(key, content, content_type=file.content_type)
+    key = original_key(repository_id, collection_id, document_id, file.sha256, plain_name(file.name))
+    await store_original(call.host.objects, key, file.path, file.sha256, file.content_type)
     return key
 
 

@@ -40,7 +40,7 @@ async def get_page(call: Using, repository_id: str, document_id: str, page: Page
         pages=document.pages or 0,
         width=drawn.size.width,
         height=drawn.size.height,
-        chunks=[ChunkView.of(chunk) for chunk in chunks],
+        chunks=[ChunkView.of(chunk, document) for chunk in chunks],
     )
 
 
