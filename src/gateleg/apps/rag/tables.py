@@ -430,6 +430,16 @@ class Fingerprint(Entity, table=ingestion_table, case="camel"):
     in_band = Pattern(by=["repository_id", "collection_id", "band"], title="Documents of a collection that share a part of their simhash")
 
 
+class Orphan(Entity, table=ingestion_table, case="camel"):
+    """A collection whose row was removed by another program or by TTL, while documents of it are left."""
+
+    repository_id: Attr[str]
+    collection_id: Attr[str]
+    seen_at: Attr[datetime]
+
+    key = Key("ORPHAN#{repository_id}", "{collection_id}")
+
+
 class PipelineState(Entity, table=ingestion_table, case="camel"):
     """The progress of a pipeline."""
 
