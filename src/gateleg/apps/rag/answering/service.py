@@ -92,7 +92,7 @@ async def forget_conversation(resources: Resources[RagSettings], principal: Prin
 async def _record(
     resources: Resources[RagSettings], principal: Principal, collections: Sequence[Collection], whole: Answer, number: int
 ) -> None:
-    cited = {number for sentence in whole.sentences for number in sentence.citations}
+    cited = {number for sentence in (*whole.sentences, *whole.unverified) for number in sentence.citations}
     hits = [whole.hits[number - 1] for number in sorted(cited)]
     turn = ConversationTurn(
         owner=principal.owner,
