@@ -13,6 +13,8 @@ __all__ = ["ModelAddress", "ProviderName", "parse_model_address"]
 
 ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock", "replicate", "rerank", "openai-responses"]
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
+#: A model id of Bedrock: the vendor, a dot, and a name with a hyphen.
+_BARE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?=[\w.:]*-)[\w.:-]+", re.ASCII)
 _PLACED = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*)", re.DOTALL)
 _REGIONAL = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*|[a-z]{2}(?:-[a-z]+)+-\d)", re.DOTALL)
 
@@ -37,6 +39,12 @@ class ModelAddress:
 def parse_model_address(text: str) -> ModelAddress:
     """Parse an address. A model's name may contain colons and at signs; text after an `@` is a location only if it looks like one."""
     provider, colon, rest = text.strip().partition(":")
+    bare = text.strip()
+    if provider not in PROVIDERS and _BARE.fullmatch(bare):
+        raise BadModelAddress(
+            f"{text!r} is a bare model id of Bedrock, and this host does not know in which region it is.",
+            fix=f'Set [models.aliases] "{bare}" = "bedrock:{bare}@REGION" in gateleg.toml, and AWS credentials as for botocore.',
+        )
     if not colon or provider not in PROVIDERS:
         raise BadModelAddress(f"{text!r} is not a model address: {provider!r} is not a known provider.")
     form = _REGIONAL if provider == "bedrock" else _PLACED

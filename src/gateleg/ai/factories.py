@@ -42,7 +42,7 @@ def open_chat(text: str, setup: ModelSetup, key: str | None = None, *, cache: bo
 
 def open_embeddings(text: str, setup: ModelSetup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
     """The embedding model at an address."""
-    address = setup.settings.resolve(text)
+    address = setup.settings.resolve_embeddings(text)
     return Embedding(address, _embeddings(address, setup, options), setup, cache)
 
 

@@ -11,6 +11,7 @@ from gateleg.apps.rag.drafts import Draft, MetadataDraft
 from gateleg.apps.rag.errors import NotActive, SourceChanged, StaleVersion, UnknownDocument
 from gateleg.apps.rag.keyset import KeysetPage, Pager, order_ties
 from gateleg.apps.rag.object_keys import document_prefix
+from gateleg.apps.rag.reading_log import note_read
 from gateleg.apps.rag.repositories import get_repository, metadata_of
 from gateleg.apps.rag.tables import Document, DocumentStatus, Repository, Revision
 from gateleg.objects import ContentDiffers
@@ -236,11 +237,13 @@ async def download_url(
     digest = version.content_hash or None
     seconds, name = resources.settings.download_seconds, opened.document.document_name or None
     try:
-        return await objects.presign(version.source, expires=seconds, download=name, sha256=digest)
+        url = await objects.presign(version.source, expires=seconds, download=name, sha256=digest)
     except ContentDiffers as error:
         raise SourceChanged(
             f"The file of the document {document_id!r} is not the one that was ingested and is cited, so it is not served: {error.message}"
         ) from error
+    await note_read(resources, caller.principal, "rag.download", opened.document, version=version.number)
+    return url
 
 
 def _version_of(document: Document, content_hash: str | None) -> Revision:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
+from gateleg.ai import DEFAULT_MODEL
 from gateleg.model import (
     GSI,
     TTL,
@@ -174,8 +175,8 @@ class RepositoryConfig(Record, case="camel"):
     repository_id: Attr[str]
     repository_name: Attr[str | None] = field(None, max_length=LONGEST_NAME)
     description: Attr[str | None] = field(None, max_length=2_000)
-    #: immutable, because it is also the id of the default collection
-    embedding_model_id: Attr[str]
+    #: immutable, because it is also the id of the default collection; rows of the public system may lack it
+    embedding_model_id: Attr[str] = field(DEFAULT_MODEL)
     #: the type of vector store; Gateleg's is "embedded"
     type: Attr[str] = field("embedded")
     #: the groups that can read it; if None, all members can

@@ -9,6 +9,7 @@ from gateleg.apps.rag.answering.answer_stream import AnswerTools, answer
 from gateleg.apps.rag.answering.followups import PreviousTurn
 from gateleg.apps.rag.answering.tables import KEPT_DAYS, ConversationTurn
 from gateleg.apps.rag.errors import BadSearch
+from gateleg.apps.rag.reading_log import note_query
 from gateleg.apps.rag.searching.service import open_scopes, tools_of
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ async def _asked(
             yield event
             continue
         whole = event.answer.model_copy(update={"conversation_id": request.conversation_id})
+        await note_query(resources, principal, "rag.ask", collections, request.question, hits=len(whole.hits), found=whole.found)
         if request.conversation_id is not None:
             await _record(resources, principal, collections, whole, len(turns) + 1)
         yield event.model_copy(update={"answer": whole})

@@ -118,9 +118,9 @@ async def ingest(job: JobContext, config: IngestConfig, resources: Resources[Rag
         raise GiveUp(str(error)) from error
     except AiError as error:
         if not error.passing:
-            await record_failure(resources, config, job, error.message)
+            await record_failure(resources, config, job, f"{error.message} {error.fix}".strip())
             raise GiveUp(str(error)) from error
-        await _record_if_final(resources, config, job, error.message)
+        await _record_if_final(resources, config, job, f"{error.message} {error.fix}".strip())
         raise
     except asyncio.CancelledError:
         if job.cancelled:

@@ -23,6 +23,7 @@ from gateleg.apps.rag.drafts import Draft
 from gateleg.apps.rag.ingesting.job_failures import reconcile_with_job
 from gateleg.apps.rag.ingesting.reingestion import submit_again
 from gateleg.apps.rag.object_keys import source_key
+from gateleg.apps.rag.reading_log import note_read
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, CollectionStatus, Document, DocumentStatus
 from gateleg.apps.rag.web.fields import CollectionFields, PlaceFields
@@ -222,6 +223,7 @@ async def list_chunks(call: Using, repository_id: str, document_id: str, limit: 
         return Listing(items=[])
     chunks = Chunk.of_document(document_id=document.document_id, generation=document.generation)
     page = await call.host.store.page(chunks, limit=limit, cursor=cursor)
+    await note_read(resources_of(call), call.principal, "rag.read-chunks", document, chunks=len(page.items))
     return Listing(items=[ChunkView.of(chunk, document) for chunk in page], next=page.next)
 
 

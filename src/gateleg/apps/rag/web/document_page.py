@@ -9,6 +9,7 @@ from nicegui import ui
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.deleting.submission import start_document_deletion
 from gateleg.apps.rag.documents import download_url, open_document
+from gateleg.apps.rag.reading_log import note_read
 from gateleg.apps.rag.web.page_inspector import inspector
 from gateleg.apps.rag.web.page_paths import HOME, collection_path
 from gateleg.apps.rag.web.statuses import document_badge
@@ -36,6 +37,7 @@ async def document_page(
         except NOT_FOUND_ERRORS:
             show_not_found("document")
             return
+        await note_read(resources, view.principal, "rag.read-chunks", opened.document)
         await _head(view, resources, caller, opened)
         await inspector(resources, opened.document, pointer, cursor)
 
