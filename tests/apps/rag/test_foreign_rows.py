@@ -65,3 +65,13 @@ def test_an_alias_stands_for_a_model() -> None:
         ModelSettings().resolve(TITAN)
     with pytest.raises(ValueError, match="nobody"):
         ModelSettings(aliases={"a": "nobody:b"})
+
+
+async def test_a_knowledge_base_takes_no_collections_and_the_type_of_the_design_does(served: Served) -> None:
+    for name, kind in (("kb", "bedrock_knowledge_base"), ("os", "opensearch")):
+        item = repository(name)
+        item["config"]["M"]["type"] = {"S": kind}
+        await put(served, "LisaRagVectorStoreTable", item)
+    refused = await served["admin"].post(f"{ROOT}/kb/collections", json={"name": "Notes"})
+    assert (refused.status_code, "knowledge base" in refused.json()["error"]["message"]) == (422, True)
+    assert (await served["admin"].post(f"{ROOT}/os/collections", json={"name": "Notes"})).status_code == 201

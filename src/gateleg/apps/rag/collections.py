@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: An alias for the id of the default collection, which may contain characters that are awkward in a path.
 DEFAULT_ALIAS = "default"
+#: The type of repositories whose documents are in a service that keeps its own collections.
+KNOWLEDGE_BASE = "bedrock_knowledge_base"
 _IMMUTABLE = ("collection_id", "repository_id", "embedding_model", "created_by", "created_at", "updated_at", "default")
 _NEVER_NULL = ("name", "allow_chunking_override", "private", "status")
 #: Attempts at a change while others keep changing the same row.
@@ -109,6 +111,11 @@ async def create_collection(store: AsyncStore, caller: Caller, repository_id: st
     repository = await get_repository(store, caller, repository_id, Action.CREATE_COLLECTION)
     if repository.status not in READY:
         raise NotActive(f"The repository {repository_id!r} is {repository.status.value}.", fix="Wait until it is ready.")
+    if repository.config.type == KNOWLEDGE_BASE:
+        raise BadValue(
+            f"The repository {repository_id!r} is a knowledge base of Bedrock, which has no collections of its own.",
+            fix="Create the collection in another repository.",
+        )
     require_pipelines(caller, repository, new.pipelines)
     collection = Collection(
         repository_id=repository_id,

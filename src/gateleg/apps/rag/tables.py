@@ -37,6 +37,7 @@ MOST_PIPELINES = 10
 MOST_TAGS = 50
 MOST_GROUPS = 100
 LONGEST_TAG = 50
+LONGEST_FIELD = 100
 #: Maximum size of an item's custom fields, in bytes of compact JSON.
 MOST_CUSTOM_BYTES = 10 * 1024
 LONGEST_NAME = 100
