@@ -1,0 +1,64 @@
+"""Files on read-only media, or in folders that this process cannot write: whether and how SQLite can read them.
+
+In WAL mode even a reader writes, to the shared memory beside the file. Where it cannot, SQLite reads a file whose log is empty as if nobody
+could ever change it, or joins processes that have it open and share their memory.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from gateleg.engine.errors import EngineError
+
+READ_ONLY_FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnlyAccess:
+    """How to open a file for reading only: SQLite's name for it, and the refusal of a write."""
+
+    uri: str
+    refusal: str
+
+
+class NeedsUpgrade(EngineError):
+    """A file is in an earlier form, and cannot be brought to today's because it is open for reading only."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            "InternalServerError",
+            f"{path} was written by an earlier version of Gateleg and must be upgraded to be read, but it cannot be written: copy it, with "
+            "the -wal file beside it if there is one, to a folder that can be written, and open the copy",
+        )
+
+
+def read_only_access(path: str, *, wanted: bool = False) -> ReadOnlyAccess | None:
+    """How to open an existing file for reading only, if this process cannot write it, or if that is `wanted`; None otherwise."""
+    file = Path(path)
+    if not file.is_file() or not file.stat().st_size:
+        return None
+    name = f"file:{quote(str(file.resolve()))}"
+    obstacle = _obstacle(file)
+    if obstacle is None:
+        return ReadOnlyAccess(name, "is open for reading only: nothing was written") if wanted else None
+    refusal = f"is open for reading only, because {obstacle}: nothing was written. Copy it to a folder that can be written to change it"
+    log, shared = Path(f"{path}-wal"), Path(f"{path}-shm")
+    if shared.exists() and log.exists():
+        return ReadOnlyAccess(name, refusal)
+    if log.exists() and log.stat().st_size:
+        raise EngineError(
+            "InternalServerError",
+            f"{path} was not closed: its latest writes are in {log.name}, and only a process that can write the folder can read them, but "
+            f"{obstacle}. Copy both files to a folder that can be written, and open the copy",
+        )
+    return ReadOnlyAccess(f"{name}?immutable=1", refusal)
+
+
+def _obstacle(file: Path) -> str | None:
+    """Why a file cannot be written; None if it can."""
+    if not os.access(file, os.W_OK):
+        return "the file cannot be written"
+    return None if os.access(file.parent, os.W_OK) else "its folder cannot be written"
