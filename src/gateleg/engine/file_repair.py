@@ -22,6 +22,7 @@ from gateleg.engine.definitions import dump, load, recover
 from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
 from gateleg.engine.layout import Layout
+from gateleg.engine.read_only import is_writable
 from gateleg.engine.salvage import Record, Salvage, SalvagedTree
 from gateleg.engine.schema import Namespace, Table
 from gateleg.engine.sqlite_pages import HEADER, MalformedPage, Pages
@@ -158,7 +159,7 @@ def _checkpointed_copy(source: Path, folder: Path, report: RepairReport) -> Path
 
 def _copy_exclusively(source: Path, copy: Path) -> None:
     """Copy a database that nobody has open. Uses SQLite's VFS: closing a descriptor of our own would release this process's locks."""
-    flags = apsw.SQLITE_OPEN_MAIN_DB | (apsw.SQLITE_OPEN_READWRITE if os.access(source, os.W_OK) else apsw.SQLITE_OPEN_READONLY)
+    flags = apsw.SQLITE_OPEN_MAIN_DB | (apsw.SQLITE_OPEN_READWRITE if is_writable(source) else apsw.SQLITE_OPEN_READONLY)
     file = apsw.VFSFile("unix", str(source.resolve()), [flags, 0])
     try:
         file.xLock(apsw.SQLITE_LOCK_SHARED)

@@ -59,6 +59,11 @@ def read_only_access(path: str, *, wanted: bool = False) -> ReadOnlyAccess | Non
 
 def _obstacle(file: Path) -> str | None:
     """Why a file cannot be written; None if it can."""
-    if not os.access(file, os.W_OK):
+    if not is_writable(file):
         return "the file cannot be written"
-    return None if os.access(file.parent, os.W_OK) else "its folder cannot be written"
+    return None if is_writable(file.parent) else "its folder cannot be written"
+
+
+def is_writable(path: Path) -> bool:
+    """Whether this process may write a file, or files in a folder."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)

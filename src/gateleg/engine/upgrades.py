@@ -70,7 +70,8 @@ def complete_tokens(connection: apsw.Connection) -> None:
 
 
 def _former_definitions(connection: apsw.Connection, where: str) -> list[Any]:
-    rows = connection.execute(f"SELECT id, definition FROM {where} WHERE instr(definition, CAST('\"realm\"' AS BLOB))").fetchall()
+    suspects = f"SELECT id, definition FROM {where} WHERE instr(definition, CAST('\"realm\"' AS BLOB))"
+    rows: list[Any] = connection.execute(suspects).fetchall()
     return [(number, definition) for number, definition in rows if definitions.is_former(definition)]
 
 

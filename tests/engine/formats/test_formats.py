@@ -6,12 +6,13 @@ import os
 import zipfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import apsw
 import orjson
 import pytest
 
-from gateleg.engine import Engine, check_integrity, checksums, compact, has_checksums, repair, upgrades
+from gateleg.engine import Engine, check_integrity, checksums, compact, file_format, has_checksums, repair
 from gateleg.engine.definitions import dump, is_former, load
 from gateleg.engine.file_format import FORMAT, UPGRADED_FORMAT
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Namespace, Table
@@ -140,7 +141,7 @@ def definitions(path: Path) -> list[bytes]:
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE name IN ('catalog', 'backups')")}
         found = [definition for name in sorted(names) for (definition,) in connection.execute(f"SELECT definition FROM {name}")]
     connection.close()
-    return found  # type: ignore[return-value]
+    return found
 
 
 def test_work_that_was_begun_is_finished(golden: Golden) -> None:
@@ -253,8 +254,8 @@ def _die_during_the_upgrade(path: str) -> None:
     def die(_: apsw.Connection) -> None:
         os._exit(9)
 
-    upgrades.file_format.record_upgrade = die  # the last statement of the upgrade
-    opened(Path(path))
+    with patch.object(file_format, "record_upgrade", die):  # the last statement of the upgrade
+        opened(Path(path))
 
 
 def test_an_upgrade_waits_for_a_writer_and_happens_once(tmp_path: Path) -> None:
