@@ -67,12 +67,17 @@ def checkout() -> Iterator[Path]:
             _git("worktree", "remove", "--force", str(tree))
 
 
-def run_scenario(tree: Path, path: Path) -> dict[str, Any] | None:
+def check_out(tree: Path, commit: str) -> None:
+    """Bring a checkout to a commit."""
+    _git("checkout", "--quiet", "--force", commit, folder=tree)
+
+
+def run_scenario(tree: Path, path: Path, scenario: Path = HERE / "scenario.py") -> dict[str, Any] | None:
     """Write a file with the code in a folder; returns what that code says of it, or None if it has no engine that can be imported."""
     if not (tree / "src/gateleg/engine/engine.py").exists():
         return None
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
-    command = [sys.executable, str(HERE / "scenario.py"), str(path)]
+    command = [sys.executable, str(scenario), str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
@@ -92,6 +97,23 @@ def form(path: Path) -> str:
     return digest.hexdigest()[:12]
 
 
+def pack(archive: Path, database: Path, answer: dict[str, Any]) -> None:
+    """Write a golden file: a database, and what the code that wrote it says of it."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_LZMA) as golden:
+        # A fixed date, so that the same content gives the same file.
+        golden.writestr(zipfile.ZipInfo(database.name), database.read_bytes(), zipfile.ZIP_LZMA)
+        golden.writestr(zipfile.ZipInfo("answer.json"), json.dumps(answer, sort_keys=True), zipfile.ZIP_LZMA)
+
+
+def unpack(archive: Path, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Extract a golden file: where its database is now, and the answer."""
+    with zipfile.ZipFile(archive) as golden:
+        (database,) = (name for name in golden.namelist() if name != "answer.json")
+        golden.extract(database, folder)
+        answer: dict[str, Any] = json.loads(golden.read("answer.json"))
+    return folder / database, answer
+
+
 def print_forms() -> None:
     """Print each commit whose form differs from that of the commit before, in the order of history."""
     listed = _git("log", "--full-history", "--topo-order", "--reverse", "--format=%h", "--", "src/gateleg/engine").split()
@@ -100,7 +122,7 @@ def print_forms() -> None:
         for commit in listed:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "data.db"
-                _git("checkout", "--quiet", "--force", commit, folder=tree)
+                check_out(tree, commit)
                 answer = run_scenario(tree, path)
                 found = "cannot run" if answer is None else form(path)
             if found != latest:
@@ -114,14 +136,11 @@ def write(commits: list[str]) -> None:
         for commit in commits:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "data.db"
-                _git("checkout", "--quiet", "--force", commit, folder=tree)
+                check_out(tree, commit)
                 answer = run_scenario(tree, path)
                 if answer is None:
                     raise SystemExit(f"{commit}: the scenario does not run")
-                with zipfile.ZipFile(HERE / f"{commit}.zip", "w", zipfile.ZIP_LZMA) as archive:
-                    # A fixed date, so that the same content gives the same file.
-                    archive.writestr(zipfile.ZipInfo("data.db"), path.read_bytes(), zipfile.ZIP_LZMA)
-                    archive.writestr(zipfile.ZipInfo("answer.json"), json.dumps(answer, sort_keys=True), zipfile.ZIP_LZMA)
+                pack(HERE / f"{commit}.zip", path, answer)
             print(commit, COMMITS.get(commit, ""), flush=True)
 
 

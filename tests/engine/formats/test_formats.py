@@ -1,9 +1,7 @@
 """Files of every form that was ever stored open, keep what is in them, and can be written, checked, compacted and repaired."""
 
-import json
 import multiprocessing
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,7 +14,7 @@ from gateleg.engine import Engine, check_integrity, checksums, compact, file_for
 from gateleg.engine.definitions import dump, is_former, load
 from gateleg.engine.file_format import FORMAT, UPGRADED_FORMAT
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Namespace, Table
-from tests.engine.formats import scenario
+from tests.engine.formats import history, scenario
 from tests.engine.formats.history import COMMITS, HERE, REPOSITORY, form, run_scenario
 
 NOW = scenario.START + 3600
@@ -78,10 +76,8 @@ Golden = tuple[Path, dict[str, Any]]
 
 def unpack(commit: str, folder: Path) -> Golden:
     """The file that a commit wrote, and what its own code said of it."""
-    with zipfile.ZipFile(HERE / f"{commit}.zip") as archive:
-        archive.extract("data.db", folder)
-        answer: dict[str, Any] = json.loads(archive.read("answer.json"))
-    return folder / "data.db", answer["content"]
+    path, answer = history.unpack(HERE / f"{commit}.zip", folder)
+    return path, answer["content"]
 
 
 @pytest.fixture(params=COMMITS)
