@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 
 from gateleg.engine import Engine, EngineError, check_integrity, compact, repair
@@ -128,3 +129,25 @@ def test_a_check_writes_nothing_where_it_could(folder: Path) -> None:
     before = (folder / "data.db").read_bytes()
     assert check_integrity(folder / "data.db") == []
     assert (folder / "data.db").read_bytes() == before
+
+
+def test_a_check_leaves_the_log_of_a_process_that_died_as_it_was(folder: Path, tmp_path: Path) -> None:
+    engine = Engine(tmp_path / "data.db", background=False)
+    engine.call("CreateTable", table("a"))
+    for name in ("data.db", "data.db-wal"):
+        shutil.copy(tmp_path / name, folder / name)
+    engine.close()
+    before = [(folder / name).read_bytes() for name in ("data.db", "data.db-wal")]
+    assert check_integrity(folder / "data.db") == []
+    assert [(folder / name).read_bytes() for name in ("data.db", "data.db-wal")] == before
+    with Engine(folder / "data.db", background=False) as engine:
+        assert engine.call("ListTables", {})["TableNames"] == ["Music"]
+
+
+def test_a_file_whose_creation_was_interrupted_has_no_faults(folder: Path) -> None:
+    (folder / "empty.db").touch()
+    connection = apsw.Connection(str(folder / "data.db"))
+    connection.execute("PRAGMA journal_mode=WAL").fetchall()
+    connection.close()
+    assert (folder / "data.db").stat().st_size
+    assert check_integrity(folder / "data.db") == check_integrity(folder / "empty.db") == []

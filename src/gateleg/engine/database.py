@@ -20,7 +20,7 @@ from gateleg.engine.busy_handler import MAX_WAIT_SECONDS, BusyHandler, limited_w
 from gateleg.engine.checkpoints import WriteAheadLog
 from gateleg.engine.errors import EngineError
 from gateleg.engine.file_format import check_readable, prepare
-from gateleg.engine.read_only import READ_ONLY_FLAGS, ReadOnlyAccess, read_only_access
+from gateleg.engine.read_only import ReadOnlyAccess, read_only_access
 from gateleg.engine.sqlite_errors import CLOSED, Busy, translate
 from gateleg.engine.waiters import Waiters
 
@@ -135,7 +135,7 @@ class Database:
             return DatabaseConnection(self.path)
         path = Path(self.path)
         if self._read_only is not None:
-            return DatabaseConnection(self._read_only.uri, flags=READ_ONLY_FLAGS, vfs=self._vfs or checksums.vfs())
+            return self._read_only.connect(DatabaseConnection, self._vfs or checksums.vfs())
         if self._vfs is not None:
             connection = DatabaseConnection(self.path, vfs=self._vfs)
             if checksums.has_checksums(connection):

@@ -93,6 +93,8 @@ def prepare(connection: apsw.Connection, path: str) -> None:
 
 def check_readable(connection: apsw.Connection, path: str) -> None:
     """`prepare` for a file that is open for reading only: refuse what cannot be read as it is."""
+    if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,):
+        raise NeedsUpgrade(path)  # creating it was interrupted
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise EngineError("InternalServerError", f"{path} is not a database of Gateleg: choose another path")
     _check_version(connection, path)

@@ -19,7 +19,7 @@ from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
 from gateleg.engine.file_format import record_checksums
 from gateleg.engine.layout import Layout
-from gateleg.engine.read_only import READ_ONLY_FLAGS, NeedsUpgrade, read_only_access
+from gateleg.engine.read_only import NeedsUpgrade, read_only_access
 from gateleg.engine.sqlite_pages import MalformedPage, Pages
 from gateleg.engine.values import Item, item_size
 
@@ -35,6 +35,8 @@ def check_integrity(path: str | PathLike[str]) -> list[str]:
     """
     path = os.fspath(path)
     _must_exist(path)
+    if not Path(path).stat().st_size:
+        return []  # the first process that opens it makes a database of it
     damaged = _damaged_pages(path)
     found = [f"page {number} is corrupt" for number in damaged[:_MAX_REPORTED_PAGES]]
     if len(damaged) > _MAX_REPORTED_PAGES:
@@ -81,8 +83,9 @@ def _upgrade(path: str) -> None:
 def _copy(path: str, copy: Path) -> None:
     """A copy of a database that others may be writing to."""
     access = read_only_access(path, wanted=True)
-    assert access is not None
-    source = apsw.Connection(access.uri, flags=READ_ONLY_FLAGS, vfs=checksums.vfs())
+    if access is None:
+        return  # an empty file, as an interrupted creation leaves it
+    source = access.connect(apsw.Connection, checksums.vfs())
     target = apsw.Connection(str(copy), vfs=checksums.vfs())
     try:
         with target.backup("main", source, "main") as backup:

@@ -7,21 +7,30 @@ could ever change it, or joins processes that have it open and share their memor
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 import apsw
 
 from gateleg.engine.errors import EngineError
 
-READ_ONLY_FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+C = TypeVar("C", bound=apsw.Connection)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyAccess:
-    """How to open a file for reading only: SQLite's name for it, and the refusal of a write."""
+    """How to open a file for reading only: SQLite's name for it, the refusal of a write, and whether SQLite may recover the log."""
 
     uri: str
     refusal: str
+    may_recover: bool = False
+
+    def connect(self, kind: type[C], vfs: str) -> C:
+        """A connection that leaves the file, and the log that belongs to it, as they are."""
+        mode = apsw.SQLITE_OPEN_READWRITE if self.may_recover else apsw.SQLITE_OPEN_READONLY
+        connection = kind(self.uri, flags=mode | apsw.SQLITE_OPEN_URI, vfs=vfs)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        return connection
 
 
 class NeedsUpgrade(EngineError):
@@ -43,7 +52,7 @@ def read_only_access(path: str, *, wanted: bool = False) -> ReadOnlyAccess | Non
     name = f"file:{quote(str(file.resolve()))}"
     obstacle = _obstacle(file)
     if obstacle is None:
-        return ReadOnlyAccess(name, "is open for reading only: nothing was written") if wanted else None
+        return ReadOnlyAccess(name, "is open for reading only: nothing was written", may_recover=True) if wanted else None
     refusal = f"is open for reading only, because {obstacle}: nothing was written. Copy it to a folder that can be written to change it"
     log, shared = Path(f"{path}-wal"), Path(f"{path}-shm")
     if shared.exists() and log.exists():
