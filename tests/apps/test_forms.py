@@ -27,6 +27,7 @@ ROUTES = {
     ("post", "/api/delphi/conversations/{conversation}/files"): {"topic", "description", "group", "scale", "inverted", "new"},
     ("put", "/api/mv/projects/{project_id}/{asset}"): set[str](),
     ("post", "/api/mv/projects/{project_id}/scenes/{sequence}/upload_video"): set[str](),
+    ("post", "/api/mv/projects/{project_id}/scenes/{sequence}/references"): set[str](),
     ("post", "/api/mv/references"): {"description"},
     ("post", "/api/rag/repository/{repository_id}/document"): {"collectionId"},
 }
