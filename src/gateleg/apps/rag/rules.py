@@ -117,12 +117,12 @@ def merge_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pip
         return None
     by_id = {pipeline.pipeline_id: pipeline for pipeline in before or ()}
     by_source = {_source_key(pipeline): pipeline for pipeline in before or ()}
-    merged = []
+    merged, kept = [], []
     for draft in drafts:
         pipeline = draft.pipeline()
         existing = by_source.get(_source_key(pipeline)) if draft.pipeline_id is None else by_id.get(draft.pipeline_id)
         if existing is not None:
-            _check_source_kept(pipeline, existing)
+            kept.append((pipeline, existing))
             pipeline.pipeline_id = existing.pipeline_id
             pipeline.metadata = pipeline.metadata or existing.metadata
         pipeline.metadata = check_metadata(pipeline.metadata)
@@ -131,6 +131,8 @@ def merge_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pip
         merged.append(pipeline)
     if len({pipeline.pipeline_id for pipeline in merged}) < len(merged):
         raise BadValue("Two pipelines have the same pipelineId, or the same source and collection.", fix="Send each of them once.")
+    for pipeline, existing in kept:
+        _check_source_kept(pipeline, existing)
     return merged
 
 
