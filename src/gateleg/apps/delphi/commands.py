@@ -46,23 +46,27 @@ _STEPS = {
     "printing": "PDF and PNG",
 }
 
+_Summary = Annotated[Path | None, typer.Option(help="summary.csv of the export; default: the file of this name beside the votes.")]
+_Flags = Annotated[Path | None, typer.Option(help="A CSV file with comment-id, is-meta and moderated, which exports leave out.")]
+_Participants = Annotated[Path | None, typer.Option(help="A CSV file with voter-id and moderated; -1 excludes a participant.")]
+_Scale = Annotated[
+    int | None, typer.Option(min=2, max=100, help="For a spreadsheet: answers are from 1 to this number; 5 for a Likert scale.")
+]
+_Inverted = Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")]
+
 
 @app.command()
 def run(
     votes: Annotated[
-        Path, typer.Argument(help="votes.csv of a Polis export; or, without COMMENTS, a spreadsheet of statements and answers.")
+        Path, typer.Argument(help="votes.csv or participants-votes.csv of a Polis export; or a spreadsheet of statements and answers.")
     ],
     comments: Annotated[Path | None, typer.Argument(help="comments.csv of the same export.")] = None,
     out: Annotated[Path, typer.Option(help="The folder to write the report into.")] = Path("report"),
-    summary: Annotated[
-        Path | None, typer.Option(help="summary.csv of the export; default: the file of this name beside votes.csv.")
-    ] = None,
-    flags: Annotated[Path | None, typer.Option(help="A CSV file with comment-id, is-meta and moderated, which exports leave out.")] = None,
-    participants: Annotated[Path | None, typer.Option(help="A CSV file with voter-id and moderated; -1 excludes a participant.")] = None,
-    scale: Annotated[
-        int | None, typer.Option(min=2, max=100, help="For a spreadsheet: answers are from 1 to this number; 5 for a Likert scale.")
-    ] = None,
-    inverted: Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")] = False,
+    summary: _Summary = None,
+    flags: _Flags = None,
+    participants: _Participants = None,
+    scale: _Scale = None,
+    inverted: _Inverted = False,
     mode: Annotated[Mode, typer.Option(help=CHOICE)] = "improved",
     order: Annotated[Order, typer.Option(help=ORDER_CHOICE)] = "reading",
     replay: Annotated[
@@ -112,23 +116,13 @@ def run(
         fail("--replay takes participants in the order of time: omit --order.")
     if replay_from and not replay:
         fail("--replay-from needs --replay: it says where the replay begins.")
-    if comments is None and (summary or flags or participants or inverted):
-        fail("--summary, --flags, --participants and --inverted are for an export: give its comments.csv too.")
     settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0}
     settings |= {"replay_updates": replay, "replay_from": replay_from} if replay else {}
 
-    beside = votes.with_name("summary.csv")
-    found = summary or (beside if beside.is_file() else None)
     try:
         with Steps(_STEPS) as report:
             report("reading", 0.0)
-            from gateleg.apps.delphi.conversations.exports import read_export
-            from gateleg.apps.delphi.conversations.spreadsheet import read_spreadsheet
-
-            if comments is None:
-                conversation = read_spreadsheet(votes, scale=scale)
-            else:
-                conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
+            conversation = _read(votes, comments, flags, participants, summary, scale, inverted)
             findings, files = _analyse(conversation, settings, topics, embeddings, chat, author, report)
             files |= _translate(files, language, translated_by, report)
             files |= _print_files(files, pdf, png, report)
@@ -140,32 +134,67 @@ def run(
     _print_summary(findings, out)
 
 
+def _read(
+    table: Path,
+    comments: Path | None,
+    flags: Path | None,
+    participants: Path | None,
+    summary: Path | None,
+    scale: int | None,
+    inverted: bool,
+) -> "Conversation":
+    """Read the conversation of the files that a command was given."""
+    from gateleg.apps.delphi.conversations.files import ConversationFiles, read_conversation
+
+    beside = table.with_name("summary.csv")
+    known = summary or (beside if comments is not None and beside.is_file() else None)
+    files = ConversationFiles.of(table, comments, flags=flags, participants=participants, summary=known)
+    return read_conversation(files, scale=scale, inverted=inverted)
+
+
 @app.command()
 def convert(
-    answers: Annotated[Path, typer.Argument(help="A spreadsheet (XLSX, ODS, CSV): one row per person, one column per statement.")],
+    answers: Annotated[
+        Path, typer.Argument(help="A spreadsheet (XLSX, ODS, CSV) with one row per person and one column per statement; or any votes.")
+    ],
     out: Annotated[Path, typer.Option(help="The folder for votes.csv and comments.csv.")],
-    scale: Annotated[int | None, typer.Option(min=2, max=100, help="Answers are from 1 to this number; 5 for a Likert scale.")] = None,
+    scale: _Scale = None,
     comments: Annotated[Path | None, typer.Option(help="The comments.csv with the texts, if the columns are comment ids.")] = None,
+    flags: _Flags = None,
+    participants: _Participants = None,
+    summary: _Summary = None,
+    inverted: _Inverted = False,
+    rejected: Annotated[
+        bool, typer.Option("--rejected", help="Also write the texts of rejected comments, for moderators; their votes are always written.")
+    ] = False,
 ) -> None:
-    """Convert a spreadsheet of statements and answers, or Polis's participant-votes.csv, to votes.csv and comments.csv."""
+    """Convert a spreadsheet of statements and answers, or Polis's participants-votes.csv, to votes.csv and comments.csv.
+
+    Moderation, authors and times are kept."""
     from gateleg.apps.delphi.errors import DelphiError
     from gateleg.apps.delphi.extra_packages import PACKAGES
 
     require_packages("delphi", *PACKAGES)
-    from gateleg.apps.delphi.conversations.exports import read_texts
-    from gateleg.apps.delphi.conversations.spreadsheet import as_export, read_spreadsheet
+    from gateleg.apps.delphi.conversations.spreadsheet import as_export
+    from gateleg.apps.delphi.reports.sections import number_of
 
     try:
-        found = read_spreadsheet(answers, scale=scale, comments=None if comments is None else read_texts(comments))
+        conversation = _read(answers, comments, flags, participants, summary, scale, inverted)
+        files = as_export(conversation, with_rejected=rejected)
         out.mkdir(parents=True, exist_ok=True)
-        for name, text in as_export(found).items():
+        for name, text in files.items():
             (out / name).write_text(text, encoding="utf-8")
     except DelphiError as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or out} cannot be written: {error.strerror}.")
-    typer.echo(f"{len(found.votes):,} answers to {len(found.comments):,} statements")
-    typer.echo(f"next: gateleg delphi run {out / 'votes.csv'} {out / 'comments.csv'} --out report")
+    hidden = sum(one.moderated == -1 for one in conversation.comments)
+    typer.echo(f"{len(conversation.votes):,} answers to {number_of(len(conversation.comments), 'statement')}")
+    if hidden:
+        texts = "with their texts" if rejected else "without their texts (see --rejected)"
+        typer.echo(f"rejected by moderators: {number_of(hidden, 'comment')}, {texts}")
+    excluded = f" --participants {out / 'participants.csv'}" if "participants.csv" in files else ""
+    typer.echo(f"next: gateleg delphi run {out / 'votes.csv'} {out / 'comments.csv'}{excluded} --out report")
 
 
 @app.command()
@@ -317,9 +346,11 @@ def _content(path: Path) -> bytes | None:
 
 def _print_summary(findings: "Findings", out: Path) -> None:
     from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT
+    from gateleg.apps.delphi.reports.sections import number_of
 
     totals = findings.totals
-    typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments_voted_on:,} comments")
+    size = f"{number_of(totals.votes, 'vote')} of {number_of(totals.participants, 'participant')}"
+    typer.echo(f"{size} on {number_of(totals.comments_voted_on, 'comment')}")
     from gateleg.apps.delphi.reports.certainty import verdict_of
 
     typer.echo(f"groups: {', '.join(f'{group.letter} with {group.size:,}' for group in findings.groups) or 'none'}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.delphi.reports.certainty import certainty_of
 from gateleg.apps.delphi.reports.fact_check import total
 from gateleg.apps.delphi.reports.findings import with_enough_votes
-from gateleg.apps.delphi.reports.sections import Paragraph, Section, Sentence, sentence
+from gateleg.apps.delphi.reports.sections import Paragraph, Section, Sentence, number_of, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,20 +41,20 @@ def overview(findings: Findings) -> Section:
     totals = findings.totals
     size = [
         sentence(
-            f"{_many(totals.participants, 'participant')} cast {_many(totals.votes, 'vote')}"
-            f" on {_many(totals.comments_voted_on, 'comment')}, {totals.votes_per_participant:.1f} votes each on average."
+            f"{number_of(totals.participants, 'participant')} cast {number_of(totals.votes, 'vote')}"
+            f" on {number_of(totals.comments_voted_on, 'comment')}, {totals.votes_per_participant:.1f} votes each on average."
         )
     ]
     if totals.comments_out:
         were = "was" if totals.comments_out == 1 else "were"
-        left = f"the {_many(totals.comments, 'other')} and {_many(totals.votes_shown, 'vote')} on them"
-        size.append(sentence(f"{_many(totals.comments_out, 'comment')} {were} removed by moderation; this report is about {left}."))
+        left = f"the {number_of(totals.comments, 'other')} and {number_of(totals.votes_shown, 'vote')} on them"
+        size.append(sentence(f"{number_of(totals.comments_out, 'comment')} {were} removed by moderation; this report is about {left}."))
     if findings.groups:
         sizes = _listed([f"{group.name} with {group.size:,}" for group in findings.groups])
         alike = (
             "are all in one group" if len(findings.groups) == 1 else f"fall into {_count(len(findings.groups), 'group')} that vote alike"
         )
-        size.append(sentence(f"{_many(totals.grouped, 'participant')} voted often enough to be compared, and {alike}: {sizes}."))
+        size.append(sentence(f"{number_of(totals.grouped, 'participant')} voted often enough to be compared, and {alike}: {sizes}."))
     else:
         size.append(sentence("Too few of them voted often enough for groups to be found."))
     paragraphs = [
@@ -84,7 +84,7 @@ def _highlights(findings: Findings) -> list[Sentence]:
 def _topic_list(findings: Findings) -> list[Sentence]:
     shown = [topic for topic in findings.topics[findings.main_layer] if findings.of_topic(topic)]
     topics = sorted(shown, key=lambda topic: (-len(findings.of_topic(topic)), topic.number))
-    largest = "; ".join(f"‘{topic.name}’ ({_many(len(findings.of_topic(topic)), 'comment')})" for topic in topics[:3])
+    largest = "; ".join(f"‘{topic.name}’ ({number_of(len(findings.of_topic(topic)), 'comment')})" for topic in topics[:3])
     return [sentence(f"The comments fall into {_count(len(topics), 'topic')}; the largest: {largest}.")]
 
 
@@ -103,7 +103,9 @@ def groups(findings: Findings) -> Section:
 def _about_group(findings: Findings, group: Group) -> list[Sentence]:
     share = group.size / max(1, findings.totals.grouped)
     found = [
-        sentence(f"{group.name} has {_many(group.size, 'participant')}, {share:.0%} of the {findings.totals.grouped:,} who were grouped.")
+        sentence(
+            f"{group.name} has {number_of(group.size, 'participant')}, {share:.0%} of the {findings.totals.grouped:,} who were grouped."
+        )
     ]
     known = [one for one in group.representatives if one.comment_id in findings.statements]
     shown = [one for one in known if findings.statements[one.comment_id].groups[group.place].enough]
@@ -158,9 +160,9 @@ def uncertainty(findings: Findings) -> Section:
     paragraphs = [_paragraph("passes", "What many pass on", [sentence(_passed(statement)) for statement in unsure])]
     sentences = []
     if few:
-        sentences.append(sentence(f"{_many(few, 'comment')} had too few votes to say anything about."))
+        sentences.append(sentence(f"{number_of(few, 'comment')} had too few votes to say anything about."))
     if findings.groups and (left := findings.totals.participants - findings.totals.grouped):
-        sentences.append(sentence(f"{_many(left, 'participant')} voted too rarely to be in a group."))
+        sentences.append(sentence(f"{number_of(left, 'participant')} voted too rarely to be in a group."))
     paragraphs.append(_paragraph("few_votes", "Where votes are missing", sentences))
     paragraphs.append(_paragraph("heard", "Who was not heard", _heard(findings)))
     if not any(part.sentences for part in paragraphs):
@@ -172,17 +174,19 @@ def _heard(findings: Findings) -> list[Sentence]:
     """How evenly people took part; empty if there is nothing to note."""
     known, found = findings.participation, []
     if known.rare:
-        cast = f"together {known.rare_votes:,} of the {_many(known.votes, 'vote')}"
-        found.append(sentence(f"{known.rare:,} of {_many(known.participants, 'participant')} cast fewer than seven votes each, {cast}."))
+        cast = f"together {known.rare_votes:,} of the {number_of(known.votes, 'vote')}"
+        found.append(
+            sentence(f"{known.rare:,} of {number_of(known.participants, 'participant')} cast fewer than seven votes each, {cast}.")
+        )
     if known.busiest:
         who = f"The busiest tenth of the participants, {known.busiest:,} of them,"
-        found.append(sentence(f"{who} cast {_whole(known.busiest_votes / known.votes)}% of the {_many(known.votes, 'vote')}."))
+        found.append(sentence(f"{who} cast {_whole(known.busiest_votes / known.votes)}% of the {number_of(known.votes, 'vote')}."))
     if known.first_quarter is not None and known.last_quarter is not None:
         first, last = (_whole(count / known.votes) for count in (known.first_quarter, known.last_quarter))
         when = "the first quarter of the time between the first vote and the last"
-        found.append(sentence(f"{first}% of the {_many(known.votes, 'vote')} were cast in {when}, {last}% in the last quarter."))
+        found.append(sentence(f"{first}% of the {number_of(known.votes, 'vote')} were cast in {when}, {last}% in the last quarter."))
     if known.seldom_seen:
-        of = f"{known.seldom_seen:,} of {_many(known.comments, 'comment')}"
+        of = f"{known.seldom_seen:,} of {number_of(known.comments, 'comment')}"
         found.append(sentence(f"{of} received votes from fewer than a tenth of the participants."))
     return found
 
@@ -191,7 +195,7 @@ def topic_section(findings: Findings, topic: Topic) -> Section:
     """A typical comment of a topic, and its shared, divisive and uncertain comments."""
     members = findings.of_topic(topic)
     votes = sum(statement.everybody.votes for statement in members)
-    sentences = [sentence(f"{_many(len(members), 'comment')} with {_many(votes, 'vote')} in all.")]
+    sentences = [sentence(f"{number_of(len(members), 'comment')} with {number_of(votes, 'vote')} in all.")]
     examples = [findings.statements[number] for number in topic.examples if number in findings.statements][:1]
     sentences.extend(sentence("A typical comment:", (_quote(statement), (statement.comment_id,))) for statement in examples)
     inside = {statement.comment_id for statement in members}
@@ -220,7 +224,7 @@ def _everywhere(findings: Findings, statement: Statement) -> tuple[str, tuple[in
         return _overall(statement, "agree")
     least = min(findings.groups, key=lambda group: (statement.groups[group.place].share("agree"), group.place))
     count = statement.groups[least.place]
-    where = f"the least, of {_many(count.votes, 'vote')}, in {least.name}"
+    where = f"the least, of {number_of(count.votes, 'vote')}, in {least.name}"
     return f"In every group at least {_percent(count, 'agree')} agree ({where}): {_quote(statement)}", (statement.comment_id,)
 
 
@@ -237,12 +241,12 @@ def _divided(findings: Findings, statement: Statement) -> tuple[str, tuple[int, 
 
 def _overall(statement: Statement, side: str) -> tuple[str, tuple[int, ...]]:
     count = statement.everybody
-    return f"{_percent(count, side)} of {_many(count.votes, 'voter')} {side}: {_quote(statement)}", (statement.comment_id,)
+    return f"{_percent(count, side)} of {number_of(count.votes, 'voter')} {side}: {_quote(statement)}", (statement.comment_id,)
 
 
 def _passed(statement: Statement) -> tuple[str, tuple[int, ...]]:
     count = statement.everybody
-    return f"{_percent(count, 'pass')} of {_many(count.votes, 'voter')} pass: {_quote(statement)}", (statement.comment_id,)
+    return f"{_percent(count, 'pass')} of {number_of(count.votes, 'voter')} pass: {_quote(statement)}", (statement.comment_id,)
 
 
 def _quote(statement: Statement) -> str:
@@ -259,10 +263,6 @@ def _percent(count: Count, side: str) -> str:
 
 def _whole(share: float) -> int:
     return round(100 * share)
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _count(count: int, noun: str) -> str:

@@ -63,3 +63,8 @@ class Section(BaseModel):
 def sentence(*clauses: tuple[str, tuple[int, ...]] | str) -> Sentence:
     """Create a sentence from clauses: texts, or pairs of a text and the comments that it cites."""
     return Sentence(clauses=tuple(Clause(text=one) if isinstance(one, str) else Clause(text=one[0], citations=one[1]) for one in clauses))
+
+
+def number_of(count: int, noun: str) -> str:
+    """A number of things, such as `1 vote` or `1,200 votes`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
