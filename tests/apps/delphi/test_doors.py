@@ -47,20 +47,18 @@ from tests.apps.delphi.reports.test_chromium import needs_chromium
 from tests.apps.delphi.served import analysed, conversation
 from tests.apps.delphi.test_rejected import SECRET, WORDS, planted
 from tests.apps.delphi.test_work import followed, worked
-from tests.web.console.conftest import open_page
-
-__all__ = ["open_page"]
-from tests.web.console.conftest import serving
+from tests.web.console.conftest import Served, open_page, serving
 
 __all__ = ["open_page"]
 
 
 def leaks(content: bytes) -> bool:
     """Whether a rejected word is in bytes, or in anything that is packed in them."""
-    return any(SECRET.search(text) for text in _unpacked(content))
+    return any(SECRET.search(text) for text in unpacked(content))
 
 
-def _unpacked(content: bytes) -> Iterator[str]:
+def unpacked(content: bytes) -> Iterator[str]:
+    """The text of a file, and of every file inside of it."""
     yield content.decode(errors="replace")
     if content.startswith(b"%PDF"):
         with pypdfium2.PdfDocument(content) as document:
@@ -69,10 +67,10 @@ def _unpacked(content: bytes) -> Iterator[str]:
     if content.startswith(b"PK\x03\x04"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for name in archive.namelist():
-                yield from _unpacked(archive.read(name))
+                yield from unpacked(archive.read(name))
         return
     for packed in re.findall(rb"base64,([A-Za-z0-9+/=]+)", content):
-        yield from _unpacked(b64decode(packed))
+        yield from unpacked(b64decode(packed))
 
 
 def leaking(folder: Path) -> list[str]:
@@ -340,20 +338,25 @@ async def _assert_tools_are_silent(doors: Doors) -> None:
         assert not SECRET.search(await tool.call(admin, arguments)), (tool.name, name)
 
 
-@pytest.mark.browser
-@needs_chromium
-def test_no_page_of_the_console_shows_a_rejected_comment(tmp_path: Path, open_page: Callable[..., Page]) -> None:
+@pytest.fixture
+def late(tmp_path: Path) -> Iterator[Served]:
+    """A host with a conversation of which comments were rejected after it was analysed."""
     with ThreadPoolExecutor(1) as aside:
         aside.submit(asyncio.run, _late(tmp_path)).result()
     with serving(tmp_path, "--idle", "--application", "gateleg.apps.delphi.application:application") as served:
-        values = {"conversation": ["town"], "number": ["1", "28", "39"]}
-        for path in pages():
-            for address in _addresses(path, values):
-                page = open_page(f"{served.url}{address}")
-                page.wait_for_load_state("networkidle")
-                shown = [page.content(), *(frame.content() for frame in page.frames)]
-                assert "Opinion maps" in shown[0]
-                assert not [text for text in shown if leaks(text.encode())], address
+        yield served
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_no_page_of_the_console_shows_a_rejected_comment(late: Served, open_page: Callable[..., Page]) -> None:
+    for path in pages():
+        for address in _addresses(path, {"conversation": ["town"], "number": ["1", "28", "39"]}):
+            page = open_page(f"{late.url}{address}")
+            page.wait_for_load_state("networkidle")
+            shown = [frame.content() for frame in page.frames]
+            assert "Opinion maps" in shown[0]
+            assert not [text for text in shown if leaks(text.encode())], address
 
 
 async def _late(folder: Path) -> None:

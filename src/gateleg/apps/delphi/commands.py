@@ -90,7 +90,7 @@ def run(
     ] = None,
     author: Annotated[
         str | None,
-        typer.Option(help="A model that writes the text; sections that fail the checks come from templates, as all do by default."),
+        typer.Option(help="A model that chooses which statements the text makes. They are verified, and written from templates."),
     ] = None,
     language: Annotated[
         str, typer.Option(help="Also write the pages in this language, such as de; needs --translator or --author.")

@@ -28,7 +28,8 @@ class ReportConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    #: the address of a chat model that writes the sections, or the bare name of an Anthropic model; without one, templates are used
+    #: the address of a chat model that chooses the statements of the sections, or the bare name of an Anthropic model. Statements are
+    #: verified and written from templates, with or without a model
     model: str | None = None
     include_topics: bool = True
     include_consensus: bool = True

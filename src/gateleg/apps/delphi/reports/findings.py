@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 ENOUGH_VOTES = 5
 #: The minimum size of a group that is shown, so that the opinions of one or two people do not appear as a group's.
 LEAST_SHOWN = 3
+#: The share of passes from which a comment is called uncertain.
+UNSURE_SHARE = 0.2
 _LONGEST_MOTTO = 48
 
 
@@ -77,6 +79,12 @@ class Count:
     def side(self) -> str:
         """`agree` or `disagree`, whichever has more votes; `divided` on a tie."""
         return "divided" if self.agrees == self.disagrees else "agree" if self.agrees > self.disagrees else "disagree"
+
+
+def total(counts: Iterable[Count]) -> Count:
+    """The votes of several groups together."""
+    listed = list(counts)
+    return Count(*(sum(getattr(count, name) for count in listed) for name in ("agrees", "disagrees", "passes")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +208,12 @@ class Findings:
         """The topic with a key."""
         return next((topic for layer in self.topics for topic in layer if topic.key == key), None)
 
+    @property
+    def unchecked_names(self) -> str:
+        """A sentence for readers if a model wrote names of topics; empty if none did."""
+        models = sorted({topic.naming.by for layer in self.topics for topic in layer if topic.naming.is_by_model})
+        return f"Names of topics were written by a model, not checked ({', '.join(models)})." if models else ""
+
     def of_topic(self, topic: Topic) -> list[Statement]:
         """The comments of a topic, most votes first."""
         found = [self.statements[number] for number in topic.comments if number in self.statements]
@@ -234,7 +248,7 @@ class Findings:
 
     def uncertain(self) -> list[Statement]:
         """Comments that at least a fifth of voters passed on, with enough votes; highest share of passes first."""
-        found = [one for one in self.statements.values() if one.everybody.enough and one.everybody.share("pass") >= 0.2]
+        found = [one for one in self.statements.values() if one.everybody.enough and one.everybody.share("pass") >= UNSURE_SHARE]
         return sorted(found, key=lambda statement: (-statement.everybody.share("pass"), -statement.everybody.votes, statement.comment_id))
 
 

@@ -1,6 +1,6 @@
 """Writes the text of the report from templates: overview, groups, common ground, uncertainty, and each topic.
 
-Needs no model. All sections pass `fact_check.check`; tests verify this.
+Needs no model. What a section says about votes are claims, which are verified before they are written (`claims`).
 """
 
 from __future__ import annotations
@@ -8,20 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.reports.certainty import certainty_of
-from gateleg.apps.delphi.reports.fact_check import total
+from gateleg.apps.delphi.reports.claims import Agreement, Comparison, Division, Passing, Share, is_supported, quote, state, whole_percent
 from gateleg.apps.delphi.reports.findings import with_enough_votes
-from gateleg.apps.delphi.reports.sections import Paragraph, Section, Sentence, number_of, sentence
+from gateleg.apps.delphi.reports.sections import Clause, Paragraph, Section, Sentence, number_of, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.apps.delphi.opinions.representatives import Representative
-    from gateleg.apps.delphi.reports.findings import Count, Findings, Group, Statement
+    from gateleg.apps.delphi.opinions.representatives import Side
+    from gateleg.apps.delphi.reports.findings import Findings, Group, Statement
     from gateleg.apps.delphi.topics.stage import Topic
 
 #: The maximum number of comments in a list.
 _MOST_NAMED = 5
-_LONGEST_QUOTE = 240
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -85,7 +84,8 @@ def _topic_list(findings: Findings) -> list[Sentence]:
     shown = [topic for topic in findings.topics[findings.main_layer] if findings.of_topic(topic)]
     topics = sorted(shown, key=lambda topic: (-len(findings.of_topic(topic)), topic.number))
     largest = "; ".join(f"‘{topic.name}’ ({number_of(len(findings.of_topic(topic)), 'comment')})" for topic in topics[:3])
-    return [sentence(f"The comments fall into {_count(len(topics), 'topic')}; the largest: {largest}.")]
+    listed = [sentence(f"The comments fall into {_count(len(topics), 'topic')}; the largest: {largest}.")]
+    return [*listed, sentence(findings.unchecked_names)] if findings.unchecked_names else listed
 
 
 def groups(findings: Findings) -> Section:
@@ -109,20 +109,14 @@ def _about_group(findings: Findings, group: Group) -> list[Sentence]:
     ]
     known = [one for one in group.representatives if one.comment_id in findings.statements]
     shown = [one for one in known if findings.statements[one.comment_id].groups[group.place].enough]
-    if shown:
-        found.append(sentence(f"What sets {group.name} apart:" if len(findings.groups) > 1 else f"What {group.name} is clearest about:"))
-        found.extend(sentence(_representative(findings, group, one)) for one in shown)
+    # The comment that a group agrees on most may be one that everybody agrees on: it does not set the group apart.
+    apart = [one for one in shown if is_supported(Comparison(comment=one.comment_id, side=one.side, group=group.letter), findings)]
+    clear = [one for one in shown if one not in apart]
+    for title, listed in ((f"What sets {group.name} apart:", apart), (f"What {group.name} is clearest about:", clear)):
+        if listed:
+            found.append(sentence(title))
+            found.extend(sentence(state(Share(comment=one.comment_id, side=one.side, group=group.letter), findings)) for one in listed)
     return found
-
-
-def _representative(findings: Findings, group: Group, found: Representative) -> tuple[str, tuple[int, ...]]:
-    statement = findings.statements[found.comment_id]
-    own = statement.groups[group.place]
-    rest = total(count for place, count in enumerate(statement.groups) if place != group.place)
-    elsewhere = f", elsewhere {_percent(rest, found.side)} of {rest.votes:,} {found.side}" if rest.enough else ""
-    return f"{_percent(own, found.side)} of {own.votes:,} in {group.name} {found.side}{elsewhere}: {_quote(statement)}", (
-        statement.comment_id,
-    )
 
 
 def consensus(findings: Findings) -> Section:
@@ -139,17 +133,17 @@ def consensus(findings: Findings) -> Section:
     most = {side: [findings.statements[number] for number in numbers] for side, numbers in _most(findings)}
     for side, statements in most.items():
         rest = [one for one in statements if one.comment_id not in seen and not one.personal]
-        sentences = [sentence(_overall(one, side)) for one in rest if one.everybody.side == side]
+        sentences = [sentence(_overall(findings, one, side)) for one in rest if one.everybody.side == side]
         paragraphs.append(_paragraph(side, f"What most participants {side} with", sentences))
-    own = [sentence(_overall(one, side)) for side, statements in most.items() for one in statements if one.personal]
+    own = [sentence(_overall(findings, one, side)) for side, statements in most.items() for one in statements if one.personal]
     paragraphs.append(_paragraph("participants", "What participants say about themselves", own))
     if not any(part.sentences for part in paragraphs):
         paragraphs = [_paragraph("none", "", [sentence("No comment has a clear majority yet.")])]
     return Section(id="group_informed_consensus", title="Common ground", paragraphs=_filled(paragraphs))
 
 
-def _most(findings: Findings) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    sides = (("agree", findings.agreed), ("disagree", findings.disagreed))
+def _most(findings: Findings) -> tuple[tuple[Side, tuple[int, ...]], ...]:
+    sides: tuple[tuple[Side, tuple[int, ...]], ...] = (("agree", findings.agreed), ("disagree", findings.disagreed))
     return tuple((side, with_enough_votes(numbers, findings.statements)) for side, numbers in sides)
 
 
@@ -157,7 +151,7 @@ def uncertainty(findings: Findings) -> Section:
     """Comments that many passed on or few voted on, and how evenly people took part."""
     unsure = findings.uncertain()[:_MOST_NAMED]
     few = sum(not statement.everybody.enough for statement in findings.statements.values())
-    paragraphs = [_paragraph("passes", "What many pass on", [sentence(_passed(statement)) for statement in unsure])]
+    paragraphs = [_paragraph("passes", "What many pass on", [sentence(_passed(findings, statement)) for statement in unsure])]
     sentences = []
     if few:
         sentences.append(sentence(f"{number_of(few, 'comment')} had too few votes to say anything about."))
@@ -180,9 +174,9 @@ def _heard(findings: Findings) -> list[Sentence]:
         )
     if known.busiest:
         who = f"The busiest tenth of the participants, {known.busiest:,} of them,"
-        found.append(sentence(f"{who} cast {_whole(known.busiest_votes / known.votes)}% of the {number_of(known.votes, 'vote')}."))
+        found.append(sentence(f"{who} cast {whole_percent(known.busiest_votes / known.votes)}% of the {number_of(known.votes, 'vote')}."))
     if known.first_quarter is not None and known.last_quarter is not None:
-        first, last = (_whole(count / known.votes) for count in (known.first_quarter, known.last_quarter))
+        first, last = (whole_percent(count / known.votes) for count in (known.first_quarter, known.last_quarter))
         when = "the first quarter of the time between the first vote and the last"
         found.append(sentence(f"{first}% of the {number_of(known.votes, 'vote')} were cast in {when}, {last}% in the last quarter."))
     if known.seldom_seen:
@@ -197,7 +191,7 @@ def topic_section(findings: Findings, topic: Topic) -> Section:
     votes = sum(statement.everybody.votes for statement in members)
     sentences = [sentence(f"{number_of(len(members), 'comment')} with {number_of(votes, 'vote')} in all.")]
     examples = [findings.statements[number] for number in topic.examples if number in findings.statements][:1]
-    sentences.extend(sentence("A typical comment:", (_quote(statement), (statement.comment_id,))) for statement in examples)
+    sentences.extend(sentence("A typical comment:", (quote(statement), (statement.comment_id,))) for statement in examples)
     inside = {statement.comment_id for statement in members}
     paragraphs = [_paragraph("about", "", sentences)]
     shared = [one for one in findings.bridging() if one.comment_id in inside][:2]
@@ -211,58 +205,33 @@ def topic_section(findings: Findings, topic: Topic) -> Section:
         )
     )
     paragraphs.append(_paragraph("divided", "Divided", [sentence(_divided(findings, one)) for one in divided]))
-    paragraphs.append(_paragraph("unsure", "Unsure", [sentence(_passed(one)) for one in unsure]))
+    paragraphs.append(_paragraph("unsure", "Unsure", [sentence(_passed(findings, one)) for one in unsure]))
     if not shared and not divided:
         clear = [one for one in members if one.everybody.enough and one.everybody.side != "divided"]
         best = sorted(clear, key=lambda one: -abs(one.everybody.share("agree") - one.everybody.share("disagree")))[:1]
-        paragraphs.append(_paragraph("clearest", "Clearest", [sentence(_overall(one, one.everybody.side)) for one in best]))
+        stated = [_overall(findings, one, "agree" if one.everybody.side == "agree" else "disagree") for one in best]
+        paragraphs.append(_paragraph("clearest", "Clearest", [sentence(one) for one in stated]))
     return Section(id=topic.key, title=topic.name, paragraphs=_filled(paragraphs))
 
 
-def _everywhere(findings: Findings, statement: Statement) -> tuple[str, tuple[int, ...]]:
-    if len(statement.groups) == 1:
-        return _overall(statement, "agree")
-    least = min(findings.groups, key=lambda group: (statement.groups[group.place].share("agree"), group.place))
-    count = statement.groups[least.place]
-    where = f"the least, of {number_of(count.votes, 'vote')}, in {least.name}"
-    return f"In every group at least {_percent(count, 'agree')} agree ({where}): {_quote(statement)}", (statement.comment_id,)
+def _everywhere(findings: Findings, statement: Statement) -> Clause:
+    return state(Agreement(comment=statement.comment_id), findings)
 
 
-def _divided(findings: Findings, statement: Statement) -> tuple[str, tuple[int, ...]]:
+def _divided(findings: Findings, statement: Statement) -> Clause:
+    """The group that agrees most, and the one that disagrees most."""
     enough = [(count, group) for count, group in zip(statement.groups, findings.groups, strict=True) if count.enough]
     most = max(enough, key=lambda pair: (pair[0].share("agree"), -pair[1].place))
     least = max(enough, key=lambda pair: (pair[0].share("disagree"), -pair[1].place))
-    return (
-        f"{_percent(most[0], 'agree')} of {most[0].votes:,} in {most[1].name} agree, "
-        f"{_percent(least[0], 'disagree')} of {least[0].votes:,} in {least[1].name} disagree: {_quote(statement)}",
-        (statement.comment_id,),
-    )
+    return state(Division(comment=statement.comment_id, agreeing=most[1].letter, disagreeing=least[1].letter), findings)
 
 
-def _overall(statement: Statement, side: str) -> tuple[str, tuple[int, ...]]:
-    count = statement.everybody
-    return f"{_percent(count, side)} of {number_of(count.votes, 'voter')} {side}: {_quote(statement)}", (statement.comment_id,)
+def _overall(findings: Findings, statement: Statement, side: Side) -> Clause:
+    return state(Share(comment=statement.comment_id, side=side), findings)
 
 
-def _passed(statement: Statement) -> tuple[str, tuple[int, ...]]:
-    count = statement.everybody
-    return f"{_percent(count, 'pass')} of {number_of(count.votes, 'voter')} pass: {_quote(statement)}", (statement.comment_id,)
-
-
-def _quote(statement: Statement) -> str:
-    """The comment in quotation marks, truncated if it is long."""
-    text = " ".join(statement.body.replace("“", "‘").replace("”", "’").split())
-    if len(text) > _LONGEST_QUOTE:
-        text = text[:_LONGEST_QUOTE].rsplit(" ", 1)[0] + "…"
-    return f"“{text}”"
-
-
-def _percent(count: Count, side: str) -> str:
-    return f"{_whole(count.share(side))}%"
-
-
-def _whole(share: float) -> int:
-    return round(100 * share)
+def _passed(findings: Findings, statement: Statement) -> Clause:
+    return state(Passing(comment=statement.comment_id), findings)
 
 
 def _count(count: int, noun: str) -> str:

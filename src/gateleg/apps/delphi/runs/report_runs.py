@@ -222,7 +222,7 @@ def _print_files(files: dict[str, bytes], formats: Sequence[str]) -> tuple[dict[
 
 
 def _summary(votes: Run, topics: Run | None, written: Sequence[Written], names: Sequence[str]) -> dict[str, object]:
-    given_up = {one.section.id: one.failure or [fault.why for fault in one.faults][:5] for one in written if one.failure or one.faults}
+    given_up = {one.section.id: one.failure or list(one.faults[:5]) for one in written if one.given_up}
     return {
         "votes_job": str(votes.job_id),
         "topics_job": None if topics is None else str(topics.job_id),

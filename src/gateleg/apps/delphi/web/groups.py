@@ -69,7 +69,7 @@ def _show(loaded: LoadedRun, name: str, run: str) -> None:
 
 
 def _group(findings: Findings, group: Group, name: str, run: str) -> None:
-    from gateleg.apps.delphi.reports.fact_check import total
+    from gateleg.apps.delphi.reports.findings import total
 
     share = group.size / max(1, findings.totals.grouped)
     with card("delphi", label=group.name):
