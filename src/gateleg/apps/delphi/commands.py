@@ -96,6 +96,13 @@ def run(
         str, typer.Option(help="Also write the pages in this language, such as de; needs --translator or --author.")
     ] = "en",
     translator: Annotated[str | None, typer.Option(help="A model that translates, such as ollama:llama3.2.")] = None,
+    separate: Annotated[
+        bool,
+        typer.Option(
+            "--separate-self-descriptions",
+            help="Take comments that seem to describe their authors out of groups and topics, into a section of their own.",
+        ),
+    ] = False,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also print the report and its summary to PDF; needs Chromium.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Also write the maps as PNG; needs Chromium.")] = False,
 ) -> None:
@@ -123,6 +130,8 @@ def run(
         with Steps(_STEPS) as report:
             report("reading", 0.0)
             conversation = _read(votes, comments, flags, participants, summary, scale, inverted)
+            if separate:
+                conversation = _with_self_descriptions_as_meta(conversation, embeddings)
             findings, files = _analyse(conversation, settings, topics, embeddings, chat, author, report)
             files |= _translate(files, language, translated_by, report)
             files |= _print_files(files, pdf, png, report)
@@ -246,6 +255,7 @@ def _analyse(
     from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
     from gateleg.apps.delphi.reports.findings import find
     from gateleg.apps.delphi.reports.moments import with_moments
+    from gateleg.apps.delphi.reports.self_descriptions import with_alternative, with_suggestions
     from gateleg.apps.delphi.topics.config import TopicsConfig
     from gateleg.apps.delphi.topics.stage import analyse_comments
 
@@ -262,11 +272,26 @@ def _analyse(
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, votes=votes, report=report)
     report("timeline", 0.0)
     cast = conversation.counted_votes(opinions.config.max_votes)
-    findings = with_moments(find(conversation, opinions, topics), cast, opinions.moderation, opinions.matrix.participants)
+    plain = with_suggestions(find(conversation, opinions, topics), () if topics is None else topics.suggested)
+    findings = with_moments(plain, cast, opinions.moderation, opinions.matrix.participants)
+    findings = with_alternative(findings, conversation, opinions.config)
     sections, written_by = _sections(findings, author, report)
     report("report", 0.0)
     data = data_files(findings, opinions.matrix, conversation.comments)
     return findings, make_artifacts(findings, sections, data, written_by, opinions.matrix)
+
+
+def _with_self_descriptions_as_meta(conversation: "Conversation", embedding_model: str | None) -> "Conversation":
+    """The conversation with suggested self-descriptions marked as if a moderator had confirmed them."""
+    from dataclasses import replace
+
+    from gateleg.apps.delphi.topics.config import TopicsConfig
+    from gateleg.apps.delphi.topics.self_descriptions import suggest
+
+    config = TopicsConfig.model_validate({"embedding_model": embedding_model} if embedding_model else {})
+    numbers = {one.comment_id for one in suggest(conversation.comments, _models().embeddings(config.embedding_address))}
+    comments = [replace(one, is_meta=True) if one.comment_id in numbers else one for one in conversation.comments]
+    return replace(conversation, comments=comments)
 
 
 def _models() -> "Models":
@@ -352,10 +377,13 @@ def _print_summary(findings: "Findings", out: Path) -> None:
     size = f"{number_of(totals.votes, 'vote')} of {number_of(totals.participants, 'participant')}"
     typer.echo(f"{size} on {number_of(totals.comments_voted_on, 'comment')}")
     from gateleg.apps.delphi.reports.certainty import verdict_of
+    from gateleg.apps.delphi.reports.self_descriptions import sentences_of
 
     typer.echo(f"groups: {', '.join(f'{group.letter} with {group.size:,}' for group in findings.groups) or 'none'}")
     if verdict := verdict_of(findings):
         typer.echo(f"        {verdict}")
+    for text in sentences_of(findings):
+        typer.echo(f"        {text}")
     if findings.topics:
         typer.echo(f"topics: {' > '.join(str(len(layer)) for layer in reversed(findings.topics))} from coarse to fine")
     if findings.from_words and findings.known_words is not None:

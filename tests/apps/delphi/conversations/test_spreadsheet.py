@@ -111,8 +111,13 @@ def test_a_matrix_carries_all_that_its_comments_say(tmp_path: Path) -> None:
     (tmp_path / "participants.csv").write_text("voter-id,moderated\n4,-1\n", encoding="utf-8")
     (tmp_path / "flags.csv").write_text("comment-id,moderated\n12,-1\n", encoding="utf-8")
     (tmp_path / "summary.csv").write_text("topic,Farms\n", encoding="utf-8")
-    files = {name: tmp_path / f"{name}.csv" for name in ("comments", "participants", "flags", "summary")}
-    found = read_spreadsheet(path, **files)
+    found = read_spreadsheet(
+        path,
+        comments=tmp_path / "comments.csv",
+        participants=tmp_path / "participants.csv",
+        flags=tmp_path / "flags.csv",
+        summary=tmp_path / "summary.csv",
+    )
     assert [(one.moderated, one.is_meta, one.author_id) for one in found.comments] == [(-1, False, 3), (1, True, 4), (-1, False, 5)]
     assert all(one.created_at for one in found.comments)
     assert (found.removed_participants, found.topic) == (frozenset({4}), "Farms")
@@ -128,8 +133,7 @@ def test_what_is_converted_is_the_same_conversation(tmp_path: Path) -> None:
         out.mkdir()
         for name, text in as_export(replace(found, topic="Farms"), with_rejected=rejected).items():
             (out / name).write_text(text, encoding="utf-8")
-        files = {name: out / f"{name}.csv" for name in ("participants", "summary")}
-        again = read_export(out / "votes.csv", out / "comments.csv", **files)
+        again = read_export(out / "votes.csv", out / "comments.csv", participants=out / "participants.csv", summary=out / "summary.csv")
         expected = [one if rejected or one.moderated != -1 else replace(one, body="") for one in found.comments]
         assert again.comments == expected
         assert (again.removed_participants, again.topic, len(again.votes)) == (frozenset({4}), "Farms", 4)

@@ -9,6 +9,7 @@ from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.stage import analyse
 from gateleg.apps.delphi.reports.findings import Count, Statement, find
 from gateleg.apps.delphi.reports.narrative import consensus, groups, overview, topic_section, uncertainty, write_sections
+from gateleg.apps.delphi.reports.report import write_report
 from tests.apps.delphi.real import NAMES, needs_real_conversations, real_conversation
 from tests.apps.delphi.told import empty, findings, synthetic
 
@@ -65,23 +66,27 @@ def test_comments_that_nobody_has_voted_on_are_not_counted_as_voted_on() -> None
     assert f"on {len(conversation.comments)} comments" in overview(told).text
 
 
-def test_what_people_say_about_themselves_is_not_common_ground() -> None:
+def test_the_first_words_of_a_comment_do_not_keep_it_out_of_common_ground() -> None:
     conversation = synthetic().conversation
     best = findings().bridging()[0].comment_id
-    about = replace(
-        conversation, comments=[replace(one, body="I am unemployed.") if one.comment_id == best else one for one in conversation.comments]
-    )
+    changed = [replace(one, body="We have too many cars.") if one.comment_id == best else one for one in conversation.comments]
+    about = replace(conversation, comments=changed)
     told = find(about, analyse(about.votes, about.comments))
-    assert best not in {statement.comment_id for statement in told.bridging()}
-    parts = {part.id: part for part in consensus(told).paragraphs}
-    assert all(
-        best not in clause.citations
-        for name, part in parts.items()
-        if name != "participants"
-        for one in part.sentences
-        for clause in one.clauses
-    )
-    assert any(best in clause.citations for one in parts["participants"].sentences for clause in one.clauses)
+    assert best in {statement.comment_id for statement in told.bridging()}
+    assert best in {number for clause in consensus(told).clauses() for number in clause.citations}
+
+
+def test_comments_that_moderators_mark_have_a_section_of_their_own() -> None:
+    conversation = synthetic().conversation
+    best = findings().bridging()[0].comment_id
+    marked = replace(conversation, comments=[replace(one, is_meta=one.comment_id == best) for one in conversation.comments])
+    told = find(marked, analyse(marked.votes, marked.comments))
+    sections = {section.id: section for section in write_sections(told)}
+    assert [clause.citations for clause in sections.pop("participants").clauses()] == [(best,)]
+    assert best not in {number for section in sections.values() for clause in section.clauses() for number in clause.citations}
+    report = write_report(told, write_sections(told))
+    assert "What participants say about themselves" in report
+    assert "What participants say about themselves" not in write_report(findings(), write_sections(findings()))
 
 
 def test_nobody_is_set_apart_by_what_nobody_says_and_one_group_not_at_all() -> None:

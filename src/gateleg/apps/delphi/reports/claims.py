@@ -87,6 +87,13 @@ def state(claim: Claim, findings: Findings) -> Clause:
     return Clause(text=f"{_written(claim, findings)}: {quote(findings.statements[claim.comment])}", citations=(claim.comment,))
 
 
+def about_participants(statement: Statement) -> Clause:
+    """How many of everybody agree with a comment about participants, which is not among the statements, as a clause that cites it."""
+    count = statement.everybody
+    words = f"{_percent(count, 'agree')} of {number_of(count.votes, 'voter')} agree"
+    return Clause(text=f"{words}: {quote(statement)}", citations=(statement.comment_id,))
+
+
 def is_supported(claim: Claim, findings: Findings) -> bool:
     """Whether the votes support a claim."""
     try:

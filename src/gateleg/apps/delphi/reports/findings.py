@@ -16,7 +16,6 @@ import numpy as np
 
 from gateleg.apps.delphi.opinions.proportions import wilson_interval
 from gateleg.apps.delphi.reports.participation import Participation, participation_of
-from gateleg.apps.delphi.reports.personal import is_about_the_person
 from gateleg.apps.delphi.topics.redaction import redact
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
     from gateleg.apps.delphi.opinions.timeline import Moment
+    from gateleg.apps.delphi.topics.self_descriptions import Suggestion
     from gateleg.apps.delphi.topics.stage import Topic, Topics
 
 #: The minimum number of votes for a share to be stated.
@@ -108,11 +108,6 @@ class Statement:
     position: tuple[float, float] | None = None
     outlier: bool = False
 
-    @property
-    def personal(self) -> bool:
-        """Whether it describes its author rather than an opinion."""
-        return is_about_the_person(self.body)
-
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -145,6 +140,19 @@ class Certainty:
     as_strong: int = 0
     #: which division improved mode has chosen, and why
     division: Division = "not-weighed"
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """The groups that the analysis would find without comments that may describe their authors."""
+
+    #: the sizes of groups that are shown, largest first
+    sizes: tuple[int, ...]
+    stability: float | None
+    #: shuffles in the test for chance that varied as strongly as the real votes
+    as_strong: int
+    #: the adjusted Rand index with the groups that were found, over people who have one in both
+    agreement: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +211,12 @@ class Findings:
     participation: Participation = field(default_factory=Participation)
     #: how the groups formed over time; empty if it was not computed, or if all votes have the same time
     moments: tuple[Moment, ...] = ()
+    #: comments that moderators have marked as being about participants (`is_meta`); they are not among the statements
+    meta: tuple[Statement, ...] = ()
+    #: comments that may be about their authors; moderators decide
+    suggested: tuple[Suggestion, ...] = ()
+    #: the groups without the suggested comments; None if they were not computed
+    without: Alternative | None = None
 
     def topic(self, key: str) -> Topic | None:
         """The topic with a key."""
@@ -230,15 +244,12 @@ class Findings:
         return f"{'for' if best.side == 'agree' else 'against'} “{shown}”"
 
     def bridging(self) -> list[Statement]:
-        """Comments that a majority of every group agrees with, beyond chance; clearest first.
-
-        Comments about their authors are not common ground, however many people agree with them.
-        """
+        """Comments that a majority of every group agrees with, beyond chance; clearest first."""
         return [statement for statement in self.bridges() if least_bound(statement) > 0.5]
 
     def bridges(self) -> list[Statement]:
-        """Comments with enough votes in every group, except personal ones, by the lower bound in the group that agrees least."""
-        known = [one for one in self.statements.values() if not one.personal and one.groups and all(count.enough for count in one.groups)]
+        """Comments with enough votes in every group, by the lower bound in the group that agrees least."""
+        known = [one for one in self.statements.values() if one.groups and all(count.enough for count in one.groups)]
         return sorted(known, key=lambda one: (-least_bound(one), one.comment_id))
 
     def divisive(self) -> list[Statement]:
@@ -309,7 +320,13 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
             opinions.division,
         ),
         participation=participation_of(conversation.counted_votes(opinions.config.max_votes), statements),
+        meta=tuple(_statement(one, places.get(one.comment_id), opinions, [], {}) for one in meta_comments(conversation)),
     )
+
+
+def meta_comments(conversation: Conversation) -> list[Comment]:
+    """The comments that moderators have marked as being about participants, and not rejected, by id."""
+    return sorted((one for one in conversation.comments if one.is_meta and one.moderated != -1), key=lambda one: one.comment_id)
 
 
 def with_enough_votes(numbers: Iterable[int], statements: Mapping[int, Statement]) -> tuple[int, ...]:

@@ -8,9 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.reports.certainty import certainty_of
-from gateleg.apps.delphi.reports.claims import Agreement, Comparison, Division, Passing, Share, is_supported, quote, state, whole_percent
+from gateleg.apps.delphi.reports.claims import (
+    Agreement,
+    Comparison,
+    Division,
+    Passing,
+    Share,
+    about_participants,
+    is_supported,
+    quote,
+    state,
+    whole_percent,
+)
 from gateleg.apps.delphi.reports.findings import with_enough_votes
 from gateleg.apps.delphi.reports.sections import Clause, Paragraph, Section, Sentence, number_of, sentence
+from gateleg.apps.delphi.reports.self_descriptions import sentences_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +37,13 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def write_sections(findings: Findings) -> list[Section]:
-    """All sections: four on the whole conversation, then the topics from coarse to fine."""
+    """All sections: those on the whole conversation, then the topics from coarse to fine."""
     return [
         overview(findings),
         groups(findings),
         consensus(findings),
         uncertainty(findings),
+        *([participants(findings)] if findings.meta else []),
         *(topic_section(findings, topic) for layer in reversed(findings.topics) for topic in layer if findings.of_topic(topic)),
     ]
 
@@ -97,6 +110,8 @@ def groups(findings: Findings) -> Section:
         divided = [sentence(_divided(findings, statement)) for statement in findings.divisive()[:_MOST_NAMED]]
         paragraphs.append(_paragraph("divisive", "What the groups see differently", divided))
         paragraphs.append(_paragraph("certainty", "How reliable the groups are", _certainty(findings)))
+    suggested = [sentence(text) for text in sentences_of(findings)]
+    paragraphs.append(_paragraph("self_descriptions", "Comments about their authors", suggested))
     return Section(id="groups", title="Opinion groups", paragraphs=_filled(paragraphs))
 
 
@@ -132,11 +147,9 @@ def consensus(findings: Findings) -> Section:
     seen = {statement.comment_id for statement in shared}
     most = {side: [findings.statements[number] for number in numbers] for side, numbers in _most(findings)}
     for side, statements in most.items():
-        rest = [one for one in statements if one.comment_id not in seen and not one.personal]
+        rest = [one for one in statements if one.comment_id not in seen]
         sentences = [sentence(_overall(findings, one, side)) for one in rest if one.everybody.side == side]
         paragraphs.append(_paragraph(side, f"What most participants {side} with", sentences))
-    own = [sentence(_overall(findings, one, side)) for side, statements in most.items() for one in statements if one.personal]
-    paragraphs.append(_paragraph("participants", "What participants say about themselves", own))
     if not any(part.sentences for part in paragraphs):
         paragraphs = [_paragraph("none", "", [sentence("No comment has a clear majority yet.")])]
     return Section(id="group_informed_consensus", title="Common ground", paragraphs=_filled(paragraphs))
@@ -162,6 +175,19 @@ def uncertainty(findings: Findings) -> Section:
     if not any(part.sentences for part in paragraphs):
         paragraphs = [_paragraph("none", "", [sentence("Hardly anybody passed on a comment, and every comment had enough votes.")])]
     return Section(id="uncertainty", title="Uncertainty", paragraphs=_filled(paragraphs))
+
+
+def participants(findings: Findings) -> Section:
+    """What participants say about themselves: comments that moderators have marked so. They have no part in groups and topics."""
+    told = sorted(findings.meta, key=lambda one: (-one.everybody.share("agree"), one.comment_id))
+    shown = [sentence(about_participants(statement)) for statement in told if statement.everybody.enough]
+    few = len(findings.meta) - len(shown)
+    rest = [sentence(f"{number_of(few, 'comment')} about participants had too few votes for a share.")] if few else []
+    return Section(
+        id="participants",
+        title="What participants say about themselves",
+        paragraphs=_filled([_paragraph("meta", "", shown), _paragraph("few", "", rest)]),
+    )
 
 
 def _heard(findings: Findings) -> list[Sentence]:

@@ -34,6 +34,7 @@ _CHAPTERS = (
     ("common", "Common ground"),
     ("divided", "What divides"),
     ("uncertainty", "Uncertainty"),
+    ("participants", "What participants say about themselves"),
     ("topics", "Topics"),
     ("all", "All comments"),
     ("data", "Data and method"),
@@ -60,11 +61,13 @@ def write_report(
         _common(findings, by_id),
         _divided(findings),
         _uncertainty(findings, by_id),
+        _participants(findings, by_id),
         _topics(findings, by_id),
         _all(findings),
         _data(findings, data or {}, written_by),
     ]
-    return page(f"{findings.title}: report", joined([_top(findings), tag("main", {"id": "main"}, chapters)]))
+    main = tag("main", {"id": "main"}, [chapter for chapter in chapters if chapter is not None])
+    return page(f"{findings.title}: report", joined([_top(findings), main]))
 
 
 def page(title: str, body: Markup, styles: Sequence[str] = ("page.css", "statements.css"), policy: str = _POLICY) -> str:
@@ -86,7 +89,7 @@ def static(name: str) -> str:
 
 
 def _top(findings: Findings) -> Markup:
-    links = [tag("li", None, tag("a", {"href": f"#{key}"}, title)) for key, title in _CHAPTERS]
+    links = [tag("li", None, tag("a", {"href": f"#{key}"}, title)) for key, title in _CHAPTERS if key != "participants" or findings.meta]
     return tag(
         "header",
         {"class": "top"},
@@ -151,7 +154,7 @@ def _groups(findings: Findings, sections: Mapping[str, Section], has_replay: boo
         blocks.append(tag("h3", None, f"{group.name}: {number_of(group.size, 'participant')}"))
         blocks += [part for part in _prose(sections.get("groups"), [f"group_{group.letter.lower()}"]) if not part.startswith("<h4")]
         blocks.append(_folded("Votes on these comments", [statement_card(findings, statement) for statement in cards]))
-    blocks += _prose(sections.get("groups"), ["certainty"])
+    blocks += _prose(sections.get("groups"), ["certainty", "self_descriptions"])
     blocks += _over_time(findings, has_replay)
     picture = _picture(
         groups_map(findings),
@@ -247,6 +250,23 @@ def _uncertainty(findings: Findings, sections: Mapping[str, Section]) -> Markup:
         "uncertainty",
         _prose(sections.get("uncertainty")),
         _folded("Votes on what many pass on", [statement_card(findings, statement) for statement in unsure]),
+    )
+
+
+def _participants(findings: Findings, sections: Mapping[str, Section]) -> Markup | None:
+    """Comments that moderators have marked as being about participants; None without any."""
+    if not findings.meta:
+        return None
+    note = "Moderators have marked these comments as being about participants. They have no part in groups, common ground and topics."
+    cards = [
+        tag("li", {"id": f"c{one.comment_id}", "dir": "auto", "translate": "no"}, one.body, cite_link(one.comment_id))
+        for one in findings.meta
+    ]
+    return _chapter(
+        "participants",
+        tag("p", {"class": "note"}, note),
+        _prose(sections.get("participants")),
+        _folded("All comments about participants", [tag("ul", {"class": "list"}, cards)]),
     )
 
 

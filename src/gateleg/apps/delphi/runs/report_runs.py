@@ -6,11 +6,12 @@ Files are stored at `visualizations/{conversation}/{job_id}/...` (`artifact_key`
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateleg.ai import Models
 from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed, RunMissing
+from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts, translated_files
@@ -19,6 +20,7 @@ from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.model_sections import Written, write_section
 from gateleg.apps.delphi.reports.moments import with_moments
 from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.reports.self_descriptions import with_alternative, with_suggestions
 from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
@@ -115,6 +117,9 @@ async def _write(
     report(0.1, "tracing the groups back")
     moderation = await _moderation(store, votes)
     findings = await asyncio.to_thread(with_moments, findings, conversation.counted_votes(), moderation, matrix.participants)
+    if findings.suggested:
+        report(0.2, "finding groups without self-descriptions")
+        findings = await asyncio.to_thread(with_alternative, findings, conversation, _votes_config(votes))
     written = await _write_sections(findings, config, sources.models, report)
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
@@ -128,7 +133,21 @@ async def _write(
     for number, (name, content) in enumerate(files.items()):
         report(0.85 + 0.15 * number / len(files), "storing files")
         await objects.put(artifact_key(origin, name), content, content_type=content_type(name))
-    return _summary(votes, topics, written, list(files)) | {"not_printed": why, "moderated_by": str(rejections.upload_id)}
+    known = {"not_printed": why, "moderated_by": str(rejections.upload_id), "self_descriptions": _self_descriptions(findings)}
+    return _summary(votes, topics, written, list(files)) | known
+
+
+def _votes_config(votes: Run) -> VotesConfig:
+    # Runs of earlier versions may have settings that no longer exist.
+    return VotesConfig.model_validate({name: value for name, value in votes.config.items() if name in VotesConfig.model_fields})
+
+
+def _self_descriptions(findings: Findings) -> dict[str, object]:
+    """The suggestions of a report, and the groups without them."""
+    return {
+        "suggested": [one.comment_id for one in findings.suggested],
+        "without": None if findings.without is None else asdict(findings.without),
+    }
 
 
 async def _topics_run(store: AsyncStore, origin: Origin) -> Run | None:
@@ -173,7 +192,7 @@ async def load_findings(
         [row async for row in results(store, ConsensusComment, votes.job_id)],
         [row async for row in results(store, ParticipantProjection, votes.job_id)],
     )
-    return conversation, findings_from(conversation, votes, rows, topics)
+    return conversation, with_suggestions(findings_from(conversation, votes, rows, topics), () if topics is None else topics.suggested)
 
 
 def chosen_sections(findings: Findings, config: ReportConfig) -> list[Section]:

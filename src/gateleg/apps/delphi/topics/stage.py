@@ -22,6 +22,7 @@ from gateleg.apps.delphi.topics.layers import Layers, find_layers
 from gateleg.apps.delphi.topics.names import Naming, NamingInput, name_topics
 from gateleg.apps.delphi.topics.neighbours import Edge, edges
 from gateleg.apps.delphi.topics.phrases import phrases_in, phrases_of
+from gateleg.apps.delphi.topics.self_descriptions import Suggestion, suggest_by_vectors
 from gateleg.apps.delphi.topics.words import LEAST_KNOWN, WORDS, known_share, word_vectors
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class Topics:
     edges: tuple[Edge, ...]
     #: the share of words that are in the embedding model's vocabulary, if the model tells
     known_words: float | None = None
+    #: comments that may describe their authors
+    suggested: tuple[Suggestion, ...] = ()
 
     def find(self, key: str) -> Topic | None:
         """The topic with a key."""
@@ -154,7 +157,9 @@ def analyse_comments(
     pairs = edges(ids, vectors, config.graph_neighbors)
     report("names", 0.0)
     topics = _topics(kept, layers, positions, None if foreign else embeddings, chat, before, report)
-    return Topics(config, WORDS if foreign else embeddings.model, ids, vectors, positions, layers, topics, tuple(pairs), share)
+    suggested = () if foreign else suggest_by_vectors(ids.tolist(), vectors, embeddings.model)
+    model = WORDS if foreign else embeddings.model
+    return Topics(config, model, ids, vectors, positions, layers, topics, tuple(pairs), share, suggested)
 
 
 def _from_words(comments: Sequence[Comment], votes: Callable[[], Votes] | None) -> NDArray[np.float32]:
