@@ -21,7 +21,7 @@ from gateleg.apps.delphi.reports.findings import Findings, find
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.service import VOTES_STAGE, latest_run, run_votes, upload_conversation
-from gateleg.jobs import Job, JobStatus, Submission
+from gateleg.jobs import BadConfig, Job, JobStatus, Submission
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
 from tests.ai.speaking import said
@@ -103,13 +103,12 @@ async def test_report_of_the_seed_runs_on_a_host_with_a_key(tmp_path: Path, monk
     assert usage.cost == len(server.requests) * Decimal("0.0045")
 
 
-async def test_report_without_a_key_fails_and_names_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_report_without_a_key_is_refused_and_names_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TEST_ANTHROPIC_KEY", raising=False)
     with service() as server:
         async with Host.open(load_settings(file=settings_file(tmp_path, server)), [application]) as host:
-            job = await reported(host)
-    assert job.status is JobStatus.FAILED
-    assert "TEST_ANTHROPIC_KEY is not set" in str(job.attempts[-1].error)
+            with pytest.raises(BadConfig, match="TEST_ANTHROPIC_KEY is not set"):
+                await reported(host)
     assert server.requests == []
 
 

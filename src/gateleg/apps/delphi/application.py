@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.extra_packages import PACKAGES
 from gateleg.apps.delphi.runs import run_tables, vote_tables
+from gateleg.apps.delphi.settings import DelphiSettings
 from gateleg.extras import check_installed
 from gateleg.web import Application
 
@@ -20,11 +21,20 @@ if TYPE_CHECKING:
     from gateleg.web import AgentTool, Found, Principal, Resources, Tile
 
 
-def make_jobs(resources: Resources) -> Jobs:
+def make_jobs(resources: Resources[DelphiSettings]) -> Jobs:
     """The job types of Delphi."""
+    from gateleg.apps.delphi.model_checks import ModelChecks
     from gateleg.apps.delphi.work import delphi_jobs
 
-    return delphi_jobs(resources.store, resources.objects, lambda: resources.models.for_threads(), queue=lambda: resources.queue)
+    # The models are looked up late: a command that only lists job types has none.
+    checks = ModelChecks(
+        lambda address: resources.models.chat(address),
+        lambda address: resources.models.embeddings(address),
+        lenient=resources.settings.missing_models == "do-without",
+    )
+    return delphi_jobs(
+        resources.store, resources.objects, lambda: resources.models.for_threads(), queue=lambda: resources.queue, checks=checks
+    )
 
 
 def make_routes(resources: Resources) -> APIRouter:
@@ -113,4 +123,5 @@ application = Application(
     changes_job=changes_job,
     commands="gateleg.apps.delphi.commands:app",
     demo=load_demo,
+    settings=DelphiSettings,
 )

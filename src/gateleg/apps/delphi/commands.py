@@ -250,6 +250,7 @@ def _analyse(
     author: str | None,
     report: "Report",
 ) -> "tuple[Findings, dict[str, bytes]]":
+    from gateleg.apps.delphi.model_warnings import naming_warning
     from gateleg.apps.delphi.opinions.config import VotesConfig
     from gateleg.apps.delphi.opinions.stage import analyse
     from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
@@ -257,8 +258,12 @@ def _analyse(
     from gateleg.apps.delphi.reports.moments import with_moments
     from gateleg.apps.delphi.reports.self_descriptions import with_alternative, with_suggestions
     from gateleg.apps.delphi.topics.config import TopicsConfig
-    from gateleg.apps.delphi.topics.stage import analyse_comments
+    from gateleg.apps.delphi.topics.stage import analyse_comments, names_given_up
 
+    for address in (chat, author):
+        if address is not None:
+            # An unknown provider or a missing key is known now, before minutes of work.
+            _models().chat(address)
     report("votes", 0.0)
     removed = conversation.removed_participants
     opinions = analyse(conversation.votes, conversation.comments, VotesConfig.model_validate(settings), removed_participants=removed)
@@ -270,6 +275,8 @@ def _analyse(
         embeddings = models.embeddings(config.embedding_address)
         votes = conversation.counted_votes
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, votes=votes, report=report)
+        if failed := names_given_up(topics):
+            typer.echo(f"warning: {naming_warning(failed)}", err=True)
     report("timeline", 0.0)
     cast = conversation.counted_votes(opinions.config.max_votes)
     plain = with_suggestions(find(conversation, opinions, topics), () if topics is None else topics.suggested)
@@ -305,6 +312,7 @@ def _models() -> "Models":
 
 def _sections(findings: "Findings", author: str | None, report: "Report") -> "tuple[list[Section], str]":
     """The sections of the report, and who wrote them."""
+    from gateleg.apps.delphi.model_warnings import warnings_of
     from gateleg.apps.delphi.reports.model_sections import write_section
     from gateleg.apps.delphi.reports.narrative import write_sections
 
@@ -315,6 +323,9 @@ def _sections(findings: "Findings", author: str | None, report: "Report") -> "tu
     for number, template in enumerate(templates):
         report("writing", number / len(templates))
         found.append(write_section(chat, findings, template))
+    given_up = {one.section.id: one.failure or list(one.faults) for one in found if one.given_up}
+    for warning in warnings_of({"given_up": given_up, "sections": len(found)}):
+        typer.echo(f"warning: {warning}", err=True)
     return [one.section for one in found], " and ".join(sorted({one.by for one in found}))
 
 
