@@ -140,6 +140,7 @@ COMMANDS: dict[str, Command] = {
         allowed={2: {"comments.csv"}},
     ),
     "reprocess": Command([["reprocess", "--all", *_STORE]]),
+    "delete": Command([["delete", "town", "--yes", *_STORE]]),
 }
 
 
@@ -259,12 +260,14 @@ BODIES: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
     ("put", "/api/delphi/conversations/{conversation}"): lambda: UPLOADS["put"]()[2],
     ("post", "/api/delphi/conversations/{conversation}/files"): lambda: UPLOADS["archive"]()[2],
     ("post", "/api/delphi/conversations/{conversation}/jobs"): lambda: {"json": {"job_type": "PCA"}},
+    ("post", "/api/delphi/conversations/{conversation}/self-descriptions"): lambda: {"json": {"comments": [1]}},
     ("post", "/api/delphi/reprocess"): lambda: {"json": {"conversations": ["late"]}},
     ("put", "/api/delphi/runs/{job_id}/topics/{topic}/name"): lambda: {"json": {"name": "Another name"}},
     ("post", "/api/delphi/jobs/{job_id}/cancel"): dict,
     ("post", "/api/delphi/jobs/{job_id}/tree/cancel"): dict,
     ("post", "/api/delphi/jobs/{job_id}/retry"): dict,
     ("delete", "/api/delphi/runs/{job_id}"): dict,
+    ("delete", "/api/delphi/conversations/{conversation}"): dict,
 }
 #: The queries of routes that need one; the empty one is always asked too.
 QUERIES: dict[str, list[str]] = {

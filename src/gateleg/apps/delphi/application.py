@@ -42,10 +42,11 @@ def make_routes(resources: Resources) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.delphi import api
-    from gateleg.apps.delphi.web import run_api, upload_api
+    from gateleg.apps.delphi.web import run_api, self_description_api, upload_api
 
     router = APIRouter()
-    router.routes.extend((*api.router.routes, *upload_api.router.routes, *run_api.router.routes))
+    for part in (api, upload_api, self_description_api, run_api):
+        router.routes.extend(part.router.routes)
     return router
 
 

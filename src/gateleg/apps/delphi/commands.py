@@ -8,6 +8,7 @@ import typer
 from gateleg.apps.delphi.opinions.modes import CHOICE, ORDER_CHOICE, Mode, Order
 from gateleg.commands import (
     ConfigOption,
+    ObjectsOption,
     Steps,
     StoreOption,
     explaining_bad_settings,
@@ -230,6 +231,39 @@ def reprocess(
         fail(str(error))
     for job_id, name in submitted:
         typer.echo(f"{job_id}  {name}")
+
+
+@app.command()
+def delete(
+    conversation: Annotated[str, typer.Argument(help="The id of a conversation on a host.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: StoreOption = None,
+    objects: ObjectsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Delete a conversation on a host with its uploads, comments, votes, runs, results and files. This cannot be undone."""
+    import asyncio
+
+    from gateleg.apps.delphi.errors import DelphiError
+    from gateleg.apps.delphi.extra_packages import PACKAGES
+
+    require_packages("delphi", *PACKAGES)
+    if not yes:
+        typer.confirm(f"Delete conversation {conversation!r} and all that belongs to it?", abort=True)
+    try:
+        deleted = asyncio.run(_delete(conversation, settings_from(config, store=store, objects=objects)))
+    except DelphiError as error:
+        fail(str(error))
+    typer.echo(f"deleted: {', '.join(f'{count:,} {what}' for what, count in deleted.items())}")
+
+
+async def _delete(conversation: str, settings: "Settings") -> dict[str, int]:
+    from gateleg.apps.delphi.application import application
+    from gateleg.apps.delphi.runs.deletion import check_idle, delete_conversation
+
+    async with open_resources(application, settings) as resources:
+        await check_idle(resources.queue, conversation)
+        return await delete_conversation(resources.store, resources.objects, conversation)
 
 
 async def _resubmit(names: list[str] | None, config: dict[str, object], settings: "Settings") -> list[tuple[str, str]]:
