@@ -12,6 +12,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.opinions.modes import CHOICE
+from gateleg.apps.delphi.runs.deletion import check_idle, delete_conversation
 from gateleg.apps.delphi.runs.pipeline import PIPELINE, models_of
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.reprocessing import reprocess
@@ -161,6 +162,26 @@ async def read_files(conversation: str, new: NewUpload, bounds: UploadLimits) ->
         return await read_upload(
             list(paths.values()), folder, bounds, conversation, topic=new.topic, description=new.description, kinds=list(paths)
         )
+
+
+class DeletedConversation(BaseModel):
+    """What was deleted with a conversation."""
+
+    results: int
+    files: int
+    uploads: int
+    runs: int
+
+
+@router.delete("/conversations/{conversation}")
+async def delete(call: Using, conversation: Name) -> DeletedConversation:
+    """Delete a conversation with its uploads, comments, votes, runs, results and files. This cannot be undone. It is refused while a job
+    on it is waiting or running."""
+    rules.check_change(call.principal, await visible_conversation(call, conversation))
+    await check_idle(call.host.queue, conversation)
+    deleted = await delete_conversation(call.host.store, call.host.objects, conversation)
+    await call.note("delphi.delete", conversation, **deleted)
+    return DeletedConversation(**deleted)
 
 
 @router.get("/conversations/{conversation}/comments")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.extra_packages import PACKAGES
 from gateleg.apps.delphi.runs import run_tables, vote_tables
+from gateleg.apps.delphi.settings import DelphiSettings
 from gateleg.extras import check_installed
 from gateleg.web import Application
 
@@ -20,11 +21,20 @@ if TYPE_CHECKING:
     from gateleg.web import AgentTool, Found, Principal, Resources, Tile
 
 
-def make_jobs(resources: Resources) -> Jobs:
+def make_jobs(resources: Resources[DelphiSettings]) -> Jobs:
     """The job types of Delphi."""
+    from gateleg.apps.delphi.model_checks import ModelChecks
     from gateleg.apps.delphi.work import delphi_jobs
 
-    return delphi_jobs(resources.store, resources.objects, lambda: resources.models.for_threads(), queue=lambda: resources.queue)
+    # The models are looked up late: a command that only lists job types has none.
+    checks = ModelChecks(
+        lambda address: resources.models.chat(address),
+        lambda address: resources.models.embeddings(address),
+        lenient=resources.settings.missing_models == "do-without",
+    )
+    return delphi_jobs(
+        resources.store, resources.objects, lambda: resources.models.for_threads(), queue=lambda: resources.queue, checks=checks
+    )
 
 
 def make_routes(resources: Resources) -> APIRouter:
@@ -32,10 +42,11 @@ def make_routes(resources: Resources) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.delphi import api
-    from gateleg.apps.delphi.web import run_api, upload_api
+    from gateleg.apps.delphi.web import run_api, self_description_api, upload_api
 
     router = APIRouter()
-    router.routes.extend((*api.router.routes, *upload_api.router.routes, *run_api.router.routes))
+    for part in (api, upload_api, self_description_api, run_api):
+        router.routes.extend(part.router.routes)
     return router
 
 
@@ -113,4 +124,5 @@ application = Application(
     changes_job=changes_job,
     commands="gateleg.apps.delphi.commands:app",
     demo=load_demo,
+    settings=DelphiSettings,
 )
