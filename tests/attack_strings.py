@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
-#: Lengths of the repeated part. Time that grows with the square of the length stays short at the longest; cubic time does not.
-_SHORTEST, _LONGEST = 16, 1024
-#: Seconds of processor time at the longest length below which growth is not looked at: the square needs less, the cube much more.
-_NOTICED = 0.02
-#: Growth is judged from this many seconds on: less is noise.
-_MEASURABLE = 0.001
-#: Seconds of processor time after which a match is given up: a thousand times what the square of the longest length needs.
-_GIVEN_UP = 0.5
+#: How often a part is repeated. Time that grows with the square stays short at the most; cubic time does not.
+_FEWEST, _MOST = 16, 1024
+#: Seconds of processor time at the most below which growth is not looked at: the square needs less, the cube much more.
+_NOTICED = 0.04
+#: Less than this is noise: some systems count processor time in ticks of hundredths.
+_MEASURABLE = 0.01
+#: Seconds of processor time after which work is given up: many times what the square needs.
+_GIVEN_UP = 1.0
 #: Time that grows with this power of the length, or faster, is too much: 2 is the square, 3 the cube.
 _TOO_STEEP = 2.5
 #: What characters of each kind are tried for a class or a dot.
@@ -172,7 +172,7 @@ def steepest_attack(expression: re.Pattern[Any], beginning: str, unit: str) -> s
     for method, ending in itertools.product(_METHODS, _ENDINGS):
 
         def prepared(length: int, method: str = method, ending: str = ending) -> Callable[[], object]:
-            text = beginning + unit * max(1, length // len(unit)) + ending
+            text = beginning + unit * max(length // len(unit), length // 3) + ending
             attack: Any = text.encode() if isinstance(expression.pattern, bytes) else text
             return lambda: getattr(expression, method)(attack)
 
@@ -184,23 +184,23 @@ def steepest_attack(expression: re.Pattern[Any], beginning: str, unit: str) -> s
 def grows_steeply(prepared: Callable[[int], Callable[[], object]]) -> bool:
     """Whether the processor time of some work grows exponentially, or with the cube of a length; `prepared` gives the work for a length."""
 
-    def spent(length: int, times: int = 2) -> float:
+    def spent(length: int) -> float:
         work = prepared(length)
-        return min(_seconds(work) for _ in range(times))
+        return min(_seconds(work) for _ in range(2))
 
-    last = spent(_LONGEST, 1)
+    def jumps(length: int) -> bool:
+        """Whether twice the length takes much more than four times as long."""
+        before = spent(length)
+        return before < _GIVEN_UP and spent(2 * length) > min(max(before, _MEASURABLE) * 2**_TOO_STEEP, _GIVEN_UP * 0.99)
+
+    last = _seconds(prepared(_MOST))
     if last < _NOTICED:
         return False
-    if last < _GIVEN_UP:
-        # A single jump may be noise of the machine.
-        return all(spent(length) > spent(length // 2) * 2**_TOO_STEEP for length in (_LONGEST, _LONGEST // 2))
-    before, length = _MEASURABLE, _SHORTEST
-    while length <= _LONGEST:
-        now = spent(length)
-        if now > before * 2**_TOO_STEEP:
-            return now >= _GIVEN_UP or spent(2 * length) > now * 2**_TOO_STEEP
-        before, length = max(now, _MEASURABLE), 2 * length
-    return False
+    length = _MOST if last < _GIVEN_UP else _FEWEST
+    while not jumps(length) and length < _MOST:
+        length *= 2
+    # Single jumps may be noise of a busy machine; what is steep is steep each time.
+    return all(jumps(length) and (jumps(2 * length) or spent(2 * length) >= _GIVEN_UP) for _ in range(3))
 
 
 def _seconds(work: Callable[[], object]) -> float:
