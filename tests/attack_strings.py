@@ -300,7 +300,7 @@ def _text_of(node: ast.expr, module: Any) -> str | bytes | None:
 
 def _flags_of(node: ast.expr, module: Any) -> int:
     with suppress(Exception):
-        return int(eval(compile(ast.Expression(node), "flags", "eval"), {"re": re}))  # noqa: S307
+        return int(eval(compile(ast.Expression(node), "flags", "eval"), {"re": re}))
     return 0
 
 
@@ -308,7 +308,9 @@ def steep_among(expressions: Iterable[Expression]) -> dict[str, str]:
     """The expressions whose matching time grows too steeply, each with an attack."""
     steep = {}
     for expression in expressions:
-        compiled = re.compile(expression.pattern, expression.flags & ~re.UNICODE if isinstance(expression.pattern, bytes) else expression.flags)
+        compiled = re.compile(
+            expression.pattern, expression.flags & ~re.UNICODE if isinstance(expression.pattern, bytes) else expression.flags
+        )
         for beginning, unit in attacks(expression.pattern, expression.flags):
             attack = steepest_attack(compiled, beginning, unit)
             if attack is not None:

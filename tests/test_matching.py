@@ -45,4 +45,7 @@ async def test_many_bombs_share_one_span_of_time() -> None:
 
 
 async def test_what_is_wrong_with_patterns_is_told() -> None:
-    assert await pattern_problems(["a", "a{2,1}"]) == [None, "is not a regular expression: min repeat greater than max repeat at position 2"]
+    assert await pattern_problems(["a", "a{2,1}"]) == [
+        None,
+        "is not a regular expression: min repeat greater than max repeat at position 2",
+    ]

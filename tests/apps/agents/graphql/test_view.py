@@ -199,7 +199,10 @@ async def test_a_file_is_found_by_its_owner_and_through_a_thread_by_operators_an
     [
         ("{ " + "agentList(limit: 1) { total } " * 500 + "}", "query-too-complex"),
         ("{ " + " ".join(f"...F{n}" for n in range(900)) + " }" + " ".join(f"fragment F{n} on Query {{ ping }}" for n in range(900)), None),
-        ("{ ...F0 }" + " ".join(f"fragment F{n} on Query {{ ...F{n + 1} }}" for n in range(600)) + " fragment F600 on Query { ping }", None),
+        (
+            "{ ...F0 }" + " ".join(f"fragment F{n} on Query {{ ...F{n + 1} }}" for n in range(600)) + " fragment F600 on Query { ping }",
+            None,
+        ),
     ],
 )
 async def test_documents_that_take_long_to_validate_are_not_validated(

@@ -200,7 +200,9 @@ def find_document_excess(document: DocumentNode, limits: Limits) -> AgentsError 
     ):
         if value > most:
             fix = "Select each field once at each place, and use fewer fragments."
-            return QueryTooComplex(f"The {name} of this document is {value}; the limit is {most}.", fix=fix, details={"limit": most, "found": value})
+            return QueryTooComplex(
+                f"The {name} of this document is {value}; the limit is {most}.", fix=fix, details={"limit": most, "found": value}
+            )
     return None
 
 
