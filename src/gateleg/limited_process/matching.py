@@ -12,6 +12,7 @@ import re
 import signal
 import time
 from dataclasses import astuple, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -69,13 +70,13 @@ async def _in_process(function: str, arguments: list[Any], otherwise: Any) -> li
 def match_here(matchings: list[tuple[str, str, bool]]) -> list[bool | None]:
     """In the limited process: the results of `match_patterns`."""
     clock = _Clock()
-    return [clock.result(lambda: _matches(*one), None) for one in matchings]
+    return [clock.result(partial(_matches, *one), None) for one in matchings]
 
 
 def compile_here(patterns: list[str]) -> list[str | None]:
     """In the limited process: the results of `pattern_problems`."""
     clock = _Clock()
-    return [clock.result(lambda: _problem(pattern), _TOO_SLOW) for pattern in patterns]
+    return [clock.result(partial(_problem, pattern), _TOO_SLOW) for pattern in patterns]
 
 
 def _matches(pattern: str, text: str, whole: bool) -> bool | None:

@@ -134,7 +134,7 @@ def _decoded(head: bytes) -> str | None:
 
 
 def _is_html(text: bytes) -> bool:
-    """Whether a text begins with a tag of HTML, after any comments. Each byte is read once: an expression would try all ways to divide them."""
+    """Whether a text begins with a tag of HTML, after any comments. Reads each byte once, as no expression would."""
     place = 0
     while text.startswith(b"<!--", place := _after_blanks(text, place)):
         end = text.find(b"-->", place + len(b"<!--"))
