@@ -235,7 +235,7 @@ class BoundedHttp(HttpToolsProtocol):
             protocol.counted = (self._shared, address)
 
     def send_400_response(self, msg: str) -> None:
-        """Respond to invalid HTTP, or to a violated limit, with the error envelope; in a body, to its request, unless that has a response."""
+        """Respond to invalid HTTP, or to a violated limit, with the error envelope. An incomplete body's request has no other response."""
         error = self._refused or BadRequest("The request is not valid HTTP.")
         if self._in_head or self.cycle is None or self.cycle.response_complete:
             self._refuse(error)
