@@ -9,6 +9,7 @@ import json
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -136,8 +137,9 @@ class Client:
                 response = await self._client.request(method.upper(), path, **options)
         except TimeoutError:
             return
-        if response.is_success and response.headers.get("content-type", "").startswith("application/json"):
-            self._learn(response.json())
+        if response.is_success and response.headers.get("content-type", "") == "application/json" and method.upper() != "HEAD":
+            with suppress(ValueError):
+                self._learn(response.json())
 
     def _learn(self, value: Any) -> None:
         if isinstance(value, list):

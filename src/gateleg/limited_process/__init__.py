@@ -16,6 +16,6 @@ forks a process for each call. Calls stay isolated from each other.
 
 from gateleg.limited_process.limits import LimitReached, ProcessLimits
 from gateleg.limited_process.matching import Matching, match_patterns, pattern_problems
-from gateleg.limited_process.running import run_limited
+from gateleg.limited_process.running import run_limited, run_limited_blocking
 
-__all__ = ["LimitReached", "Matching", "ProcessLimits", "match_patterns", "pattern_problems", "run_limited"]
+__all__ = ["LimitReached", "Matching", "ProcessLimits", "match_patterns", "pattern_problems", "run_limited", "run_limited_blocking"]

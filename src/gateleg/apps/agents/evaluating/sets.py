@@ -13,7 +13,7 @@ from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationSet
 from gateleg.apps.agents.patterns import check_patterns
 from gateleg.apps.agents.running.agents import active_agent, agent_version
 from gateleg.apps.agents.running.job_types import EVALUATE, EvaluateConfig, RunRequest, StoredCaller
-from gateleg.apps.agents.running.structures import model_from_schema
+from gateleg.apps.agents.running.structures import check_output_schemas
 from gateleg.jobs import Submission
 from gateleg.store import create
 from gateleg.web import submitted_by
@@ -36,9 +36,7 @@ async def save_set(
     """Create or update a set. Raises `BadOutputSchema`, and `BadField` for a pattern that is not a regular expression."""
     check_editor(context)
     await check_patterns([check.pattern for case in cases for check in case.checks if isinstance(check, Matches)])
-    for case in cases:
-        if case.output_schema is not None:
-            model_from_schema(case.output_schema)
+    await check_output_schemas([case.output_schema for case in cases if case.output_schema is not None])
     stored: dict[str, Any] = {
         "partition": context.partition,
         "name": name,
