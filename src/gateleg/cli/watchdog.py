@@ -50,7 +50,9 @@ def watching(seconds: float, under_way: Callable[[], Iterable[str]], end: Callab
         nonlocal looks, beat_again
         looks = 0
         signal.setitimer(signal.ITIMER_REAL, interval)
-        faulthandler.dump_traceback_later(_BACKSTOP * seconds, exit=True)
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            # Standard error may be no file.
+            faulthandler.dump_traceback_later(_BACKSTOP * seconds, exit=True)
         beat_again = loop.call_later(interval / 2, beat)
 
     def look(number: int, frame: FrameType | None) -> None:
