@@ -7,7 +7,6 @@ repeat samples of every part, after what leads to the part, and before what make
 from __future__ import annotations
 
 import ast
-import importlib
 import io
 import itertools
 import json
@@ -17,9 +16,8 @@ import signal
 import sys
 import time
 from contextlib import redirect_stdout, suppress
+from importlib import import_module
 from pathlib import Path
-from re import _constants as codes
-from re import _parser as parser
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,13 +25,15 @@ if TYPE_CHECKING:
     from types import FrameType
 
 #: How often a part is repeated. Time that grows with the square stays short at the most; cubic time does not.
-_FEWEST, _MOST = 16, 1024
+_FEWEST, _MOST = 16, 512
 #: Seconds of processor time at the most below which growth is not looked at: the square needs less, the cube much more.
-_NOTICED = 0.04
+_NOTICED = 0.02
 #: Less than this is noise: some systems count processor time in ticks of hundredths.
 _MEASURABLE = 0.01
 #: Seconds of processor time after which work is given up: many times what the square needs.
 _GIVEN_UP = 1.0
+#: Seconds of processor time for one expression, which those need whose time grows with the square.
+_EACH = 4.0
 #: Time that grows with this power of the length, or faster, is too much: 2 is the square, 3 the cube.
 _TOO_STEEP = 2.5
 #: What characters of each kind are tried for a class or a dot.
@@ -42,6 +42,10 @@ _ENDINGS = ("\x00!", "??x", "")
 _METHODS = ("search", "fullmatch")
 #: The largest number of samples of one part.
 _SAMPLES = 4
+
+
+#: The parser of expressions; its parts are private.
+compiler, codes, parser = (import_module(f"re.{name}") for name in ("_compiler", "_constants", "_parser"))
 
 
 class Expression:
@@ -90,9 +94,7 @@ def _in_class(argument: Any, character: str, flags: int) -> bool:
     state = parser.State()
     state.flags = flags & ~re.LOCALE
     state.str = "x"
-    from re import _compiler
-
-    return bool(_compiler.compile(parser.SubPattern(state, [(codes.IN, argument)])).fullmatch(character)) if argument else False
+    return bool(compiler.compile(parser.SubPattern(state, [(codes.IN, argument)])).fullmatch(character)) if argument else False
 
 
 def _samples(node: Any, flags: int, most: int = _SAMPLES) -> list[str]:
@@ -172,7 +174,7 @@ def steepest_attack(expression: re.Pattern[Any], beginning: str, unit: str) -> s
     for method, ending in itertools.product(_METHODS, _ENDINGS):
 
         def prepared(length: int, method: str = method, ending: str = ending) -> Callable[[], object]:
-            text = beginning + unit * max(length // len(unit), length // 3) + ending
+            text = beginning + unit * max(length // len(unit), length // 2) + ending
             attack: Any = text.encode() if isinstance(expression.pattern, bytes) else text
             return lambda: getattr(expression, method)(attack)
 
@@ -224,12 +226,12 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def modules_of(package: str) -> Iterator[Any]:
     """Every module of a package that can be imported here."""
-    root = importlib.import_module(package)
+    root = import_module(package)
     yield root
     for found in pkgutil.walk_packages(root.__path__, f"{package}."):
         if not found.name.endswith("__main__"):
             with redirect_stdout(io.StringIO()):
-                yield importlib.import_module(found.name)
+                yield import_module(found.name)
 
 
 def compiled_in(module: Any) -> Iterator[Expression]:
@@ -311,10 +313,12 @@ def steep_among(expressions: Iterable[Expression]) -> dict[str, str]:
         compiled = re.compile(
             expression.pattern, expression.flags & ~re.UNICODE if isinstance(expression.pattern, bytes) else expression.flags
         )
+        ends = time.process_time() + _EACH
         for beginning, unit in attacks(expression.pattern, expression.flags):
+            if time.process_time() > ends:
+                break
             attack = steepest_attack(compiled, beginning, unit)
             if attack is not None:
-                print(expression.place, repr(expression.pattern)[:100], attack, file=sys.stderr, flush=True)
                 steep[f"{expression.place} {expression.pattern!r:.120}"] = attack
                 break
     return steep

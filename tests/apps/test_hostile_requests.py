@@ -29,10 +29,8 @@ from gateleg.web.settings import Settings
 #: Seconds of processor time of one step of the loop, and after which it is interrupted.
 MOST, INTERRUPTED = 1.0, 3.0
 STRINGS = {
-    "blanks": "and x" + " " * 3_000 + "??x",
-    "comments": "<!---->" * 100 + "x",
-    "nested": "[" * 1_500 + "(" * 1_500,
-    "digits and signs": "1" * 1_500 + "-" * 1_500 + "`" * 500,
+    "blanks and comments": "and x" + " " * 3_000 + "??x" + "<!---->" * 100,
+    "nested, digits and signs": "[" * 1_000 + "(" * 1_000 + "1" * 1_000 + "-" * 1_000 + "`" * 500,
 }
 BODIES = {
     "deep": (b'{"query":' * 50_000, "application/json"),
@@ -181,7 +179,11 @@ async def test_no_request_holds_the_loop(host: Host, steps: Steps) -> None:
             await client.send(method, path, operation, text)
             note(f"{method} {path}: {name}")
         if method in ("post", "put", "patch"):
+            accepted = operation.get("requestBody", {}).get("content", {"application/json": {}})
             for name, (body, kind) in BODIES.items():
+                # A route that reads JSON reads nothing else, and the other way round.
+                if ("application/json" in accepted) != (kind == "application/json"):
+                    continue
                 await client.request(method, client.place(path, operation), content=body, headers={"content-type": kind})
                 note(f"{method} {path}: {name}")
     assert len(operations) > 200
