@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.archive import ArchivedJob
     from gateleg.model import Action, Condition, Ref
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
@@ -79,8 +80,9 @@ def finish(
         now = context.now()
         decision = decide(current, outcome, retry_of(context, current), now, context.setup.random)
         try:
-            # A retry starts without progress; a finished job keeps the last one.
-            last_progress = [Job.progress.set(progress)] if progress is not None and decision.status != JobStatus.PENDING else []
+            # A retry starts without progress; a finished or snoozed job keeps the last one.
+            keeps = decision.status != JobStatus.PENDING or decision.outcome == "snoozed"
+            last_progress = [Job.progress.set(progress)] if progress is not None and keeps else []
             return (yield from _write_outcome(context, current, decision, now, [*extra, *last_progress], other_writes, unchanged))
         except (ConditionFailed, TransactionCanceled, NotFound, ServiceError, Unreachable) as error:
             if not is_retryable(error):
@@ -238,3 +240,14 @@ def get_job(context: QueueContext, job_id: UUID) -> Flow[Job]:
     if job is None:
         raise JobMissing(f"Job {job_id} is not in the queue.")
     return job
+
+
+def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
+    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it."""
+    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    if job is not None:
+        return job
+    archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)
+    if archived is None:
+        raise JobMissing(f"Job {job_id} is neither in the queue nor in the archive.")
+    return archived
