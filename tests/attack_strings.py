@@ -31,9 +31,9 @@ _NOTICED = 0.02
 #: Less than this is noise: some systems count processor time in ticks of hundredths.
 _MEASURABLE = 0.01
 #: Seconds of processor time after which work is given up: many times what the square needs.
-_GIVEN_UP = 1.0
+_GIVEN_UP = 0.5
 #: Seconds of processor time for one expression, which those need whose time grows with the square.
-_EACH = 4.0
+_EACH = 2.0
 #: Time that grows with this power of the length, or faster, is too much: 2 is the square, 3 the cube.
 _TOO_STEEP = 2.5
 #: What characters of each kind are tried for a class or a dot.

@@ -134,7 +134,7 @@ class Settings(BaseModel):
     watchdog_seconds: float = Field(
         default=30,
         ge=0,
-        description="seconds without a sign of life of its event loop after which a process logs why and ends; 0 for never",
+        description="seconds after which a process whose event loop does not answer logs why and ends; 0 for never",
     )
     body_pace: int = Field(default=500, ge=0, description="minimum rate of a request body, in bytes per second")
     connections: int = Field(default=800, ge=1, description="maximum number of open connections")
