@@ -69,8 +69,8 @@ class AgentsGraphQL(GraphQL[Call, None]):
         except GatelegError as error:
             return JSONResponse(refusal_body(error), error.status)
         except RecursionError:
-            error = BadRequest("The body is nested too deeply.")
-            return JSONResponse(refusal_body(error), error.status)
+            refusal = BadRequest("The body is nested too deeply.")
+            return JSONResponse(refusal_body(refusal), refusal.status)
 
     async def render_graphql_ide(self, request: Request) -> Response:
         """The page for trying queries."""
