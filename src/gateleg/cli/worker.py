@@ -89,6 +89,7 @@ async def _work(
 
     from gateleg.cli.shutdown import exit_soon, stopping_on_signals
     from gateleg.cli.store_startup import open_when_available
+    from gateleg.cli.watchdog import watching
     from gateleg.jobs.worker import DRAIN_GRACE, WorkerPool, exclude_loaded_modules
     from gateleg.web.settings import format_setting
 
@@ -114,7 +115,8 @@ async def _work(
             for worker in workers.workers:
                 typer.echo(f"{worker.worker_id} works on {', '.join(worker.queues)} of {format_setting(settings.store)}")
             exclude_loaded_modules()
-            await workers.run()
+            with watching(settings.watchdog_seconds, workers.running):
+                await workers.run()
             stopping.cancel()
             for worker in workers.workers:
                 typer.echo(f"{worker.worker_id} has stopped")

@@ -42,7 +42,9 @@ def parse_objects_address(text: str) -> ObjectsAddress:
         prefix = prefix.rstrip("/")
         if _BUCKET.fullmatch(bucket) and (not prefix or _is_key(prefix)):
             return ObjectsAddress("s3", bucket, prefix)
-    raise BadObjectsAddress(f"{text!r} is not a valid object store address.")
+    from gateleg.store.observing.redaction import shown_address
+
+    raise BadObjectsAddress(f"{shown_address(text)!r} is not a valid object store address.")
 
 
 def _is_key(prefix: str) -> bool:

@@ -56,8 +56,15 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 _log = logging.getLogger("gateleg.web")
+#: The problems that a response lists at most.
+_MOST_PROBLEMS = 100
 #: Methods whose body may become a stored item.
 _WRITE_METHODS = frozenset({"POST", "PUT", "PATCH"})
+
+
+def described_problems(errors: Sequence[Any]) -> list[dict[str, Any]]:
+    """The first problems of a body, as a response lists them: a long list may have one in each of its elements."""
+    return [{"at": [str(part) for part in error["loc"]], "message": problem_message(error)} for error in errors[:_MOST_PROBLEMS]]
 
 
 def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
@@ -169,7 +176,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     async def handle_invalid_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem_message(problem)} for problem in error.errors()]
+        problems = described_problems(error.errors())
         return error_response(
             InvalidRequest("The request is not valid.", fix=_content_type_fix(request, error), details={"problems": problems})
         )
@@ -179,7 +186,7 @@ def _handle_errors(app: FastAPI) -> None:
         if request.method not in _WRITE_METHODS or error.title not in _entity_names(app.state.host):
             # Not an entity built from the request body, so the fault is the server's: answer 500 and log it.
             raise error
-        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem_message(problem)} for problem in error.errors()]
+        problems = described_problems(error.errors())
         return error_response(InvalidRequest("The request body is not a valid item.", details={"problems": problems}))
 
     async def ignore_disconnect(request: HTTPConnection, error: Exception) -> None:

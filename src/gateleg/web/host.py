@@ -251,7 +251,7 @@ class Host:
             audit=self.audit,
             secrets=self.secrets.of(name),
             outgoing=self.outgoing,
-            webhooks=Webhooks(name, self.store, self.queue, self.secrets.of(name), self.outgoing.guard),
+            webhooks=Webhooks(name, self.store, self.queue, self.secrets.of(name), self.outgoing),
             stores=self.stores,
             host_data=self.settings.data,
             tools_for=self.tool_catalog,

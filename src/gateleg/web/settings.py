@@ -131,6 +131,11 @@ class Settings(BaseModel):
     upload_seconds: float = Field(default=120, gt=0, description="maximum seconds for reading an upload")
     head_limit: int = Field(default=65_536, ge=1_024, description="maximum bytes of the request line and the headers")
     request_seconds: float = Field(default=30, gt=0, description="maximum seconds until the headers of a request are complete")
+    watchdog_seconds: float = Field(
+        default=30,
+        ge=0,
+        description="seconds after which a process whose event loop does not answer logs why and ends; 0 for never",
+    )
     body_pace: int = Field(default=500, ge=0, description="minimum rate of a request body, in bytes per second")
     connections: int = Field(default=800, ge=1, description="maximum number of open connections")
     address_connections: int = Field(
@@ -405,7 +410,7 @@ def _from_environ(environ: Mapping[str, str], sections: Sections, problems: list
 #: Settings that are tables in a file: a section that resembles one of them is a mistyped setting.
 _TABLES = [name for name, field in Settings.model_fields.items() if get_origin(field.annotation) is dict]
 #: Variables that other parts of Gateleg read.
-_NOT_SETTINGS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS", "GATELEG_PLAIN"})
+_NOT_SETTINGS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS", "GATELEG_PLAIN", "GATELEG_STARTED_AGAIN"})
 
 
 def _split_text(name: str, value: Any) -> Any:

@@ -3,10 +3,8 @@
 from decimal import Decimal
 
 import pytest
-from pydantic import ValidationError
 
-from gateleg.apps.agents.evaluating.cases import Contains, Equals, Matches, contains, equals
-from gateleg.apps.agents.evaluating.patterns import search
+from gateleg.apps.agents.evaluating.cases import Contains, Equals, contains, equals
 
 
 def test_a_text_is_found_in_any_case() -> None:
@@ -26,13 +24,3 @@ def test_a_text_is_found_in_any_case() -> None:
 )
 def test_a_structure_equals(value: object, answer: str, output: dict[str, object] | None, passed: bool) -> None:
     assert equals(Equals(value=value), answer, output) is passed
-
-
-def test_patterns_are_found_or_not_or_are_none() -> None:
-    assert search({"pairs": [[r"^\d+$", "12"], ["x", "12"], ["(", "12"]]}) == [True, False, None]
-
-
-@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "*"])
-def test_a_pattern_that_is_not_one_is_refused_when_it_is_kept(pattern: str) -> None:
-    with pytest.raises(ValidationError, match="not a regular expression"):
-        Matches(pattern=pattern)

@@ -18,7 +18,7 @@ from gateleg.apps.agents.running.threads import find_run, is_open
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
 from gateleg.jobs import GiveUp, Snooze
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+from gateleg.limited_process import Matching, match_patterns
 from gateleg.store import ConditionFailed
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ __all__ = ["evaluate"]
 _AGAIN = 0.5
 #: The maximum number of characters of an answer in the evaluation; the run has the whole answer.
 _SHOWN = 1_500
-_LIMITS = ProcessLimits(seconds=5, memory=500_000_000)
 _JUDGE = "You judge the answer of an assistant. Say whether it meets the criterion, and why, in one sentence."
 
 
@@ -148,20 +147,14 @@ async def _checked(
 
 
 async def _matched(evaluation: Evaluation, answers: dict[tuple[int, str], Answer]) -> dict[tuple[str, str], bool | None]:
-    """Which regular expressions match in which answers. One process evaluates all, and is killed after a timeout."""
-    pairs = [
-        [check.pattern, answer.text]
+    """Which regular expressions match in which answers; None for those that cannot be applied in time."""
+    matchings = [
+        Matching(check.pattern, answer.text)
         for (number, _), answer in answers.items()
         for check in Case.model_validate(evaluation.cases[number]).checks
         if isinstance(check, Matches)
     ]
-    if not pairs:
-        return {}
-    try:
-        found = await run_limited("gateleg.apps.agents.evaluating.patterns:search", {"pairs": pairs}, _LIMITS)
-    except LimitReached:
-        return {}
-    return {(pattern, text): one for (pattern, text), one in zip(pairs, found, strict=True)}
+    return {(one.pattern, one.text): found for one, found in zip(matchings, await match_patterns(matchings), strict=True)}
 
 
 async def _check(

@@ -16,7 +16,7 @@ from gateleg.apps.agents.running.files import check_files
 from gateleg.apps.agents.running.ids import message_uuid, task_uuid
 from gateleg.apps.agents.running.job_types import RunRequest, StoredCaller
 from gateleg.apps.agents.running.run_end import stop_job
-from gateleg.apps.agents.running.structures import model_from_schema
+from gateleg.apps.agents.running.structures import check_output_schemas
 from gateleg.apps.agents.running.threads import is_open, job_for, own_thread, recent_thread, waiting_runs
 from gateleg.apps.agents.tables import Thread, new_id
 from gateleg.apps.agents.thread_tables import AsyncTask, Message, Run, RunStatus
@@ -58,7 +58,7 @@ async def ask(resources: Resources[AgentsSettings], context: Context, question: 
     `BadOutputSchema`.
     """
     if question.output_schema is not None:
-        model_from_schema(question.output_schema)
+        await check_output_schemas([question.output_schema])
     await check_files(resources, context, question.input_files)
     for _ in range(_ATTEMPTS):
         agent = await active_agent(resources.store, context.partition, question.agent_uuid)

@@ -196,7 +196,7 @@ async def _source(
     """The location of the content. Texts and chunks are first stored as objects, under a key with their digest."""
     repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
     if kind == "url":
-        resources.outgoing.guard.check_url(new.url or "")
+        await resources.outgoing.check(new.url or "")
         return SourceConfig(kind="url", url=new.url)
     if kind == "key":
         return await _uploaded_source(resources, opened, document_id, new.key or "")
