@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from gateleg.model.errors import EmptySet, NaiveTime, NumberRefused, UnsupportedType
 
-__all__ = ["Item", "Upcaster", "Value", "decimal_text", "float_text", "iso", "uuid_text"]
+__all__ = ["NULL", "Item", "Upcaster", "Value", "decimal_text", "float_text", "iso", "to_utc", "uuid_text", "wire"]
 
 Value = dict[str, Any]
 Item = dict[str, Value]
