@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from uuid import NAMESPACE_OID, UUID, uuid5
 
+from gateleg.jobs.adoption import find_job, find_valid_job
 from gateleg.jobs.errors import JobMissing, LeaseLost
 from gateleg.jobs.finish.job_changes import attempt_end_actions, completion, finish_actions, is_plain_completion
 from gateleg.jobs.rules import (
@@ -29,7 +30,7 @@ from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LogChunk, Slots
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, create, patch, put, upsert
 from gateleg.store.flow import Pause
-from gateleg.store.operations import batch_get, find, get, transact
+from gateleg.store.operations import batch_get, get, transact
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def current_after(context: QueueContext, job: Job, error: Exception, delay: floa
     if isinstance(current, Job):
         return current
     yield Pause(delay)
-    found = yield from find(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
+    found = yield from find_job(context, job.job_id)
     if found is None:
         raise LeaseLost(f"Job {job.job_id} no longer exists.") from error
     return found
@@ -198,7 +199,7 @@ def settlement_of(context: QueueContext, job: Job) -> Job:
 
 def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
     """Fail a job that was not started in time (`start_within`) and return it; None if it has started or ended in the meantime."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find_valid_job(context, job_id)
     now = context.now()
     if job is None or job.status != JobStatus.PENDING or job.start_by is None or job.start_by >= now:
         return None
@@ -217,7 +218,7 @@ def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
 
 def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job | None]:
     """Recover a job whose lease still ends at `until`, and return it; None if the lease was renewed or the job has ended."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find_valid_job(context, job_id)
     now = context.now()
     if job is None or job.status != JobStatus.PROCESSING or job.lease_until is None or job.lease_until != until:
         return None
@@ -233,8 +234,11 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
 
 
 def get_job(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """Read a job. Raises `JobMissing` if the queue does not have it; `get_or_archived` also reads the archive."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    """Read a job. Raises `JobMissing` if the queue does not have it; `get_or_archived` also reads the archive.
+
+    Raises `JobUnreadable` if another program has written something that is not a valid job.
+    """
+    job = yield from find_job(context, job_id)
     if job is None:
         raise JobMissing(f"Job {job_id} is not in the queue.")
     return job

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gateleg.jobs.adoption import find_job
 from gateleg.jobs.errors import JobMissing
 from gateleg.jobs.tables.job import Job, JobStatus, owner_of
 from gateleg.store import Page
@@ -114,8 +115,8 @@ def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
 
 
 def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
-    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it, and `JobUnreadable` for an invalid item."""
+    job = yield from find_job(context, job_id)
     if job is not None:
         return job
     archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)

@@ -15,6 +15,7 @@ __all__ = [
     "QueueState",
     "RateWindow",
     "Schedule",
+    "SetAsideRecord",
     "Slots",
     "WorkerRecord",
 ]
@@ -29,6 +30,7 @@ KeyReservation = _tables.key_reservation
 WorkerRecord = _tables.worker_record
 LeaderLease = _tables.leader_lease
 Schedule = _tables.schedule
+SetAsideRecord = _tables.set_aside_record
 LogChunk = _tables.log_chunk
 EventChunk = _tables.event_chunk
 MinuteCounts = _tables.minute_counts

@@ -17,6 +17,7 @@ from gateleg.jobs.tables.records import (
     QueueState,
     RateWindow,
     Schedule,
+    SetAsideRecord,
     Slots,
     WorkerRecord,
     make_ledger_table,
@@ -46,6 +47,7 @@ class QueueTables:
     worker_record: type[WorkerRecord] = WorkerRecord
     leader_lease: type[LeaderLease] = LeaderLease
     schedule: type[Schedule] = Schedule
+    set_aside_record: type[SetAsideRecord] = SetAsideRecord
     log_chunk: type[LogChunk] = LogChunk
     event_chunk: type[EventChunk] = EventChunk
     minute_counts: type[MinuteCounts] = MinuteCounts
@@ -80,6 +82,7 @@ def tables_named(names: TableNames) -> QueueTables:
         worker_record=_bound(WorkerRecord, ledger),
         leader_lease=_bound(LeaderLease, ledger),
         schedule=_bound(Schedule, ledger),
+        set_aside_record=_bound(SetAsideRecord, ledger),
         log_chunk=_bound(LogChunk, ledger),
         event_chunk=_bound(EventChunk, ledger),
         minute_counts=_bound(MinuteCounts, ledger),
