@@ -1,7 +1,10 @@
 """What other programs write, as seed 002 describes it: its example items and its code that claims a job."""
 
 from datetime import datetime
+from decimal import Decimal
+from random import Random
 from typing import Any
+from uuid import UUID
 
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
@@ -140,6 +143,117 @@ def seed_completion(table: Any, job_id: str, current_version: int, now: str) -> 
         )
     except ClientError as error:
         if error.response["Error"]["Code"] == "ConditionalCheckFailedException":
+            return False
+        raise
+    return True
+
+
+#: Values of wrong types, odd times, and numbers that nobody expects.
+ODD_VALUES: tuple[Any, ...] = (
+    *(
+        None,
+        "",
+        " ",
+        "unassigned",
+        True,
+        False,
+        0,
+        -1,
+        1,
+        50,
+        101,
+        5000,
+        Decimal("0.5"),
+        Decimal("-7.25"),
+        10**30,
+        -(10**30),
+        Decimal("1E+100"),
+    ),
+    *("50", "-3", "1e400", "nan", "inf", "PENDING", "pending", "PROCESSING", "DONE", "default", "math", "#", "a/b", "\u0000", "ä" * 40),
+    *("2025-04-23T19:15:00Z", "2025-04-23T19:15:00", "2025-04-23", "yesterday", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"),
+    *(
+        "1745435700",
+        "{}",
+        "[]",
+        "null",
+        '{"a": 1}',
+        "[" * 2000,
+        [],
+        {},
+        [1, "a", None],
+        {"entries": "no"},
+        {"entries": [None, 1, {"level": 3}]},
+    ),
+    *({"result_type": "MAYBE"}, {"output_location": 3}, [{"number": "x"}], b"bytes", {"a", "b"}, {Decimal(1), Decimal(2)}),
+    *(["d290f1ee-6c54-4b01-90e6-d701748f0851"], "d290f1ee-6c54-4b01-90e6-d701748f0851", ["not a UUID"]),
+)
+#: The attributes that another program may write, Gateleg's own included.
+ODD_NAMES = (
+    *(
+        "status",
+        "created_at",
+        "updated_at",
+        "started_at",
+        "completed_at",
+        "worker_id",
+        "job_type",
+        "priority",
+        "retry_count",
+        "max_retries",
+    ),
+    *(
+        "timeout_seconds",
+        "job_config",
+        "job_results",
+        "logs",
+        "created_by",
+        "dependencies",
+        "dependent_jobs",
+        "version",
+        "queue",
+        "readiness",
+    ),
+    *("run_at", "start_by", "attempt", "attempts", "losses", "lease_until", "lease_token", "lease_queue", "ready_queue", "ready_order"),
+    *("due_queue", "waiting_for", "root_job_id", "tree_path", "parent_job_id", "tags", "concurrency_key", "concurrency_limit", "owner"),
+    *(
+        "cancel_requested",
+        "progress",
+        "emitted",
+        "snoozes",
+        "expires_at",
+        "delayed_at",
+        "tenant",
+        "unique_key",
+        "subject",
+        "something_else",
+    ),
+)
+_STATUSES = ("PENDING", "PENDING", "PENDING", "PROCESSING", "COMPLETED", "FAILED", "CANCELLED", "WAITING")
+
+
+def odd_item(chance: Random) -> dict[str, Any]:
+    """An item of the shape of the seed, with some attributes missing and others as nobody should write them."""
+    item = pca_item(
+        job_id=str(UUID(int=chance.getrandbits(128), version=4)) if chance.random() < 0.95 else f"job-{chance.random()}",
+        status=chance.choice(_STATUSES),
+        job_type=chance.choice(["PCA", "UMAP", "plain", "work"]),
+        created_at=chance.choice(["2025-04-23T19:15:00Z", "2025-04-23T19:15:00", "2101-01-01T00:00:00", "soon"]),
+        version=chance.choice([0, 1, 7]),
+        job_config={},
+    )
+    for name in chance.sample(sorted(item.keys() - {"job_id"}), chance.randrange(4)):
+        del item[name]
+    for name in chance.sample(ODD_NAMES, chance.randrange(5)):
+        item[name] = chance.choice(ODD_VALUES)
+    return item
+
+
+def put_odd(table: Any, item: dict[str, Any]) -> bool:
+    """Put an item; False if DynamoDB refuses it, as it does where a key of an index has another type."""
+    try:
+        table.put_item(Item=item)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationException":
             return False
         raise
     return True
