@@ -21,7 +21,7 @@ from gateleg.jobs.testing import TestWorker
 from gateleg.model import spec_of
 from gateleg.store import Store
 from tests.jobs.foreign.seed_items import PCA, boto3_table, pca_item, seed_claim, seed_completion
-from tests.jobs.sample import DONE, claimed, everything, failed, submitted, swept
+from tests.jobs.sample import DONE, claimed, everything, failed, reaped, submitted, swept
 
 JOB = UUID(PCA)
 
@@ -442,3 +442,26 @@ def test_a_lost_worker_is_not_mistaken_for_another_program(queue: Queue, clock: 
     clock.advance(days=2)
     assert queue.adopt_jobs() == []
     assert queue.finish(job, Lost(Failure(kind="lease-expired", message="gone"))).losses == 1
+
+
+def test_a_program_that_writes_a_lease_of_its_own_is_recovered_like_a_lost_worker(queue: Queue, table: Any, clock: ManualClock) -> None:
+    lease = {"lease_queue": "math", "lease_until": "2099-12-31T23:59:59.000000Z"}
+    table.put_item(Item=pca_item(status="PROCESSING", started_at="2025-04-23T19:16:00", version=2, queue="math", **lease))
+    assert queue.adopt_jobs() == []
+    (recovered,) = reaped(queue, clock, "math")
+    assert (recovered.status, recovered.losses) == ("PENDING", 1)
+
+
+def test_the_oldest_and_the_newest_are_read_once_where_they_are_all(queue: Queue, table: Any) -> None:
+    requests: list[str] = []
+    call = queue.store.transport.call
+
+    def counted(operation: str, *arguments: Any, **options: Any) -> Any:
+        requests.append(operation)
+        return call(operation, *arguments, **options)
+
+    for _ in range(20):
+        submitted(queue)
+    queue.store.transport.call = counted  # type: ignore[method-assign]
+    queue.adopt_jobs(Sweep())
+    assert requests == ["Query", "Query"]

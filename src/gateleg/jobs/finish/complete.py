@@ -226,7 +226,8 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
     decision = decide(job, outcome, retry_of(context, job), now, context.setup.random)
     actions = [*attempt_end_actions(context, job, decision, now), Job.lease_token.remove()]
     # Heartbeats do not change the version, so the condition also requires the lease to be unchanged.
-    unchanged = (Job.lease_until == job.lease_until) & (Job.lease_token == job.lease_token)
+    same_worker = Job.lease_token.missing() if job.lease_token is None else Job.lease_token == job.lease_token
+    unchanged = (Job.lease_until == job.lease_until) & same_worker
     try:
         return (yield from change_status(context, job, decision.status, actions, condition=unchanged))
     except (ConditionFailed, TransactionCanceled, NotFound):

@@ -148,8 +148,10 @@ class MaintenanceTasks:
         """Look for items that no list shows, and forget those that have been repaired."""
         now = self.queue.context.setup.ticks()
         if now >= self._next_survey:
-            at_end = await self.queue.survey(self._sweep, examine=self._survey_items)
-            self._next_survey = now + (self._survey_rest if at_end else self._survey_seconds)
+            # A worker that may not scan the table tries again after the rest.
+            self._next_survey = now + self._survey_rest
+            if not await self.queue.survey(self._sweep, examine=self._survey_items):
+                self._next_survey = now + self._survey_seconds
         if now >= self._next_set_aside:
             self._next_set_aside = now + _SET_ASIDE_SECONDS
             await self.queue.set_aside(clean=True)
