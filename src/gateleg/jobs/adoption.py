@@ -83,6 +83,9 @@ def _as_submitted(context: QueueContext, item: Item, job: Job, unfinished: tuple
         "readiness": Readiness.BLOCKED if unfinished else readiness_at(job.run_at, now),
         "lease_until": None,
     }
+    if not (job.attempts and job.attempts[-1].outcome == "snoozed"):
+        # A new try begins when it is claimed.
+        values["started_at"] = None
     if handler is not None:
         defaults = {"queue": handler.queue, "max_retries": handler.retry.times, "timeout_seconds": handler.timeout}
         values |= {name: value for name, value in defaults.items() if is_absent(item.get(name, NULL))}

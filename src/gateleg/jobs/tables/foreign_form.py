@@ -38,6 +38,8 @@ MAPS = ("job_config", "job_results", "logs", "progress")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Numbers of at least this size are milliseconds since 1970; as seconds, they would be after the year 5000.
 _MILLISECONDS = 10**11
+#: No number of a job is larger; adding to one that is may exceed what can be stored.
+_LARGEST_NUMBER = 10**15
 _RESULT_TYPES = ("SUCCESS", "FAILURE", "CANCELLED")
 _RESULT_OF_STATUS = {"FAILED": "FAILURE", "CANCELLED": "CANCELLED"}
 
@@ -106,7 +108,8 @@ def _whole_number(value: Value) -> Value:
         return value
     try:
         number = Decimal(text.strip())
-        return {"N": str(int(number))} if number == number.to_integral_value() else value
+        plausible = abs(number) < _LARGEST_NUMBER and number == number.to_integral_value()
+        return {"N": str(int(number))} if plausible else value
     except (InvalidOperation, ValueError, OverflowError):
         return value
 
