@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from gateleg.jobs import admin, declared_schedules, other_tables, queue_admin
 from gateleg.jobs import schedules as _schedules
 from gateleg.jobs.change_feed import ChangeFeed
-from gateleg.jobs.claim import claims, delays, leases
+from gateleg.jobs.claim import claims, delays, foreign_jobs, leases
 from gateleg.jobs.errors import WrongArgument
 from gateleg.jobs.finish import complete
 from gateleg.jobs.handlers import Jobs
@@ -158,6 +158,10 @@ class QueueVerbs:
     renew = Verb(leases.renew)
     finish = Verb(complete.finish)
     reap = Verb(leases.reap)
+    adopt_jobs = Verb(foreign_jobs.adopt_jobs)
+    survey = Verb(foreign_jobs.survey)
+    record_set_aside = Verb(foreign_jobs.record_set_aside)
+    set_aside = Verb(foreign_jobs.set_aside)
     cancel = Verb(admin.cancel)
     retry = Verb(admin.retry)
     retry_failed = Verb(admin.retry_failed)

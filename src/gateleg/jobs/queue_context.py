@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from gateleg.jobs.rules import RETENTION
+from gateleg.jobs.set_aside import Notices
 from gateleg.jobs.tables.queue_tables import QueueTables
 from gateleg.model import spec_of
 from gateleg.store.flow import StreamedItems
@@ -83,6 +84,13 @@ class QueueContext:
     #: its entities, bound to its tables
     tables: QueueTables = field(default_factory=QueueTables)
     draining_cache: DrainingCache = field(default_factory=DrainingCache, compare=False)
+    #: the items of the job table that are not valid jobs, as far as this process has come across them
+    notices: Notices = field(default_factory=Notices, compare=False)
+
+    def __post_init__(self) -> None:
+        """Let lists note jobs that cannot be decoded, instead of logging them at every read."""
+        reporting = replace(self.setup, on_unreadable=self.notices.reporter(self.setup.on_unreadable))
+        object.__setattr__(self, "setup", reporting)
 
     @property
     def queue_table_name(self) -> str:

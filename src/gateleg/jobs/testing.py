@@ -35,7 +35,8 @@ class TestWorker:
     """Runs the jobs of a queue in a test, in the calling thread: `TestWorker(queue, clock).run()`.
 
     Every handler runs inline, whatever its `runs=` option. With a clock, delayed jobs and retries run too: when no job is claimable, the
-    clock moves to the time of the next one. Schedules do not run, because they never end; call `queue.run_schedules()` for them.
+    clock moves to the time of the next one. Jobs that other programs have put into the table run
+    too. Schedules do not run, because they never end; call `queue.run_schedules()` for them.
     """
 
     #: keeps pytest from collecting this class as a test
@@ -58,7 +59,7 @@ class TestWorker:
             job = self.step()
             if job is not None:
                 ended.append(job)
-            elif not self._advance_to_next_job():
+            elif not self.queue.adopt_jobs() and not self._advance_to_next_job():
                 break
         return ended
 

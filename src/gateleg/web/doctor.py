@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gateleg.jobs.set_aside import UnreadableJob
     from gateleg.jobs.tables import WorkerRecord
     from gateleg.web.host import Host
 
@@ -75,6 +76,7 @@ def kit_checks(host: Host) -> list[Check]:
         Check("disk", lambda: _disk(host.settings.data)),
         Check("worker", lambda: _worker(host)),
         Check("clock", lambda: _clock(host)),
+        Check("jobs", lambda: _jobs(host)),
     ]
 
 
@@ -136,6 +138,23 @@ def worker_result(workers: Sequence[WorkerRecord], handled: set[str]) -> CheckRe
         "warning",
         f"no worker has been seen for {missing}",
         fix="Start one with `gateleg worker`, or with `gateleg up`, which includes one.",
+    )
+
+
+async def _jobs(host: Host) -> CheckResult:
+    return jobs_result(await host.queue.set_aside())
+
+
+def jobs_result(unreadable: Sequence[UnreadableJob]) -> CheckResult:
+    """Whether all items of the job table are valid jobs, as far as workers have looked."""
+    if not unreadable:
+        return CheckResult("ok", "no invalid item has been found in the job table")
+    named = "; ".join(f"{bad.job_id}: {bad.reason}" for bad in unreadable[:3])
+    more = f", and {len(unreadable) - 3} more" if len(unreadable) > 3 else ""
+    return CheckResult(
+        "warning",
+        f"{len(unreadable)} items of the job table are not valid jobs: {named}{more}",
+        fix="Correct these attributes, or delete the items. All other jobs go on.",
     )
 
 

@@ -62,7 +62,12 @@ class Traffic:
 
 
 def exposition(
-    traffic: Traffic, costs: Mapping[tuple[str, str], Tally], queues: Iterable[QueueStats], workers: Sequence[WorkerRecord]
+    traffic: Traffic,
+    costs: Mapping[tuple[str, str], Tally],
+    queues: Iterable[QueueStats],
+    workers: Sequence[WorkerRecord],
+    *,
+    unreadable: int = 0,
 ) -> str:
     """All metrics as text."""
     families = [
@@ -70,6 +75,7 @@ def exposition(
         *_store(costs),
         *_jobs(queues),
         ("gateleg_workers", "gauge", "Workers alive.", [({}, len(workers))]),
+        ("gateleg_jobs_unreadable", "gauge", "Items of the job table that are not valid jobs, up to 100.", [({}, unreadable)]),
     ]
     return "".join(_family(*family) for family in families)
 

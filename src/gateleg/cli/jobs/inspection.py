@@ -55,6 +55,7 @@ def listed(
     from gateleg.cli.jobs.formats import plain, row
     from gateleg.commands.printing import print_json, print_rows
     from gateleg.jobs import JobStatus
+    from gateleg.jobs.set_aside import UnreadableJob
 
     wanted = None
     if status is not None:
@@ -75,11 +76,15 @@ def listed(
             cursor=cursor,
         )
     if json:
-        print_json({"items": [plain(job) for job in page], "next": page.next})
-    elif not page.items:
+        unreadable = [{"job_id": bad.job_id, "problems": list(bad.problems)} for bad in map(UnreadableJob.of, page.unreadable)]
+        print_json({"items": [plain(job) for job in page], "next": page.next, "unreadable": unreadable})
+    elif not page.items and not page.unreadable:
         typer.echo("No jobs.")
     else:
-        print_rows([row(job) for job in page])
+        if page.items:
+            print_rows([row(job) for job in page])
+        for bad in map(UnreadableJob.of, page.unreadable):
+            typer.echo(f"{bad.job_id} is unreadable: {bad.reason}", err=True)
         if page.next:
             typer.echo(f"More: --cursor {page.next}", err=True)
 
@@ -238,6 +243,7 @@ def archive(
     from gateleg.cli.jobs.archive_sweep import sweep_finished
     from gateleg.cli.jobs.formats import archived_row, plain
     from gateleg.commands.printing import print_json, print_rows
+    from gateleg.jobs.set_aside import UnreadableJob
 
     if not sweep and (subject is None) == (type is None):
         fail("use --subject or --type", MISUSED)
@@ -250,10 +256,14 @@ def archive(
             return
         page = opened.archive_page(subject=subject, job_type=type, limit=limit, cursor=cursor)
     if json:
-        print_json({"items": [plain(job) for job in page], "next": page.next})
-    elif not page.items:
+        unreadable = [{"job_id": bad.job_id, "problems": list(bad.problems)} for bad in map(UnreadableJob.of, page.unreadable)]
+        print_json({"items": [plain(job) for job in page], "next": page.next, "unreadable": unreadable})
+    elif not page.items and not page.unreadable:
         typer.echo("No archived jobs.")
     else:
-        print_rows([archived_row(job) for job in page])
+        if page.items:
+            print_rows([archived_row(job) for job in page])
+        for bad in map(UnreadableJob.of, page.unreadable):
+            typer.echo(f"{bad.job_id} is unreadable: {bad.reason}", err=True)
         if page.next:
             typer.echo(f"More: --cursor {page.next}", err=True)

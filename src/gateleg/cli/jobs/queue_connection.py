@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: A prefix of a UUID that is long enough not to be a typing mistake.
 _BEGINNING = re.compile(r"(?=.{4,35}$)[0-9a-fA-F]{1,8}(-[0-9a-fA-F]{0,4}){0,3}(-[0-9a-fA-F]{0,11})?")
+_WHOLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 QueueOption = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")]
 
 
@@ -169,7 +170,9 @@ def find_id(queue: Queue, text: str) -> UUID:
     if not _BEGINNING.fullmatch(text):
         return read_id(text)
     begins = Job.job_id.begins_with(text.lower())
-    found = [UUID(item["job_id"]["S"]) for item in queue.store.scan(queue.tables.all[0], filter=begins)]
+    stored = [item["job_id"]["S"] for item in queue.store.scan(queue.tables.all[0], filter=begins)]
+    # Other programs may write ids that are no UUIDs.
+    found = [UUID(job_id) for job_id in stored if _WHOLE.fullmatch(job_id)]
     if len(found) > 1:
         listed = "".join(f"\n  {job_id}" for job_id in sorted(found, key=str)[:10])
         fail(f"{len(found):,} jobs have ids that start with {text}. Use a longer prefix:{listed}", FAILED)

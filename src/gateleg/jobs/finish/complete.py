@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from uuid import NAMESPACE_OID, UUID, uuid5
 
+from gateleg.jobs.adoption import find_job, find_valid_job
 from gateleg.jobs.errors import JobMissing, LeaseLost
 from gateleg.jobs.finish.job_changes import attempt_end_actions, completion, finish_actions, is_plain_completion
 from gateleg.jobs.rules import (
@@ -108,7 +109,7 @@ def current_after(context: QueueContext, job: Job, error: Exception, delay: floa
     if isinstance(current, Job):
         return current
     yield Pause(delay)
-    found = yield from find(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
+    found = yield from find_job(context, job.job_id)
     if found is None:
         raise LeaseLost(f"Job {job.job_id} no longer exists.") from error
     return found
@@ -200,7 +201,7 @@ def settlement_of(context: QueueContext, job: Job) -> Job:
 
 def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
     """Fail a job that was not started in time (`start_within`) and return it; None if it has started or ended in the meantime."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find_valid_job(context, job_id)
     now = context.now()
     if job is None or job.status != JobStatus.PENDING or job.start_by is None or job.start_by >= now:
         return None
@@ -219,7 +220,7 @@ def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
 
 def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job | None]:
     """Recover a job whose lease still ends at `until`, and return it; None if the lease was renewed or the job has ended."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find_valid_job(context, job_id)
     now = context.now()
     if job is None or job.status != JobStatus.PROCESSING or job.lease_until is None or job.lease_until != until:
         return None
@@ -227,7 +228,8 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
     decision = decide(job, outcome, retry_of(context, job), now, context.setup.random)
     actions = [*attempt_end_actions(context, job, decision, now), Job.lease_token.remove()]
     # Heartbeats do not change the version, so the condition also requires the lease to be unchanged.
-    unchanged = (Job.lease_until == job.lease_until) & (Job.lease_token == job.lease_token)
+    same_worker = Job.lease_token.missing() if job.lease_token is None else Job.lease_token == job.lease_token
+    unchanged = (Job.lease_until == job.lease_until) & same_worker
     try:
         return (yield from change_status(context, job, decision.status, actions, condition=unchanged))
     except (ConditionFailed, TransactionCanceled, NotFound):
@@ -235,16 +237,19 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
 
 
 def get_job(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """Read a job. Raises `JobMissing` if the queue does not have it; `get_or_archived` also reads the archive."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    """Read a job. Raises `JobMissing` if the queue does not have it; `get_or_archived` also reads the archive.
+
+    Raises `JobUnreadable` if another program has written something that is not a valid job.
+    """
+    job = yield from find_job(context, job_id)
     if job is None:
         raise JobMissing(f"Job {job_id} is not in the queue.")
     return job
 
 
 def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
-    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it, and `JobUnreadable` for an invalid item."""
+    job = yield from find_job(context, job_id)
     if job is not None:
         return job
     archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: How many waiting jobs are read to count their types.
 _MAX_TYPED_JOBS = 2000
+#: The type of a job that another program has written without a type.
+_UNKNOWN = "unknown"
+_MAX_PRIORITY = 100
 _COUNTS = ("claimed", "lost_claims", "completed", "failed", "retried", "cancelled")
 
 
@@ -101,8 +104,8 @@ def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[Queue
         minutes=minutes,
         work=summed(counted, minutes),
         by_type={name: summed([minute for minute in counted if minute.job_type == name], minutes) for name in types},
-        waiting_by_type=dict(Counter(values["job_type"] for values in first)),
-        running_by_type=dict(Counter(values["job_type"] for values in leased)),
+        waiting_by_type=dict(Counter(values.get("job_type", _UNKNOWN) for values in first)),
+        running_by_type=dict(Counter(values.get("job_type", _UNKNOWN) for values in leased)),
     )
 
 
@@ -110,17 +113,18 @@ def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
     """The seconds that the oldest claimable job has waited. Reads the first job of each priority."""
     oldest: datetime | None = None
     waiting = context.tables.job.ready(queue=queue)
-    question = waiting
-    while True:
+    question, below = waiting, _MAX_PRIORITY + 1
+    while below > 0:
         found = yield from collect_stream(query(question, limit=1, project=(Job.priority, Job.created_at)), context)
         if not found:
-            return None if oldest is None else (context.now() - oldest).total_seconds()
+            break
         (first,) = found
-        created: datetime = first["created_at"]
+        created: datetime = first.get("created_at", context.now())
         oldest = created if oldest is None else min(oldest, created)
-        if first["priority"] == 0:
-            return (context.now() - oldest).total_seconds()
-        question = waiting.where(Job.priority < first["priority"])
+        # Another program may have changed the priority without the key, so the bound falls in any case.
+        below = min(below - 1, first.get("priority", below))
+        question = waiting.where(Job.priority < below)
+    return None if oldest is None else (context.now() - oldest).total_seconds()
 
 
 def summed(recorded: Sequence[MinuteCounts], minutes: int) -> Work:

@@ -63,8 +63,9 @@ class Archiver:
 
     async def log(self, job: Job | ArchivedJob) -> list[LogEntry]:
         """The whole log of a job, wherever it is stored."""
-        location = job.logs.log_location
-        if location is None or self.objects is None:
+        # Another program's location is not one of this object store.
+        location = log_key(job.job_id)
+        if job.logs.log_location != location or self.objects is None:
             return await self.queue.log(job.job_id)
         body = await self.objects.get(location)
         return [LogEntry.model_validate_json(line) for line in body.splitlines()]

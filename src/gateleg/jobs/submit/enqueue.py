@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from gateleg.jobs.adoption import find_job
 from gateleg.jobs.errors import BadSubmission, DependencyMissing, ParentGone, QueueDraining, TooManyDependencies
 from gateleg.jobs.submit.fan_in import gates_of, has_fan_in, submission_steps, without_fan_in
 from gateleg.jobs.submit.idempotency import earlier_submissions, read_reservations, record_conflicts, reservation_write, reservations_of
@@ -153,7 +154,7 @@ def enlist(context: QueueContext, submission: Submission) -> Flow[PreparedSubmis
     reservations = yield from read_reservations(context, [job])
     earlier = yield from earlier_submissions(context, [job], reservations)
     if submission.job_id is not None:
-        there = yield from find(context.tables.job, job_id=submission.job_id, consistent=True).flow(context.setup)
+        there = yield from find_job(context, submission.job_id)
         earlier |= {} if there is None else _check_repeated([job], [there])
     if earlier:
         return PreparedSubmission(earlier[job.job_id].job, (), created=False)

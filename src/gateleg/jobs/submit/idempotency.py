@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from gateleg.jobs.adoption import find_job
 from gateleg.jobs.errors import KeyReused
 from gateleg.jobs.submit.submission import Submitted, digest_of
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tables.records import KeyReservation
 from gateleg.store import ConditionFailed, TransactionCanceled, create, put
-from gateleg.store.operations import batch_get, find
+from gateleg.store.operations import batch_get
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,7 @@ def earlier_submissions(context: QueueContext, jobs: Sequence[Job], reservations
             current = reservations.get((reservation.purpose, reservation.text))
             if current is None or current.job_id == job.job_id or job.job_id in taken:
                 continue
-            holder = yield from find(context.tables.job, job_id=current.job_id, consistent=True).flow(context.setup)
+            holder = yield from find_job(context, current.job_id)
             if reservation.purpose == "unique" and (holder is None or holder.status != JobStatus.PENDING):
                 continue
             if reservation.purpose == "idempotency" and current.expires_at is not None and current.expires_at <= context.now():

@@ -16,6 +16,7 @@ __all__ = [
     "QueueState",
     "RateWindow",
     "Schedule",
+    "SetAsideRecord",
     "Slots",
     "WorkerRecord",
 ]
@@ -30,6 +31,7 @@ KeyReservation = _tables.key_reservation
 WorkerRecord = _tables.worker_record
 LeaderLease = _tables.leader_lease
 Schedule = _tables.schedule
+SetAsideRecord = _tables.set_aside_record
 LogChunk = _tables.log_chunk
 EventChunk = _tables.event_chunk
 ArchivedBranch = _tables.archived_branch

@@ -18,6 +18,7 @@ from gateleg.jobs.tables.records import (
     QueueState,
     RateWindow,
     Schedule,
+    SetAsideRecord,
     Slots,
     WorkerRecord,
     make_ledger_table,
@@ -47,6 +48,7 @@ class QueueTables:
     worker_record: type[WorkerRecord] = WorkerRecord
     leader_lease: type[LeaderLease] = LeaderLease
     schedule: type[Schedule] = Schedule
+    set_aside_record: type[SetAsideRecord] = SetAsideRecord
     log_chunk: type[LogChunk] = LogChunk
     event_chunk: type[EventChunk] = EventChunk
     archived_branch: type[ArchivedBranch] = ArchivedBranch
@@ -82,6 +84,7 @@ def tables_named(names: TableNames) -> QueueTables:
         worker_record=_bound(WorkerRecord, ledger),
         leader_lease=_bound(LeaderLease, ledger),
         schedule=_bound(Schedule, ledger),
+        set_aside_record=_bound(SetAsideRecord, ledger),
         log_chunk=_bound(LogChunk, ledger),
         event_chunk=_bound(EventChunk, ledger),
         archived_branch=_bound(ArchivedBranch, ledger),

@@ -159,6 +159,21 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     listed = Pattern(title="All schedules by name")
 
 
+class SetAsideRecord(Entity, table=ledger_table, tag="aside"):
+    """An item of the job table that is not a valid job, as a worker has found it."""
+
+    #: the id, which may be any text, as hexadecimal digits of its digest
+    digest: Attr[str]
+    #: the text in the item's key
+    job_id: Attr[str]
+    #: what is wrong, by attribute
+    problems: Attr[list[str]] = field(factory=list)
+    noticed_at: Attr[datetime]
+
+    key = Key("ASIDE", "JOB#{digest}")
+    every = Pattern(title="The items of the job table that are not valid jobs")
+
+
 class LogChunk(Entity, table=ledger_table, tag="log"):
     """Log lines that were moved out of the job's item. `first` is the number of the first line, counted from 0."""
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gateleg.jobs")
 #: How long the mode and rate of the queues are cached.
 _STATE_CACHE_SECONDS = 2.0
+#: Seconds until an unexpected error is logged again.
+_ERROR_LOG_SECONDS = 600.0
 #: Added to the wait until a reserved job may be claimed, so that the worker does not poll too early.
 _RESERVATION_MARGIN_SECONDS = 0.002
 
@@ -62,6 +64,7 @@ class Poller:
         self._states_expire_at = float("-inf")
         self._pause = self._min_seconds
         self._found_jobs = False
+        self._next_error_log = float("-inf")
         self._random = random.Random()
         self.wakeup = asyncio.Event()
 
@@ -80,10 +83,20 @@ class Poller:
         except (StoreError, ModelError) as error:
             _log.warning("could not claim jobs: %s", error)
             jobs = []
+        except Exception:
+            # Whatever other programs write into the table must not end the worker, which runs the jobs of all queues.
+            self._log_unexpected()
+            jobs = []
         if jobs:
             self._pause, self._found_jobs = self._min_seconds, True
             self._watcher.reset_interval()
         return jobs
+
+    def _log_unexpected(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now >= self._next_error_log:
+            self._next_error_log = now + _ERROR_LOG_SECONDS
+            _log.exception("could not claim jobs; the worker tries again")
 
     async def wait(self) -> None:
         """Wait after an empty poll: for a notification, for a commit of another process, or until the next poll is due."""

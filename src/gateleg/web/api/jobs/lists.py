@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gateleg.jobs import JobStatus, Submission
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.api.jobs.views import JobDetail, JobView, TypeView, WorkerView
+from gateleg.web.api.jobs.views import JobDetail, JobListing, JobView, TypeView, UnreadableJobView, WorkerView
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 from gateleg.web.errors import BadRequest
 
@@ -93,7 +93,7 @@ async def list_jobs(
     internal: bool = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Listing[JobView]:
+) -> JobListing:
     """Jobs that match all filters, newest first. Internal jobs are included if `internal` is true or `job_type` names their type."""
     page = await call.host.queue.jobs_page(
         status=status,
@@ -106,7 +106,7 @@ async def list_jobs(
         limit=limit,
         cursor=cursor,
     )
-    return Listing(items=[JobView.of(job) for job in page], next=page.next)
+    return JobListing.of(page)
 
 
 @router.post("", status_code=201)
@@ -146,14 +146,20 @@ async def list_workers(call: Viewing, limit: Limit = 50, cursor: Cursor = None) 
 
 
 @router.get("/archive")
-async def list_archive(
-    call: Viewing, job_type: TypeFilter, subject: Filter = None, limit: Limit = 50, cursor: Cursor = None
-) -> Listing[JobView]:
+async def list_archive(call: Viewing, job_type: TypeFilter, subject: Filter = None, limit: Limit = 50, cursor: Cursor = None) -> JobListing:
     """Archived jobs about a subject, or of a type, newest first."""
     if (subject is None) == (job_type is None):
         raise BadRequest("The archive is listed by subject or by job type.", fix="Send either `subject` or `job_type`.")
     page = await call.host.queue.archive_page(subject=subject, job_type=job_type, limit=limit, cursor=cursor)
-    return Listing(items=[JobView.of(job) for job in page], next=page.next)
+    return JobListing.of(page)
+
+
+@router.get("/unreadable")
+async def list_unreadable(call: Viewing, limit: Limit = 50, cursor: Cursor = None) -> Listing[UnreadableJobView]:
+    """Items of the job table that are not valid jobs, by id: another program has written them, and they are set aside."""
+    known, query = await call.host.queue.set_aside(), "/api/jobs/unreadable"
+    page = page_by_key(known, lambda bad: bad.job_id, secret=call.host.secret, query=query, limit=limit, cursor=cursor)
+    return Listing(items=[UnreadableJobView.of(bad) for bad in page], next=page.next)
 
 
 class RetryFilter(BaseModel):

@@ -9,9 +9,12 @@ from pydantic import BaseModel, Field
 from gateleg.jobs import Job
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.monitor import Branch
+from gateleg.jobs.set_aside import UnreadableJob
 from gateleg.jobs.tables import ArchivedJob, Attempt, LogEntry, Progress, Schedule, WorkerRecord
+from gateleg.store import Page
+from gateleg.web.api.pages import Listing
 
-__all__ = ["JobDetail", "JobView"]
+__all__ = ["JobDetail", "JobListing", "JobView", "UnreadableJobView"]
 
 
 class ProgressView(BaseModel):
@@ -89,6 +92,32 @@ class JobView(BaseModel):
     def of(cls, job: Job | ArchivedJob) -> "JobView":
         """A job of the queue or of the archive, without its long attributes."""
         return cls(**_common(job))
+
+
+class UnreadableJobView(BaseModel):
+    """An item of the job table that is not a valid job."""
+
+    job_id: str = Field(description="The text in the item's key, which may be no UUID.")
+    problems: list[str] = Field(description="What is wrong, by attribute.")
+
+    @classmethod
+    def of(cls, bad: UnreadableJob) -> "UnreadableJobView":
+        """What is wrong with an item."""
+        return cls(job_id=bad.job_id, problems=list(bad.problems))
+
+
+class JobListing(Listing[JobView]):
+    """One page of jobs."""
+
+    unreadable: list[UnreadableJobView] = Field(
+        default=[], description="Items that belong on this page, but are not valid jobs: another program has written them."
+    )
+
+    @classmethod
+    def of(cls, page: Page[Any]) -> "JobListing":
+        """A page of the queue or of the archive."""
+        unreadable = [UnreadableJobView.of(UnreadableJob.of(bad)) for bad in page.unreadable]
+        return cls(items=[JobView.of(job) for job in page], next=page.next, unreadable=unreadable)
 
 
 class JobDetail(JobView):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from gateleg.durations import duration
-from gateleg.jobs import Job, JobMissing
+from gateleg.jobs import Job, JobMissing, JobUnreadable
 from gateleg.jobs.schedules import next_run, run_submission
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.web.console.actions import carry_out
@@ -134,7 +134,7 @@ def schedules_topic(queue: AsyncQueue) -> Topic[list[ScheduleWithLastRun]]:
 async def _archived(queue: AsyncQueue, job_id: UUID) -> ArchivedJob | None:
     try:
         found = await queue.get_or_archived(job_id)
-    except JobMissing:
+    except (JobMissing, JobUnreadable):
         return None
     return found if isinstance(found, ArchivedJob) else None
 

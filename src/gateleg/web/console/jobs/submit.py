@@ -9,7 +9,7 @@ from uuid import UUID
 
 from nicegui import ui
 
-from gateleg.jobs import BadConfig, JobError, JobMissing, Submission
+from gateleg.jobs import BadConfig, JobError, JobMissing, JobUnreadable, Submission
 from gateleg.web.console.actions import button
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import refusal, trouble
@@ -132,7 +132,7 @@ async def _before(view: View, like: str | None) -> Job | ArchivedJob | None:
     """The job that is to be submitted again."""
     try:
         return None if like is None else await view.host.queue.get_or_archived(UUID(like))
-    except (ValueError, JobMissing):
+    except (ValueError, JobMissing, JobUnreadable):
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gateleg.jobs import Job, JobMissing
+from gateleg.jobs import Job, JobMissing, JobUnreadable
 from gateleg.jobs.monitor.labels import labels, lookalikes
 from gateleg.web.console.jobs.trees import by_urgency
 from gateleg.web.console.live import Topic
@@ -68,7 +68,7 @@ def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[LabelledTree | None]:
     async def read() -> LabelledTree | None:
         try:
             branch = await queue.tree(root)
-        except JobMissing:
+        except (JobMissing, JobUnreadable):
             return None
         # Labels are made from attributes that never change, so each job is read once.
         fresh = [queue.tables.job.key(job_id=one) for one in lookalikes(branch, by_urgency)[:_MAX_LABELLED_JOBS] if one not in known]
@@ -94,7 +94,7 @@ async def _below(queue: AsyncQueue, job_id: UUID) -> tuple[Job, ...]:
     """The children of a job, if any of them depends on another."""
     try:
         branch = await queue.tree(job_id)
-    except JobMissing:
+    except (JobMissing, JobUnreadable):
         return ()
     children = await queue.store.batch_get([queue.tables.job.key(job_id=one.job_id) for one in branch.children[:_MAX_GRAPH_JOBS]])
     jobs = tuple(job for job in children if job is not None)

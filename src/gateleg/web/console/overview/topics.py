@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.set_aside import UnreadableJob
     from gateleg.jobs.tables import Hour, Schedule, WorkerRecord
     from gateleg.web.console.cells import Row
     from gateleg.web.console.charts import Series
@@ -36,6 +37,7 @@ class CurrentState:
     oldest: Job | None
     recent: tuple[Job, ...]
     schedules: tuple[Schedule, ...]
+    unreadable: tuple[UnreadableJob, ...] = ()
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -80,6 +82,7 @@ def current_state_topic(host: Host) -> Topic[CurrentState]:
             oldest.items[0] if oldest.items else None,
             tuple(recent.items),
             tuple(await host.queue.schedules()),
+            await host.queue_stats.set_aside(),
         )
 
     return Topic("present", read, every=2.0)
