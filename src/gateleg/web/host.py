@@ -26,7 +26,7 @@ from gateleg.web.handler_factories import factory_of
 from gateleg.web.keys import Keys
 from gateleg.web.lifespans import run_in_own_task
 from gateleg.web.local_access import LocalAccess
-from gateleg.web.migrations import check_migrations, jobs_for_migrations, store_for, tables_for_migrations
+from gateleg.web.migrations import check_deployed_keys, check_migrations, jobs_for_migrations, store_for, tables_for_migrations
 from gateleg.web.principal import Role
 from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
@@ -228,6 +228,7 @@ class Host:
             host = replace(host, resources={one.name: host._resources(one, own) for one, own in zip(installed, sections, strict=True)})
             handlers = host._add_handlers()
             if prepare:
+                await check_deployed_keys(installed, host.tables, store)
                 for application in installed:
                     with host.isolate_failure(application):
                         await check_migrations(application, store)
