@@ -92,10 +92,8 @@ def _source_problems(before: Table, after: Table, setup: Setup) -> Flow[Iterable
         return [f"The tables {before.name} and {after.name} are both called {name}. Give them different names in [table_names]."]
     described = yield from describe(name)
     if described is None:
-        deployed = f"`{before.name} = ...` in [table_names] of gateleg.toml names the deployed table"
-        return [
-            f"The table {name}, whose items move to {setup.name_of(after)}, does not exist: {deployed}; if there is none, create it empty."
-        ]
+        missing = f"The table {name}, whose items move to {setup.name_of(after)}, does not exist."
+        return [f"{missing} Name the deployed one with `{before.name} = ...` in [table_names], or create it empty if there is none."]
     return [f"{problem} {_NAMES}" for problem in key_differences(before, name, described)]
 
 
