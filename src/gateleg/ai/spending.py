@@ -65,8 +65,8 @@ class Account:
     subject: str | None = None
     #: why they are made, such as `answer` or `summary`
     purpose: str = ""
-    #: what else is recorded with each call
-    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: what else is recorded with each call, or a function that says it when a call begins
+    labels: Mapping[str, str] | Callable[[], Mapping[str, str]] = field(default_factory=dict, hash=False)
     #: further writes for the transaction that ends a call, such as sums that the application keeps
     record: Callable[[ModelCall], Sequence[WriteOperation[Any]]] | None = field(default=None, compare=False)
 
@@ -173,7 +173,8 @@ class Spending:
             key = replace(self.account, subject=subject).ledger_subject("")
             question = page(ModelCall.of_subject(subject=key), limit=_AT_ONCE, consistent=True)
         calls: Page[ModelCall] = yield StoreOperation(question)
-        lost = [call for call in calls if call.status == "open" and call.application == self.account.application]
+        own = (self.account.application, self.account.record is not None)
+        lost = [call for call in calls if call.status == "open" and (call.application, call.summed) == own]
         for call in lost:
             account = Account(call.application, call.tenant)
             reserved = Reservation(call.model, account, call.opened_at, _usage_of(call, call.reserved), tuple(call.scopes), call)
@@ -195,8 +196,9 @@ class Spending:
             tenant=reserved.account.tenant,
             model=reserved.model,
             purpose=reserved.account.purpose,
-            labels=dict(reserved.account.labels),
+            labels=dict(labels() if callable(labels := reserved.account.labels) else labels),
             status=status,
+            summed=reserved.account.record is not None,
             **_numbers(usage),
             scopes=list(reserved.scopes),
             reserved=reserved.forecast.cost,

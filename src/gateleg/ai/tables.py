@@ -52,6 +52,8 @@ class ModelCall(Entity, table=calls_table):
     purpose: Attr[str] = field("")
     #: what else the application says about it
     labels: Attr[dict[str, str]] = field(factory=dict)
+    #: whether the application keeps sums of its own, and so ends it itself if its process was killed
+    summed: Attr[bool] = field(False)
     #: with a reply; without one, at no cost; with unknown cost, so that the numbers are estimates; or never made
     status: Attr[Literal["open", "answered", "failed", "unknown", "refused"]] = field("open")
     input: Attr[int] = field(0)

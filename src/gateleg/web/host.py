@@ -233,6 +233,8 @@ class Host:
                     with host.isolate_failure(application):
                         await check_migrations(application, store)
                 await store.ensure_tables(*host.tables)
+                for resources in host.resources.values():
+                    await resources.models.settle_lost()
                 await queue.warn_of_other_tables()
                 own = {one.name: (*handlers[one.name].schedules, *one.schedules) for one in installed if one.name in handlers}
                 await queue.declare_schedules(own)

@@ -59,7 +59,7 @@ async def check_runnable(resources: Resources[AgentsSettings], context: Context,
     if await resources.store.find(Llm, llm_provider=agent.llm_provider, llm_name=agent.llm_name) is None:
         return
     try:
-        handler = await handler_for(resources, context, agent)
+        handler = await handler_for(resources, context, agent, resources.models)
     except SecretNotFound as error:
         raise BadField(f"configuration: {error.message}", details={"field": "configuration"}) from None
     _ = handler.options

@@ -124,8 +124,10 @@ class Run(ThreadItem, table=runs):
     #: the agent version that was active when the run started
     agent_version_uuid: Attr[str | None] = optional_identifier()
     model: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
-    #: US dollars
+    #: US dollars, of all calls with a known price
     cost: Attr[Decimal | None] = field(None, ge=0)
+    #: calls without a known price
+    unpriced_calls: Attr[int] = field(0, ge=0)
     #: whether a reply was interrupted, so that token counts are estimates
     usage_estimated: Attr[bool] = field(False)
     error: Attr[str | None] = field(None, max_length=5_000)
@@ -164,6 +166,12 @@ class Run(ThreadItem, table=runs):
         shards=4,
     )
     counted = Counter(Thread.run_count)
+
+    @property
+    def known_cost(self) -> Decimal | None:
+        """The cost of all calls; None if the price of one is not known."""
+        return self.cost if self.unpriced_calls == 0 else None
+
     overdue = Pattern("deadline-index", title="Runs that have not ended, first to expire first")
 
 

@@ -11,12 +11,12 @@ from gateleg.ai import AiError, System, User
 from gateleg.apps.agents.errors import AgentsError
 from gateleg.apps.agents.evaluating.cases import Case, Contains, Equals, Judged, Matches, contains, equals
 from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationStatus
-from gateleg.apps.agents.running.agents import models_of
 from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.running.threads import find_run, is_open
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
+from gateleg.apps.agents.usage import JUDGING, billed_to
 from gateleg.jobs import GiveUp, Snooze
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 from gateleg.store import ConditionFailed
@@ -185,6 +185,6 @@ async def _check(
             return {"kind": check.kind, "passed": bool(found), "reason": reason}
         case Judged():
             text = f"Question: {case.question}\n\nAnswer: {answer.text}\n\nCriterion: {check.criterion}"
-            judge = models_of(resources, context.partition).chat(resources.settings.judge_model)
+            judge = billed_to(resources, context.partition, JUDGING, run=answer.run).chat(resources.settings.judge_model)
             verdict = (await judge.structured(Verdict, [System(_JUDGE), User(text)], temperature=0, max_tokens=300)).value
             return {"kind": check.kind, "passed": verdict.passed, "reason": verdict.reason[:500]}

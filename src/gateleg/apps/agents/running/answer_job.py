@@ -21,6 +21,7 @@ from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.running.tool_calls import call_tools, fail_interrupted
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus, ToolCall
+from gateleg.apps.agents.usage import ANSWERING, billed_to
 from gateleg.jobs import GiveUp
 from gateleg.net.errors import OutgoingError
 from gateleg.store import ConditionFailed, TransactionCanceled, patch
@@ -87,6 +88,9 @@ async def _start(job: JobContext, config: AnswerConfig, resources: Resources[Age
     if run is None or run.job_id != str(job.job_id) or run.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
         return None
     if run.status is RunStatus.RUNNING:
+        # Its worker was lost: so are the ends of the calls that it was making.
+        await billed_to(resources, run.partition, ANSWERING, run=run).settle_lost(run.run_uuid)
+        run = await _read(store, config) or run
         job.emit(Frame(kind="restart", step=run.iterations + 1).to_event())
     now = store.setup.now()
     changes = [Run.attempts.add(1), Run.started_at.set(run.started_at or now)]
@@ -141,7 +145,7 @@ def end_frame(run: Run) -> Frame:
         "prompt_tokens": run.prompt_tokens,
         "completion_tokens": run.completion_tokens,
         "total_tokens": run.total_tokens,
-        "cost": None if run.cost is None else str(run.cost),
+        "cost": None if run.known_cost is None else str(run.known_cost),
         "model": run.model,
     }
     for name in ("error", "output", "required_action", "finish"):
