@@ -408,7 +408,7 @@ def test_sums_of_the_application_are_written_with_the_call_and_left_out_once_the
     def record(call: ModelCall) -> list[Any]:
         return [
             patch(gone, UsageDay.calls.add(1)),
-            put(UsageDay(day=call.day, slot="own", application="own", model="m", cost=call.cost or 0)),
+            put(UsageDay(day=call.day, slot="own", application="own", model="m", cost=call.cost or Decimal(0))),
         ]
 
     with Models(settings(), store=store, account=replace(DELPHI, record=record)) as models:

@@ -19,7 +19,7 @@ from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_obje
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics, NoAnswer, ServiceFailed, TableMissing, Throttled, TimedOut
 from gateleg.store.addresses import parse_address
-from gateleg.web.application import Application, check_applications, check_made
+from gateleg.web.application import Application, check_applications, check_made, tenant_check
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
 from gateleg.web.handler_factories import factory_of
@@ -201,7 +201,7 @@ class Host:
             closing.push_async_callback(models.close)
             closing.push_async_callback(events.close)
             store_with_timeout = store.within(_AUTHENTICATION_TIMEOUT_SECONDS)
-            keys = Keys(store_with_timeout)
+            keys = Keys(store_with_timeout, tenant_check(zip(installed, sections, strict=True)))
             queue = AsyncQueue(store, Jobs(), queue_rules(settings, rules), tables=LAYOUTS[settings.queue_layout])
             host = cls(
                 settings=settings,

@@ -103,7 +103,7 @@ async def _ask_with_fallbacks(work: RunWork, number: int, *, tools: bool, transc
             if written.begun or place == len(handlers) - 1:
                 raise
             named = handlers[place + 1].configuration["model"]
-            work.job.log(f"The agent's model is unavailable, falling back to {named}: {error.message}", "WARNING")
+            work.job.log(f"The agent's model is unavailable, falling back to {named}: {error.public_text}", "WARNING")
     raise AssertionError("there is always a handler")
 
 
