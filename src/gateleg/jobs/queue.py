@@ -181,7 +181,7 @@ class QueueVerbs:
     record_history = Verb(_history.record_history)
     jobs_page = Verb(listing.jobs_page)
     own_jobs_page = Verb(listing.own_jobs_page)
-    get_or_archived = Verb(listing.get_or_archived)
+    get_or_archived = Verb(complete.get_or_archived)
     read_update = Verb(follow.read_update)
     archive_page = Verb(listing.archive_page)
     tree = Verb(trees.tree)

@@ -78,6 +78,11 @@ def backfill(
     `KeysDiffer` before the first item if the table is deployed with another key.
     """
     spec = spec_of(entity)
+    if spec.key.writes_legacy:
+        raise ModelError(
+            f"{spec.name} still writes its legacy key, which the release before needs.",
+            fix='Remove writes="legacy" from its key, deploy that everywhere, then run the backfill.',
+        )
     store.drive(check_keys([spec.table], store.setup))
     report = Report(progress or ScanProgress.fresh(segments))
     rate = RateLimiter(write_units, store.setup) if write_units is not None else None

@@ -4,6 +4,7 @@ from gateleg.jobs.tables.queue_tables import tables_named
 from gateleg.jobs.tables.table_names import DELPHI
 
 __all__ = [
+    "ArchivedBranch",
     "ArchivedJob",
     "EventChunk",
     "Hour",
@@ -31,5 +32,6 @@ LeaderLease = _tables.leader_lease
 Schedule = _tables.schedule
 LogChunk = _tables.log_chunk
 EventChunk = _tables.event_chunk
+ArchivedBranch = _tables.archived_branch
 MinuteCounts = _tables.minute_counts
 Hour = _tables.hour

@@ -5,7 +5,7 @@ from gateleg.apps.agents.derived_data import rebuild
 from gateleg.apps.agents.migrations.tenant_moves import tenant_moves
 from gateleg.apps.agents.tables import TENANT_TABLES, model_names, version_pointers
 from gateleg.apps.agents.thread_tables import THREAD_TABLES
-from gateleg.migrate import Migration, Moving
+from gateleg.migrate import Migration, Moving, Phase
 from gateleg.store import Store
 
 MOVES = tenant_moves()
@@ -24,4 +24,5 @@ migration = Migration(
     moves=MOVES,
     uses=(*THREAD_TABLES, *CATALOGUE_TABLES),
     apply=rebuild_derived,
+    deployed=Phase.CLEAN_UP,
 )
