@@ -79,6 +79,16 @@ def test_a_plan_says_what_stops_apply_and_which_items_cannot_be_moved(store: str
     assert "Nothing was written." in applied.output
 
 
+def test_a_plan_for_an_old_table_with_another_key_says_so(store: str) -> None:
+    with Store.connect(store) as opened:
+        opened.delete_tables(old_agents)
+        opened.create_tables(Table("old-agents", hash="name"))
+        opened.transport.call("PutItem", {"TableName": "old-agents", "Item": {"name": {"S": "a"}}})
+    planned = migrate(store, "plan", "agency", "--check-items")
+    assert planned.exit_code == 1
+    assert "The table old-agents has the key (name S), but (endpoint_id S, agent_uuid S) is declared" in planned.output
+
+
 def test_status_without_an_application_shows_all(store: str) -> None:
     shown = migrate(store, "status").output
     assert "agency:\n0001 agents-by-tenant: pending" in shown

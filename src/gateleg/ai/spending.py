@@ -32,7 +32,7 @@ from gateleg.ai.replies import NOTHING, Usage
 from gateleg.ai.steps import StoreOperation
 from gateleg.ai.tables import ModelCall, Spend, UsageDay
 from gateleg.model import time_uuid
-from gateleg.store import ConditionFailed, StoreError, TransactionCanceled, create, patch, upsert
+from gateleg.store import ConditionFailed, NotFound, StoreError, TransactionCanceled, create, patch, upsert
 from gateleg.store.operations import page, transact
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ class Spending:
         All calls for a subject, whose work must have ended; or those of the application that are open for longer than a call can last.
         """
         overdue = self.clock() - timedelta(seconds=self.settings.total_seconds + _LOST_AFTER_SECONDS)
-        question: Operation[Page[ModelCall]] = page(ModelCall.unfinished().where(ModelCall.opened_at < overdue), limit=_AT_ONCE)
+        mine = ModelCall.unfinished().where(ModelCall.opened_at < overdue).filter(ModelCall.application == self.account.application)
+        question: Operation[Page[ModelCall]] = page(mine, limit=_AT_ONCE)
         if subject is not None:
             key = replace(self.account, subject=subject).ledger_subject("")
             question = page(ModelCall.of_subject(subject=key), limit=_AT_ONCE, consistent=True)
@@ -222,9 +223,11 @@ class Spending:
             try:
                 yield StoreOperation(transact([*writes, *own], token=uuid4().hex))
             except TransactionCanceled as error:
-                if reserved.call is not None and error.reasons[0] is not None:
+                # Anything else, such as a conflict that lasts, must not lose a sum.
+                gone = [isinstance(reason, ConditionFailed | NotFound) for reason in error.reasons]
+                if reserved.call is not None and gone[0]:
                     return
-                kept = [write for write, reason in zip(own, error.reasons[len(writes) :], strict=True) if reason is None]
+                kept = [write for write, missing in zip(own, gone[len(writes) :], strict=True) if not missing]
                 if len(kept) == len(own):
                     raise
                 own = kept

@@ -27,7 +27,7 @@ from gateleg.migrate.shapes import TableSettings
 from gateleg.migrate.statuses import MigrationStatus, error_summary, read_statuses
 from gateleg.model import spec_of
 from gateleg.store.locks import locks, renew
-from gateleg.store.operations.tables import describe
+from gateleg.store.operations.tables import check_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -109,7 +109,7 @@ class Migrator:
         for move, stage in stages_of(self._numbered(number), None):
             before, after = (self._store.setup.name_of(spec_of(entity).table) for entity in (move.old, move.new))
             place = {"move": move.name, "from_table": before, "to_table": after}
-            if self._drive(describe(before)) is not None:
+            if self._drive(check_keys([spec_of(move.old).table], self._store.setup)):
                 found += [place | one for one in self._drive(shown(move, stage))]
         return found
 

@@ -37,8 +37,8 @@ def plan(
                 "name": one.name,
                 "steps": todo,
                 "problems": problems.get(one.number, []),
-                "samples": migrator.samples(one.number, samples) if samples else [],
-                "faults": migrator.faults(one.number) if check_items else [],
+                "samples": migrator.samples(one.number, samples) if samples and one.number not in problems else [],
+                "faults": migrator.faults(one.number) if check_items and one.number not in problems else [],
             }
             for one, todo in migrator.plan()
         ]
