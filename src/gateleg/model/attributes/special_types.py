@@ -5,6 +5,7 @@ the model recognises: `version: Attr[Version] = field(0)`.
 """
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
@@ -17,8 +18,10 @@ __all__ = ["check_s3_key", "find_mark"]
 
 T = TypeVar("T")
 
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:/{1,2}|//", re.IGNORECASE)
-_SIGNED = re.compile(r"[?&](x-amz-[a-z-]+|x-goog-[a-z-]+|awsaccesskeyid|signature|expires|sig)=", re.IGNORECASE)
+#: `scheme:` of any URL (https:, s3:, data:, javascript:), or the host of one without a scheme. One letter is not a scheme in use.
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:|[a-z]:/|//", re.IGNORECASE)
+#: A query string. Each vendor signs with other parameters, so none is accepted.
+_QUERY = re.compile(r"\?[^/?=\s]*=|&(x-amz-[a-z-]+|x-goog-[a-z-]+|awsaccesskeyid|signature|expires|sig)=", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -38,12 +41,17 @@ COMPRESSED = Mark("compressed")
 
 def check_s3_key(value: str) -> str:
     """Return the object key; raise `S3KeyRefused` for a URL, a presigned URL or a key that S3 or a file system cannot hold safely."""
-    if not value:
-        raise S3KeyRefused("An object key must not be empty.")
+    if not value.strip():
+        raise S3KeyRefused("An object key must not be empty or blank.")
+    # A blank or an invisible character in front would hide the scheme of a URL.
+    if any(edge.isspace() or unicodedata.category(edge) == "Cf" for edge in (value[0], value[-1])):
+        raise S3KeyRefused(f"{_shown(value)} begins or ends with a blank or an invisible character.")
     if _SCHEME.match(value):
         raise S3KeyRefused(f"{_shown(value)} is a URL, not an object key.")
-    if _SIGNED.search(value):
-        raise S3KeyRefused(f"{_shown(value)} is a presigned URL, not an object key.")
+    if _QUERY.search(value):
+        raise S3KeyRefused(f"{_shown(value)} has a query string, as a presigned URL does. It is not an object key.")
+    if "\\" in value:
+        raise S3KeyRefused(f"{_shown(value)} contains a backslash. Separate folders with slashes.")
     if value.startswith("/"):
         raise S3KeyRefused(f"{_shown(value)} begins with a slash.")
     if any(part in (".", "..") for part in value.split("/")):
