@@ -22,7 +22,7 @@ from gateleg.apps.agents.running.summaries import submit_summary
 from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.running.tool_planner import NEAREST, PLANNER_NOTE, choose_tool
 from gateleg.apps.agents.running.tools.toolbox import matches
-from gateleg.apps.agents.running.unfinished import ForeignReply
+from gateleg.apps.agents.running.unfinished import ForeignReply, model_of
 from gateleg.apps.agents.thread_tables import Message, Run, RunStatus, ToolCall, ToolCallStatus
 from gateleg.apps.agents.usage import PLANNING, billed_to
 from gateleg.store import TransactionCanceled, create, patch
@@ -164,7 +164,7 @@ async def _structured(
     found = await handler.structured(model_from_schema(schema), messages, **plain)
     if work.record.ended == recorded:
         # The handler does not use the host's models.
-        await handler.models.book(handler.address, found.usage)
+        await handler.models.book(model_of(handler), found.usage)
     text = orjson.dumps(found.value.root).decode()
     written.take(text)
     return replace(found.reply, text=text), found.value.root

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.running.handlers.contract import AgentHandler
     from gateleg.apps.agents.running.run_work import RunWork
 
-__all__ = ["ForeignReply"]
+__all__ = ["ForeignReply", "model_of"]
 
 #: The time limit in seconds: it must not delay a worker's shutdown.
 _SECONDS = 5.0
@@ -56,16 +56,17 @@ class ForeignReply:
         if not self._begun or self._work.record.ended > self._recorded:
             return
         usage = self._estimate() if self._reported is None else self._reported
-        await self._handler.models.book(self._model(), usage, "unknown" if self._reported is None else "answered")
-
-    def _model(self) -> str:
-        """The model's address, or the handler's name if it does not use one."""
-        try:
-            return self._handler.address[:200]
-        except BadConfiguration:
-            return type(self._handler).__name__
+        await self._handler.models.book(model_of(self._handler), usage, "unknown" if self._reported is None else "answered")
 
     def _estimate(self) -> Usage:
         read = sum(self._handler.count(message.text) for message in self._messages)
         free = Decimal(0) if self._handler.provider == "local" else None
         return Usage(read, self._handler.count("".join(self._written)), cost=free, estimated=True)
+
+
+def model_of(handler: AgentHandler) -> str:
+    """The address of a handler's model, or the handler's name if it does not use one."""
+    try:
+        return handler.address[:200]
+    except BadConfiguration:
+        return type(handler).__name__
