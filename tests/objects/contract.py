@@ -240,24 +240,7 @@ class ObjectsContract:
         assert (head.content_type, dict(head.metadata)) == ("text/html", {"m": "2"})
         assert objects.get("a") == TEXT
 
-    @pytest.mark.parametrize(
-        "key",
-        [
-            "../a",
-            "/etc/passwd",
-            "a/../../b",
-            "",
-            " ",
-            " a",
-            "https://x/y",
-            "data:,x",
-            "a?b=c",
-            "back\\slash",
-            "a\0b",
-            "a" * 1025,
-            "a\ud800",
-        ],
-    )
+    @pytest.mark.parametrize("key", ["../a", "/etc/passwd", "a/../../b", "", "https://x/y", "a\0b", "a" * 1025, "a\ud800"])
     def test_invalid_keys_are_refused_by_every_method(self, objects: Objects, key: str) -> None:
         for verb in (objects.get, objects.head, objects.delete, objects.exists, objects.presign, objects.upload, objects.stream):
             with pytest.raises(S3KeyRefused):
@@ -265,7 +248,10 @@ class ObjectsContract:
         with pytest.raises(S3KeyRefused):
             objects.put(key, TEXT)
 
-    @pytest.mark.parametrize("key", ["A", "ä ö/ü.png", "a b+c&d=e%20.txt", "con", "nul.txt", "a.", "x" * 300, "it's", "a:b", "what?"])
+    @pytest.mark.parametrize(
+        "key",
+        ["A", "ä ö/ü.png", "a b+c&d=e%20.txt", "con", "nul.txt", "a.", "x" * 300, "it's", "a:b", "back\\slash", "photo:1.jpg", "what?x=1"],
+    )
     def test_strange_keys_are_keys(self, objects: Objects, key: str) -> None:
         objects.put(key, key.encode())
         assert objects.get(key) == key.encode()
