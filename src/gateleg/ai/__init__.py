@@ -40,7 +40,7 @@ from gateleg.ai.replies import Delta, Reply, Structured, Usage
 from gateleg.ai.settings import DEFAULT_MODEL, ModelSettings
 from gateleg.ai.spending import Account
 from gateleg.ai.synchronous import Models
-from gateleg.ai.tables import MODEL_TABLES, UsageDay
+from gateleg.ai.tables import MODEL_TABLES, ModelCall, UsageDay
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -64,6 +64,7 @@ __all__ = [
     "MediaOutput",
     "MediaRequest",
     "Message",
+    "ModelCall",
     "ModelFailed",
     "ModelSettings",
     "ModelUnreachable",

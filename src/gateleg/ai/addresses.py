@@ -33,6 +33,11 @@ class ModelAddress:
         """Whose key it uses: both APIs of OpenAI share one."""
         return self.provider.removesuffix("-responses")
 
+    @property
+    def name(self) -> str:
+        """The provider and the model, without the URL, which callers of a host must not see."""
+        return f"{self.provider}:{self.model}"
+
     def __str__(self) -> str:
         return f"{self.provider}:{self.model}" + (f"@{self.place}" if self.place else "")
 

@@ -132,6 +132,14 @@ class ModelSettings(BaseModel):
         """As `resolve`, for an embedding model: `default` is the one of these settings."""
         return self.resolve(self.embeddings if text == DEFAULT_MODEL and text not in self.aliases else text)
 
+    def name_of(self, address: ModelAddress) -> str:
+        """The address as the settings name it: with the name of its provider in place of a URL, which tenants must not see."""
+        for name, provider in self.providers.items():
+            speaks = name if name in PROVIDERS else provider.speaks
+            if provider.url is not None and (provider.url, speaks) == (address.place, address.provider):
+                return f"{name}:{address.model}"
+        return str(address)
+
     def price_of(self, address: ModelAddress) -> Price | None:
         """The configured price of a model. Local models are free."""
         if address.provider == "local":

@@ -95,7 +95,9 @@ async def _tables(host: Host) -> CheckResult:
     if health.ok:
         return CheckResult("ok", f"all {len(host.tables)} tables match their declarations")
     return CheckResult(
-        "failed", " ".join(health.problems), fix="`gateleg tables plan` shows the differences, `gateleg tables apply` applies them."
+        "failed",
+        " ".join(health.problems),
+        fix="`gateleg tables plan` shows the differences, `gateleg tables apply` applies those that do not concern the key of a table.",
     )
 
 

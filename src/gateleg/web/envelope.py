@@ -103,7 +103,8 @@ def body_of(error: Exception) -> dict[str, Any]:
 
 def advice_for(error: GatelegError) -> str:
     """What the client can do about an error."""
-    return next((ADVICE[kind] for kind in type(error).__mro__ if kind in ADVICE), error.fix)
+    own = error.fix if error.public_fix is None else error.public_fix
+    return next((ADVICE[kind] for kind in type(error).__mro__ if kind in ADVICE), own)
 
 
 def _body(code: str, message: str, details: dict[str, Any]) -> dict[str, Any]:

@@ -19,14 +19,14 @@ from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_obje
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics, NoAnswer, ServiceFailed, TableMissing, Throttled, TimedOut
 from gateleg.store.addresses import parse_address
-from gateleg.web.application import Application, check_applications, check_made
+from gateleg.web.application import Application, check_applications, check_made, tenant_check
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
 from gateleg.web.handler_factories import factory_of
 from gateleg.web.keys import Keys
 from gateleg.web.lifespans import run_in_own_task
 from gateleg.web.local_access import LocalAccess
-from gateleg.web.migrations import check_migrations, jobs_for_migrations, store_for, tables_for_migrations
+from gateleg.web.migrations import check_deployed_keys, check_migrations, jobs_for_migrations, store_for, tables_for_migrations
 from gateleg.web.principal import Role
 from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
@@ -201,7 +201,7 @@ class Host:
             closing.push_async_callback(models.close)
             closing.push_async_callback(events.close)
             store_with_timeout = store.within(_AUTHENTICATION_TIMEOUT_SECONDS)
-            keys = Keys(store_with_timeout)
+            keys = Keys(store_with_timeout, tenant_check(zip(installed, sections, strict=True)))
             queue = AsyncQueue(store, Jobs(), queue_rules(settings, rules), tables=LAYOUTS[settings.queue_layout])
             host = cls(
                 settings=settings,
@@ -228,10 +228,13 @@ class Host:
             host = replace(host, resources={one.name: host._resources(one, own) for one, own in zip(installed, sections, strict=True)})
             handlers = host._add_handlers()
             if prepare:
+                await check_deployed_keys(installed, host.tables, store)
                 for application in installed:
                     with host.isolate_failure(application):
                         await check_migrations(application, store)
                 await store.ensure_tables(*host.tables)
+                for resources in host.resources.values():
+                    await resources.models.settle_lost()
                 await queue.warn_of_other_tables()
                 own = {one.name: (*handlers[one.name].schedules, *one.schedules) for one in installed if one.name in handlers}
                 await queue.declare_schedules(own)

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from gateleg.apps.agents.access import check_editor, may_see
 from gateleg.apps.agents.errors import BadField, NotFoundInPartition
-from gateleg.apps.agents.evaluating.cases import Matches
+from gateleg.apps.agents.evaluating.cases import Matches, check_size
 from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationSet
 from gateleg.apps.agents.patterns import check_patterns
 from gateleg.apps.agents.running.agents import active_agent, agent_version
@@ -77,6 +77,7 @@ async def begin_evaluation(
     for version in wanted:
         if (await agent_version(store, context.partition, version)).agent_uuid != agent_uuid:
             raise BadField(f"{version!r} is not a version of the agent {agent_uuid!r}.")
+    check_size(chosen.cases, len(wanted))
     evaluation = Evaluation(
         partition=context.partition,
         evaluation_set_uuid=evaluation_set_uuid,
