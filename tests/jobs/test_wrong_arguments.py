@@ -38,7 +38,7 @@ def test_handlers_that_are_not_a_registry() -> None:
 
 def test_tables_by_the_name_of_a_layout() -> None:
     tables: Any = "plain"
-    with pytest.raises(WrongArgument, match="LAYOUTS"):
+    with pytest.raises(WrongArgument, match="TableNames"):
         Queue(connect(Store), Jobs(), tables=tables)
 
 

@@ -75,6 +75,7 @@ def kit_checks(host: Host) -> list[Check]:
         Check("disk", lambda: _disk(host.settings.data)),
         Check("worker", lambda: _worker(host)),
         Check("clock", lambda: _clock(host)),
+        Check("jobs", lambda: _jobs(host)),
     ]
 
 
@@ -136,6 +137,20 @@ def worker_result(workers: Sequence[WorkerRecord], handled: set[str]) -> CheckRe
         "warning",
         f"no worker has been seen for {missing}",
         fix="Start one with `gateleg worker`, or with `gateleg up`, which includes one.",
+    )
+
+
+async def _jobs(host: Host) -> CheckResult:
+    """Whether the store has jobs in tables of an application that this host does not have."""
+    unread = await host.queue.unread_tables()
+    if not unread:
+        tables = [tables.names.queue for tables in host.queue.context.ledgers]
+        return CheckResult("ok", f"all jobs of the store are in {' and '.join(tables)}")
+    return CheckResult(
+        "failed",
+        f"the store has jobs in {', '.join(unread)}, which no application of this host reads: they are neither listed nor run",
+        fix="Install the application that brings these tables. A host of an earlier release kept the jobs of all applications there: "
+        "with that application, this host lists and runs them all.",
     )
 
 

@@ -10,7 +10,6 @@ from gateleg.commands.options import (
     AppOption,
     ConfigOption,
     CursorOption,
-    JobTablesOption,
     JsonOption,
     LimitOption,
     PrefixOption,
@@ -36,7 +35,7 @@ def schedules(context: typer.Context) -> None:
 def listed(
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     limit: LimitOption = 50,
     cursor: CursorOption = None,
@@ -46,7 +45,7 @@ def listed(
     from gateleg.cli.jobs.formats import plain
     from gateleg.commands.printing import print_json, print_rows
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         page = opened.schedules_page(limit=limit, cursor=cursor)
     if json:
         print_json({"items": [plain(one) for one in page], "next": page.next})
@@ -89,7 +88,6 @@ def add(
     app: AppOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
     settings_file: ConfigOption = None,
 ) -> None:
     """Create or replace a schedule."""
@@ -97,7 +95,7 @@ def add(
 
     given = read_config(config)
     submission = Submission(job_type, given, queue=queue)
-    settings = settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables)
+    settings = settings_from(settings_file, store=store, prefix=prefix)
     with submitting_queue(settings, app, job_type, given) as opened:
         made = opened.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
@@ -108,11 +106,11 @@ def enable(
     name: NameArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Enable a schedule. Runs that it missed are skipped."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         made = opened.set_enabled(name, True)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 
@@ -122,11 +120,11 @@ def disable(
     name: NameArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Disable a schedule."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         opened.set_enabled(name, False)
     typer.echo(f"{name} is disabled")
 
@@ -136,10 +134,10 @@ def remove(
     name: NameArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Remove a schedule."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         opened.unschedule(name)
     typer.echo(f"{name} was removed")

@@ -6,7 +6,7 @@ import typer
 
 from gateleg.cli.jobs.queue_connection import find_id, submitting_queue
 from gateleg.commands.configs import read_config
-from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
 
@@ -16,7 +16,6 @@ def submit(
     app: AppOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
     settings_file: ConfigOption = None,
     queue: Annotated[str | None, typer.Option("--queue", "-q", help="Queue to use instead of the job type's own.")] = None,
     priority: Annotated[int | None, typer.Option(help="0 to 100, higher first.")] = None,
@@ -35,7 +34,7 @@ def submit(
     from gateleg.jobs import Submission
 
     given = read_config(config)
-    settings = settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables)
+    settings = settings_from(settings_file, store=store, prefix=prefix)
     with submitting_queue(settings, app, job_type, given) as opened:
         submission = Submission(
             job_type,

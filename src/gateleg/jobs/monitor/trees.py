@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.jobs.admin import cancel
 from gateleg.jobs.finish.complete import get_job
 from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.routing import by_id
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Progress
 from gateleg.store.operations import query
 
@@ -104,8 +105,11 @@ def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
 
 def _descendants(context: QueueContext, job: Job) -> Flow[list[dict[str, Any]]]:
     root, path = job.root_job_id or job.job_id, job.tree_path or str(job.job_id)
-    question = context.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
-    return (yield from collect_stream(query(question, project=_ATTRIBUTES), context))
+    found: list[dict[str, Any]] = []
+    for member in context.members:
+        question = member.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
+        found += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
+    return sorted(found, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else found
 
 
 def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
@@ -145,4 +149,4 @@ def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = Non
             return cancelled
         for other in fresh:
             seen.add(other)
-            cancelled.append((yield from cancel(context, other, reason=reason, force=force)))
+            cancelled.append((yield from by_id(cancel)(context, other, reason=reason, force=force)))

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from gateleg.jobs.errors import BadSubmission, DependencyMissing, ParentGone, QueueDraining, TooManyDependencies
+from gateleg.jobs.queue_admin import state_of
+from gateleg.jobs.routing import read_archived, read_jobs
 from gateleg.jobs.submit.fan_in import gates_of, has_fan_in, submission_steps, without_fan_in
-from gateleg.jobs.submit.idempotency import earlier_submissions, read_reservations, record_conflicts, reservation_write, reservations_of
+from gateleg.jobs.submit.idempotency import (
+    earlier_submissions,
+    foreign_reservations,
+    read_reservations,
+    record_conflicts,
+    reservation_write,
+    reservations_of,
+)
 from gateleg.jobs.submit.preparation import job_of
 from gateleg.jobs.submit.submission import (
     PreparedSubmission,
@@ -28,7 +37,7 @@ from gateleg.jobs.tables.job import MAX_DEPENDENTS, Job, JobStatus, Readiness
 from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.store import AlreadyExists, StoreError, TransactionCanceled, check, create, patch
 from gateleg.store.flow import Pause
-from gateleg.store.operations import batch_get, batch_write, find, transact
+from gateleg.store.operations import batch_write, transact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,8 +162,7 @@ def enlist(context: QueueContext, submission: Submission) -> Flow[PreparedSubmis
     reservations = yield from read_reservations(context, [job])
     earlier = yield from earlier_submissions(context, [job], reservations)
     if submission.job_id is not None:
-        there = yield from find(context.tables.job, job_id=submission.job_id, consistent=True).flow(context.setup)
-        earlier |= {} if there is None else _check_repeated([job], [there])
+        earlier |= _check_repeated([job], (yield from read_jobs(context, [submission.job_id])))
     if earlier:
         return PreparedSubmission(earlier[job.job_id].job, (), created=False)
     known = yield from _read_referenced(context, [submission], [job], None)
@@ -187,7 +195,7 @@ def _check_queues(context: QueueContext, queues: set[str]) -> Flow[None]:
     for queue in sorted(queues):
         if context.draining_cache.open(queue, now):
             continue
-        state = yield from find(context.tables.queue_state, name=queue).flow(context.setup)
+        state = yield from state_of(context, queue)
         if state is not None and state.mode == "draining":
             raise QueueDraining(f"The queue {queue} is draining and accepts no new jobs.")
         context.draining_cache.record_open(queue, now + context.settings.open_for)
@@ -210,8 +218,8 @@ def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: 
     Jobs that were submitted before are returned, and only the others are written.
     """
     delays = context.setup.delays()
-    reservations: Reservations = {}
-    there: dict[UUID, Submitted] = {}
+    reservations: Reservations = yield from foreign_reservations(context, jobs)
+    there = yield from _in_other_tables(context, submissions, jobs)
     while len(there) < len(jobs):
         pending, left = not_yet_submitted(submissions, jobs, there)
         known = yield from _read_referenced(context, pending, left, under)
@@ -247,6 +255,16 @@ def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: 
     return [there[job.job_id] for job in jobs]
 
 
+def _in_other_tables(context: QueueContext, submissions: Sequence[Submission], jobs: Sequence[Job]) -> Flow[dict[UUID, Submitted]]:
+    """The jobs whose chosen ids exist in a table of the queue other than the one that they would be written to."""
+    chosen = [job for submission, job in zip(submissions, jobs, strict=True) if submission.job_id is not None]
+    if len(context.members) == 1 or not chosen:
+        return {}
+    present = yield from read_jobs(context, [job.job_id for job in chosen])
+    kinds = {job.job_id: type(job) for job in chosen}
+    return _check_repeated(chosen, [job for job in present if type(job) is not kinds[job.job_id]])
+
+
 def _read_referenced(
     context: QueueContext, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None
 ) -> Flow[dict[UUID, Job | ArchivedJob]]:
@@ -255,13 +273,11 @@ def _read_referenced(
     wanted = {other for job in jobs for other in job.dependencies} | {one.parent for one in submissions if one.parent is not None}
     if under is not None:
         wanted.add(under.job_id)
-    ids, tables = sorted(wanted - own), context.tables
-    found = yield from batch_get([tables.job.key(job_id=job_id) for job_id in ids], consistent=True).flow(context.setup)
-    known: dict[UUID, Job | ArchivedJob] = {job.job_id: job for job in found if job is not None}
+    ids = sorted(wanted - own)
+    known: dict[UUID, Job | ArchivedJob] = {job.job_id: job for job in (yield from read_jobs(context, ids))}
     gone = [job_id for job_id in ids if job_id not in known]
     if gone:
-        archived = yield from batch_get([tables.archived_job.key(job_id=job_id) for job_id in gone]).flow(context.setup)
-        known |= {job.job_id: job for job in archived if job is not None}
+        known |= {job.job_id: job for job in (yield from read_archived(context, gone))}
     return known
 
 
@@ -330,7 +346,7 @@ def _writes(
         alive = (Job.status != JobStatus.CANCELLED) & Job.cancel_requested.missing()
         if under is not None and parent == under.job_id:
             alive = alive & (Job.lease_token == under.lease_token) & (Job.status == JobStatus.PROCESSING)
-        writes.append(check(context.tables.job.key(job_id=parent), alive))
+        writes.append(check(context.holding(known[parent]).tables.job.key(job_id=parent), alive))
     return [*writes, *(reservation_write(reservation, reservations) for job in jobs for reservation in reservations_of(context, job))]
 
 

@@ -80,7 +80,7 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
         "tags": list(submission.tags),
     }
     try:
-        return context.tables.job(**values)
+        return context.of_type(handler).tables.job(**values)
     except ValidationError as error:
         problems = "; ".join(f"{problem['loc'][0] if problem['loc'] else 'job'}: {problem_message(problem)}" for problem in error.errors())
         raise BadSubmission(f"The submission of {submission.job_type} is invalid: {problems}.") from None

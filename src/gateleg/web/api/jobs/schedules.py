@@ -42,7 +42,7 @@ class NewSchedule(BaseModel):
 
 
 async def _found(host: Host, name: str) -> Schedule:
-    found = await host.store.find(host.queue.tables.schedule, name=name, consistent=True)
+    found = await host.queue.find_schedule(name)
     if found is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
     return found
