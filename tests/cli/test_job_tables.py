@@ -66,10 +66,9 @@ def test_commands_find_a_job_in_whichever_table_it_is(place: str) -> None:
     run(place, "cancel", name)
     assert "CANCELLED" in run(place, "show", name).stdout
     run(place, "retry", name)
-    run(place, "priority", name, "90")
     assert name[:8] in run(place, "tree", name).stdout
     with Store.connect(place) as store:
-        assert Queue(store, jobs, tables=BROUGHT).get(UUID(name)).priority == 90
+        assert str(Queue(store, jobs, tables=BROUGHT).get(UUID(name)).status) == "PENDING"
 
 
 def test_handlers_that_are_named_submit_where_a_queue_of_a_program_looks(place: str) -> None:

@@ -213,7 +213,7 @@ def test_trees_reach_over_tables(both: Queue, clock: ManualClock, kind: str) -> 
 @pytest.mark.parametrize(("first", "second"), [("own", "brought"), ("brought", "own")])
 def test_dependencies_reach_over_tables(both: Queue, clock: ManualClock, first: str, second: str) -> None:
     before = both.submit(Submission(first)).job.job_id
-    after = both.submit(Submission(second, depends_on=[before], parent=before)).job
+    after = both.submit(Submission(second, dependencies=[before], parent_job_id=before)).job
     assert after.readiness is Readiness.BLOCKED
     assert [job.job_id for job in TestWorker(both, clock).run()] == [before, after.job_id]
 
@@ -221,7 +221,7 @@ def test_dependencies_reach_over_tables(both: Queue, clock: ManualClock, first: 
 @pytest.mark.parametrize("second", ["own", "brought"])
 def test_a_failure_cancels_dependents_in_other_tables_and_a_retry_brings_them_back(both: Queue, clock: ManualClock, second: str) -> None:
     before = both.submit(Submission("fails")).job.job_id
-    after = both.submit(Submission(second, depends_on=[before])).job.job_id
+    after = both.submit(Submission(second, dependencies=[before])).job.job_id
     TestWorker(both, clock).run()
     assert (both.get(before).status, both.get(after).status) == (JobStatus.FAILED, JobStatus.CANCELLED)
     both.retry(before)

@@ -19,6 +19,7 @@ from gateleg.jobs.names import is_name
 from gateleg.jobs.queue_admin import state_of
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
+from gateleg.jobs.submit.attributes import RUN_ATTRIBUTES
 from gateleg.jobs.submit.preparation import job_of
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.queue_tables import moved_to
@@ -43,7 +44,9 @@ _log = logging.getLogger("gateleg.jobs")
 _MAX_AHEAD = timedelta(hours=1)
 _MIN_AHEAD = timedelta(minutes=1)
 #: The fields of a submission that the runs of a schedule have.
-_SCHEDULED = frozenset({"job_type", "config", "queue", "priority", "subject", "concurrency_key", "concurrency_limit"})
+_SCHEDULED = RUN_ATTRIBUTES | {"job_type", "config"}
+#: Those of which the handler has defaults that may change until a run.
+_OVERRIDES = ("max_retries", "timeout_seconds")
 #: The attributes that a schedule keeps when it is written again.
 HISTORY = ("version", "last_run_at", "last_job_id")
 
@@ -81,10 +84,11 @@ def schedule(
 ) -> Flow[Schedule]:
     """Create or replace a schedule that submits the job at the times of `cron`, or every `every` seconds. Returns the stored schedule.
 
-    Besides the job type and the config, the submission may have a queue, a priority, a subject, and a concurrency key with its limit:
-    `concurrency_key="report"` keeps two runs from overlapping. A late run still happens, unless it is more than `max_delay` seconds late;
-    after an outage, only the last missed run happens. Raises `BadSchedule` for an invalid name or time and for other options of the
-    submission, which the runs would not have, and the errors of `submit` for an invalid submission.
+    Besides the job type and the config, the submission may have the attributes that every run can have (`RunAttributes`): a queue, a
+    priority, a subject, tags, retries, a timeout, the longest wait, and a concurrency key with its limit: `concurrency_key="report"` keeps
+    two runs from overlapping. A late run still happens, unless it is more than `max_delay` seconds late; after an outage, only the last
+    missed run happens. Raises `BadSchedule` for an invalid name or time and for other options of the submission, which the runs would not
+    have, and the errors of `submit` for an invalid submission.
     """
     new = new_schedule(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
     return (yield from _store(context, new))
@@ -127,6 +131,9 @@ def new_schedule(
             concurrency_limit=job.concurrency_limit,
             max_retries=job.max_retries,
             timeout_seconds=job.timeout_seconds,
+            overrides=[name for name in _OVERRIDES if getattr(submission, name) is not None],
+            start_within=submission.start_within,
+            tags=job.tags,
             enabled=enabled,
             max_delay=max_delay,
         )
@@ -302,6 +309,8 @@ def _job_of_unknown_type(context: QueueContext, due: Schedule, at: datetime, now
         concurrency_limit=due.concurrency_limit,
         max_retries=Retry().times if due.max_retries is None else due.max_retries,
         timeout_seconds=due.timeout_seconds or Handler.timeout,
+        start_by=None if due.start_within is None else now + timedelta(seconds=due.start_within),
+        tags=due.tags,
     )
 
 
@@ -324,4 +333,7 @@ def run_submission(schedule: Schedule, created_by: str) -> Submission:
         created_by=created_by,
         concurrency_key=schedule.concurrency_key,
         concurrency_limit=schedule.concurrency_limit,
+        start_within=schedule.start_within,
+        tags=schedule.tags,
+        **{name: getattr(schedule, name) for name in schedule.overrides if name in _OVERRIDES},
     )

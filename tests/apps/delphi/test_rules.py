@@ -98,7 +98,7 @@ async def test_every_route_has_a_rule(served: tuple[Served, int]) -> None:
 
 async def test_every_route_answers_every_caller_by_its_rule(served: tuple[Served, int]) -> None:
     host, openness = served
-    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job_id"]
+    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job"]["job_id"]
     wrong = []
     for (method, path), rule in RULES.items():
         for caller, expected in zip(WHO, rule[openness], strict=True):
@@ -111,7 +111,7 @@ async def test_every_route_answers_every_caller_by_its_rule(served: tuple[Served
 
 async def test_jobs_are_seen_and_changed_as_their_conversations_are(served: tuple[Served, int]) -> None:
     host, openness = served
-    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job_id"]
+    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job"]["job_id"]
     for path in ("", "/tree", "/logs", "/artifacts"):
         told = [(await host[caller].get(f"/api/delphi/jobs/{job}{path}")).status_code for caller in WHO]
         assert told == list(LOOK[openness]), path
@@ -131,7 +131,7 @@ async def test_what_a_caller_may_not_know_of_is_answered_like_what_is_not_there(
         assert hidden.status_code == absent.status_code == 404
         assert hidden.text.replace("town", "") == absent.text.replace("tomb", "")
         job = await served["stranger"].get(f"/api/delphi/jobs/{served.votes}")
-        submitted = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job_id"]
+        submitted = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job"]["job_id"]
         other = await served["stranger"].get(f"/api/delphi/jobs/{submitted}")
         assert job.text.replace(str(served.votes), "") == other.text.replace(submitted, "")
 

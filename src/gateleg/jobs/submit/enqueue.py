@@ -98,7 +98,7 @@ def submit_many(context: QueueContext, submissions: Sequence[Submission], *, und
     if len({job.job_id for job in jobs}) < len(jobs):
         raise BadSubmission("Two of the jobs have the same id.")
     check_keys(jobs)
-    whole = [copy_unchecked(job, {"dependencies": one.depends_on}) for job, one in zip(jobs, submissions, strict=True)]
+    whole = [copy_unchecked(job, {"dependencies": one.dependencies}) for job, one in zip(jobs, submissions, strict=True)]
     check_cycles(whole)
     yield from _check_queues(context, {job.queue for job in jobs})
     if any(map(has_fan_in, submissions)):
@@ -143,7 +143,7 @@ def _write_in_steps(
 def writes_of(context: QueueContext, submission: Submission) -> list[WriteOperation[Any]]:
     """The writes of a submission without parent, dependencies and keys, for the caller's transaction."""
     check_submission(submission)
-    if submission.depends_on or submission.parent or submission.idempotency_key or submission.unique_key:
+    if submission.dependencies or submission.parent_job_id or submission.idempotency_key or submission.unique_key:
         raise BadSubmission(
             "A submission with a parent, dependencies or keys needs reads before it is written.", fix="Use `enlist` instead of `writes`."
         )
@@ -172,14 +172,14 @@ def enlist(context: QueueContext, submission: Submission) -> Flow[PreparedSubmis
 
 def _submit_gates(context: QueueContext, submission: Submission) -> Flow[Submission]:
     """Submit the gates of a job that has too many dependencies for one transaction, and return the submission that depends on them."""
-    gates, narrow = gates_of(submission, job_of(context, replace(submission, depends_on=()), context.now()))
+    gates, narrow = gates_of(submission, job_of(context, replace(submission, dependencies=()), context.now()))
     known = yield from _read_referenced(context, [], gates, None)
     for gate in gates:
         for other in gate.dependencies:
             _is_open_dependency(other, known)
     yield from _check_queues(context, {gates[0].queue})
     for gate in gates:
-        pending = Submission(gate.job_type, depends_on=gate.dependencies, job_id=gate.job_id)
+        pending = Submission(gate.job_type, dependencies=gate.dependencies, job_id=gate.job_id)
         written = yield from _write_jobs(context, [pending], [gate], None)
         _notify_workers(context, written)
     return narrow
@@ -270,7 +270,9 @@ def _read_referenced(
 ) -> Flow[dict[UUID, Job | ArchivedJob]]:
     """The current dependencies and parents of new jobs."""
     own = {job.job_id for job in jobs}
-    wanted = {other for job in jobs for other in job.dependencies} | {one.parent for one in submissions if one.parent is not None}
+    wanted = {other for job in jobs for other in job.dependencies} | {
+        one.parent_job_id for one in submissions if one.parent_job_id is not None
+    }
     if under is not None:
         wanted.add(under.job_id)
     ids = sorted(wanted - own)
@@ -288,7 +290,7 @@ def _linked_jobs(
     fresh = {job.job_id: job for job in jobs}
     placed: dict[UUID, Job] = {}
     for submission, job in zip(submissions, jobs, strict=True):
-        parent = submission.parent or (under.job_id if under is not None else None)
+        parent = submission.parent_job_id or (under.job_id if under is not None else None)
         if parent is not None:
             above = known.get(parent) or placed.get(parent)
             if not isinstance(above, Job) or above.status == JobStatus.CANCELLED or above.cancel_requested is not None:
@@ -296,7 +298,7 @@ def _linked_jobs(
                     raise ParentGone(f"The parent job {parent} was deleted or cancelled.")
                 raise ParentGone(
                     f"The parent job {parent} does not exist or is cancelled.",
-                    fix="Pass as parent= the id of a job that is in the queue and not cancelled; nothing was submitted.",
+                    fix="Pass as parent_job_id= the id of a job that is in the queue and not cancelled; nothing was submitted.",
                 )
             if under is not None and parent == under.job_id and not _is_still_claimed(above, under):
                 raise ParentGone(f"This worker no longer owns the parent job {parent}.")

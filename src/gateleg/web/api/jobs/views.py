@@ -103,6 +103,7 @@ class JobDetail(JobView):
     timeout_seconds: int | None = None
     start_by: datetime | None = None
     concurrency_key: str | None = None
+    concurrency_limit: int | None = None
     idempotency_key: str | None = None
     unique_key: str | None = None
     version: int | None = None
@@ -123,6 +124,7 @@ class JobDetail(JobView):
                 "timeout_seconds": job.timeout_seconds,
                 "start_by": job.start_by,
                 "concurrency_key": job.concurrency_key,
+                "concurrency_limit": job.concurrency_limit,
                 "idempotency_key": job.idempotency_key,
                 "unique_key": job.unique_key,
                 "version": job.version,
@@ -248,6 +250,10 @@ class ScheduleView(BaseModel):
     subject: str | None
     concurrency_key: str | None
     concurrency_limit: int
+    max_retries: int | None
+    timeout_seconds: int | None
+    start_within: float | None
+    tags: list[str]
     enabled: bool
     max_delay: int
     next_run_at: datetime | None
