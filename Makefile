@@ -16,7 +16,7 @@ SPREAD  := -n 3 --dist worksteal
 # The same, with all tests of a file in one process, for files whose tests share a host; and only the files that have such tests are read.
 SHARED  := $(if $(SPREAD),-n 3 --dist loadfile)
 marked   = $(shell grep -rl 'mark.$(1)' tests --include='test_*.py')
-PYDANTIC := 2.10.0 2.14.*
+PYDANTIC := 2.10.0 2.11.* 2.12.* 2.13.* 2.14.*
 # The versions of Python that we allow besides the one of the environment.
 PYTHONS  := python3.12 python3.13
 
@@ -43,7 +43,7 @@ slow: $(READY) ## Whole runs on real data, in separate processes, and typing tes
 plain: $(READY) ## Test the data layer and the queue with all fast paths off (GATELEG_PLAIN=1)
 	GATELEG_PLAIN=1 $(BIN)/pytest $(SPREAD) tests/model tests/store tests/jobs
 
-versions: $(READY) ## Test the model and the store with the oldest and newest supported pydantic (minutes)
+versions: $(READY) ## Test the model and the store with every supported minor of pydantic (minutes)
 	@for version in $(PYDANTIC); do \
 	  PATH="$(BIN):$$PATH" uv pip install --quiet --target .versions/$$version --python $(BIN)/python "pydantic==$$version" \
 	  && PYTHONPATH=.versions/$$version $(BIN)/python -c 'import pydantic; print("pydantic", pydantic.VERSION)' \

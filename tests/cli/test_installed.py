@@ -19,6 +19,7 @@ from gateleg.cli.installed import (
     reason_for,
     registered,
 )
+from gateleg.store import Store
 from gateleg.web.settings import Settings
 from tests.cli.strangers import APPLICATION, install
 
@@ -114,6 +115,39 @@ def test_applications_are_named_in_the_settings(folder: Path, monkeypatch: pytes
     monkeypatch.chdir(folder)
     found = installed_applications(Settings(applications=("own_application:application",)))
     assert [application.name for application in found][-1] == "own"
+
+
+def test_a_project_with_a_src_folder_needs_no_installation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "project" / "src" / "clinic").mkdir(parents=True)
+    (folder / "project" / "src" / "clinic" / "application.py").write_text(APPLICATION.format(name="clinic", more=""))
+    monkeypatch.chdir(folder / "project")
+    assert named_application("clinic.application:application").name == "clinic"
+
+
+def test_an_application_that_is_installed_and_named_is_used_once(folder: Path) -> None:
+    install(folder, "films", entries={"films": "films_app:application"}, modules={"films_app": APPLICATION.format(name="films", more="")})
+    found = installed_applications(Settings(applications=("films_app:application", "films_app:application")))
+    assert [application.name for application in found].count("films") == 1
+
+
+@pytest.mark.parametrize(
+    "command", [["tables", "plan"], ["jobs", "submit", "films.count"], ["migrate", "status"], ["config"], ["doctor"], ["serve"]]
+)
+def test_every_command_refuses_two_applications_of_one_name_alike(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """Some once passed, and others failed with advice that did not help."""
+    application = APPLICATION.format(name="films", more="")
+    install(folder, "films", entries={"films": "films_app:application"}, modules={"films_app": application, "own_app": application})
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("GATELEG_APPLICATIONS", "own_app:application")
+    Store.connect("embedded:./data").close()
+    told = CliRunner().invoke(app, command)
+    assert told.exit_code == 2
+    assert told.stderr == (
+        "gateleg: own_app:application in `applications` of the settings is the application 'films', as is another: "
+        "films_app:application of films is installed. Rename one of them, or remove it from the settings\n"
+    )
 
 
 COMMANDS = """

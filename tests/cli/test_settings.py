@@ -10,12 +10,13 @@ from typer.testing import CliRunner, Result
 
 from gateleg.cli import installed
 from gateleg.cli.commands import app
-from gateleg.commands import settings_of_folder
+from gateleg.commands import settings_from
 from gateleg.jobs import JobStatus, Queue, Submission, TestWorker
 from gateleg.jobs.retention.archiving import log_key
 from gateleg.jobs.rules import RETENTION
 from gateleg.objects import open_objects
 from gateleg.store import Store
+from gateleg.web.settings import BadSettings, Settings, load_settings
 from tests.jobs.chores import jobs
 
 SHOP = """
@@ -184,7 +185,7 @@ def test_a_sweep_copies_long_logs_to_the_objects_of_the_settings() -> None:
         assert objects.get(log_key(name)).count(b"word") == 500
 
 
-class TestSettingsOfFolder:
+class TestPlaces:
     """What a folder has beside its tables belongs to it, whichever way it is named."""
 
     @pytest.fixture(autouse=True)
@@ -195,21 +196,63 @@ class TestSettingsOfFolder:
         ("store", "data"), [(None, Path("/srv/x")), ("embedded:/srv/x", None), ("embedded:/srv/x?durability=relaxed", None)]
     )
     def test_objects_and_indexes_lie_beside_the_tables(self, store: str | None, data: Path | None) -> None:
-        found = settings_of_folder(None, store=store, data=data)
+        found = settings_from(None, store=store, data=data)
         assert found.store.startswith("embedded:/srv/x")
         assert (found.data, found.objects) == (Path("/srv/x"), "dir:/srv/x/objects")
 
     @pytest.mark.parametrize("store", [None, "embedded::memory:", "http://127.0.0.1:1", "embedded:/srv/x/own.db"])
     def test_what_is_not_a_folder_changes_nothing_else(self, store: str | None) -> None:
-        found = settings_of_folder(None, store=store, data=None)
+        found = settings_from(None, store=store, data=None)
         assert (found.data, found.objects) == (Path("./data"), "dir:./data/objects")
 
     def test_what_the_settings_place_elsewhere_stays_there(self) -> None:
         Path("gateleg.toml").write_text('objects = "s3://bucket/prefix"\n')
-        found = settings_of_folder(None, store="embedded:/srv/x", data=None)
+        found = settings_from(None, store="embedded:/srv/x", data=None)
         assert (found.data, found.objects) == (Path("/srv/x"), "s3://bucket/prefix")
+
+    def test_a_folder_leaves_the_store_that_the_settings_name(self) -> None:
+        """Five processes once ran on private empty databases because `--data` replaced the store of the settings."""
+        Path("gateleg.toml").write_text('store = "http://127.0.0.1:1"\nobjects = "s3://bucket"\n')
+        found = settings_from(None, data=Path("/srv/x"))
+        assert (found.store, found.data, found.objects) == ("http://127.0.0.1:1", Path("/srv/x"), "s3://bucket")
+
+    @pytest.mark.parametrize(("name", "value"), [("data", "/srv/x"), ("store", "embedded:/srv/x"), ("store", "http://127.0.0.1:1")])
+    def test_a_flag_a_variable_and_a_line_do_the_same(self, name: str, value: str) -> None:
+        flag = load_settings(flags={name: value}).model_dump()
+        assert load_settings(environ={f"GATELEG_{name.upper()}": value}).model_dump() == flag
+        assert Settings.model_validate({name: value}).model_dump() == flag
+        Path("gateleg.toml").write_text(f'{name} = "{value}"\n')
+        assert load_settings().model_dump() == flag
+
+    def test_a_place_that_follows_from_another_has_its_origin(self) -> None:
+        found = load_settings(environ={"GATELEG_DATA": "/srv/x"})
+        assert [found.origin(name) for name in ("data", "store", "objects", "prefix")] == [*["GATELEG_DATA"] * 3, "default"]
+
+    @pytest.mark.parametrize(
+        ("setting", "file", "advice"),
+        [
+            ("store = 'embedded:x'", "secret", ['data = "./data"', 'data = "x"']),
+            ("data = 'x'", "gateleg.db", ['store = "embedded:./data"', 'store = "embedded:x"']),
+        ],
+    )
+    def test_files_of_an_earlier_release_are_not_left_behind(self, setting: str, file: str, advice: list[str]) -> None:
+        """It kept them in ./data unless the settings placed each of them."""
+        Path("gateleg.toml").write_text(setting + "\n")
+        assert load_settings().data == Path("x")
+        for folder in ("data", "x"):
+            Path(folder).mkdir()
+        Path("data", file).touch()
+        with pytest.raises(BadSettings) as refused:
+            load_settings()
+        assert all(line in str(refused.value) for line in advice)
+        for line in advice:
+            Path("gateleg.toml").write_text(f"{setting}\n{line}\n")
+            load_settings()
+        Path("gateleg.toml").write_text(setting + "\n")
+        Path("x", file).touch()
+        assert load_settings().data == Path("x")
 
 
 def test_a_store_that_is_given_beside_a_folder_keeps_its_objects_there(tmp_path: Path) -> None:
-    settings = settings_of_folder(None, store="http://127.0.0.1:1", data=tmp_path)
+    settings = settings_from(None, store="http://127.0.0.1:1", data=tmp_path)
     assert (settings.store, settings.objects) == ("http://127.0.0.1:1", f"dir:{tmp_path / 'objects'}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gateleg.migrate import Migration, Migrator, MoveOptions, Phase, load_migrations, migrations_table
-from gateleg.migrate.errors import BadMigration, CodeOlder, MigrationRefused, UnknownMigration
-from gateleg.migrate.ledger import _begin_at_end, begin_empty
+from gateleg.migrate.errors import BadMigration, CodeOlder, MigrationRefused, MoveClosed, UnknownMigration
+from gateleg.migrate.ledger import begin_empty
 from gateleg.migrate.migrations import in_order
 from gateleg.migrate.moves.tables import LedgerEntry
 from gateleg.store import LockHeld, Store
@@ -145,15 +146,47 @@ def test_what_fails_is_noted_and_can_be_repeated() -> None:
     assert one.status()[0].state == "applied"
 
 
-def test_a_store_without_old_tables_begins_with_the_last_layout() -> None:
-    store = Store.embedded()
-    store.ensure_tables(new_agents)
-    store.drive(begin_empty("shop", (move,), "host", store.setup))
-    # A worker of the same host may do so in the same moment.
-    store.drive(_begin_at_end(agents_move, agents_move.stages[0], "worker", store.setup))
+def test_an_empty_store_serves_the_releases_before_and_after_a_move() -> None:
+    """A move once closed the old entity in every empty store, so that each test failed between its declaration and the next release."""
+    store = empty(move)
     assert [status.state for status in migrator(store, move).status()] == ["applied"]
-    clients(store).create(NewAgent(partition_key=ACME, agent_uuid="a"))
+    before, after = clients(store), clients(store)
+    before.create(OldAgent(endpoint_id="acme-prod", agent_uuid="a"))
+    after.create(NewAgent(partition_key=ACME, agent_uuid="b"))
+    assert sorted(agent.agent_uuid for agent in before.query(OldAgent.of_endpoint(endpoint_id="acme-prod"))) == ["a", "b"]
+    assert sorted(agent.agent_uuid for agent in after.query(NewAgent.of_partition(partition_key=ACME))) == ["a", "b"]
     assert migrator(store, move).apply(until=Phase.CUT_OVER) == []
+
+
+def test_a_store_that_began_empty_is_cleaned_up_like_any_other() -> None:
+    store = empty(move)
+    clients(store).create(OldAgent(endpoint_id="acme-prod", agent_uuid="a"))
+    migrator(store, move).apply(until=Phase.CLEAN_UP)
+    assert (len(raw(store, old_agents)), len(raw(store, new_agents))) == (0, 1)
+    with pytest.raises(MoveClosed):
+        clients(store).create(OldAgent(endpoint_id="acme-prod", agent_uuid="c"))
+
+
+def test_an_empty_store_begins_without_old_items_once_the_migration_is_cleaned_up_everywhere() -> None:
+    cleaned = replace(move, deployed=Phase.CLEAN_UP)
+    store = empty(cleaned)
+    clients(store).create(NewAgent(partition_key=ACME, agent_uuid="a"))
+    with pytest.raises(MoveClosed):
+        clients(store).find(OldAgent, endpoint_id="acme-prod", agent_uuid="a")
+    assert store.table_states(old_agents) == {"old-agents": "MISSING"}
+
+
+def test_an_empty_store_cannot_begin_in_the_middle_of_a_move() -> None:
+    with pytest.raises(BadMigration, match="deployed='verify'"):
+        Migration(1, "agents", deployed="verify")
+
+
+def empty(migration: Migration) -> Store:
+    """A store without the tables of the old layout, in which a host and its worker begin."""
+    store = opened(tables=(new_agents,))
+    for process in ("host", "worker"):
+        store.drive(begin_empty("shop", (migration,), process, store.setup))
+    return store
 
 
 def test_a_store_without_tables_has_nothing_to_rewrite() -> None:

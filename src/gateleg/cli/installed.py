@@ -82,7 +82,7 @@ def find_installed(settings: Settings, *, demo: bool = False) -> Installed:
             found = load_application(entry)
         _add(installed, found)
     for place in settings.applications:
-        installed.applications.append(named_application(place))
+        _add_named(installed, place)
     if demo:
         from gateleg.cli.demo.application import application as demonstration
 
@@ -104,6 +104,22 @@ def _add(installed: Installed, found: Application | LeftOut) -> None:
         installed.left_out.append(LeftOut(found.name, str(error)))
     else:
         installed.applications.append(found)
+
+
+def _add_named(installed: Installed, place: str) -> None:
+    """Add the application at `module:object` of the settings, once; another one of the same name ends the command."""
+    found = named_application(place)
+    named = {application.name: application for application in installed.applications}
+    if found.name not in named:
+        installed.applications.append(found)
+    elif named[found.name] is not found:
+        entry = registered().get(found.name)
+        other = "the settings name two" if entry is None else f"{entry.value} of {package_of(entry)} is installed"
+        fail(
+            f"{place} in `applications` of the settings is the application {found.name!r}, as is another: {other}. "
+            "Rename one of them, or remove it from the settings",
+            MISUSED,
+        )
 
 
 def installed_applications(settings: Settings, *, demo: bool = False) -> list[Application]:
@@ -185,7 +201,7 @@ def named_application(place: str) -> Application:
 
 
 def loaded(place: str, otherwise: str) -> Any:
-    """The object at `module:object`; without an object, the one named `otherwise`. The current directory is searched too."""
+    """The object at `module:object`; without an object, the one named `otherwise`. Searches as `import_named`."""
     from gateleg.model.suggestions import did_you_mean
 
     module, _, name = place.partition(":")
@@ -207,12 +223,13 @@ def _class(module: str, name: str) -> type | None:
 
 
 def import_named(name: str) -> Any:
-    """Import a module that a command line or the settings name, also from the current directory; errors end the command."""
+    """Import a module that a command line or the settings name, also from the current directory or its folder `src`, where projects of
+    `gateleg new` keep theirs; errors end the command.
+    """
     from gateleg.model import DeclarationError
 
     here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    sys.path[:0] = [folder for folder in (here, os.path.join(here, "src")) if folder not in sys.path and os.path.isdir(folder)]
     try:
         return importlib.import_module(name)
     except DeclarationError as error:
@@ -221,7 +238,8 @@ def import_named(name: str) -> Any:
         if name.endswith(".py") or "/" in name:
             written = name.removesuffix(".py").strip("./").replace("/", ".")
             fail(f"cannot import {name}: it is a file; write the module, as in {written}", MISUSED)
-        missing = "no such module" if error.name and name.startswith(error.name) else f"it needs {error.name}"
-        fail(f"cannot import {name}: {missing}", MISUSED)
+        if not error.name or not name.startswith(error.name):
+            fail(f"cannot import {name}: it needs {error.name}", MISUSED)
+        fail(f"cannot import {name}: no such module, neither installed nor in {here} or its folder src", MISUSED)
     except Exception as error:  # a module may raise anything while it is imported
         fail(f"cannot import {name}: {type(error).__name__}: {error}", MISUSED)

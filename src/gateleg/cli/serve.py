@@ -14,7 +14,7 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.commands.settings import settings_of_folder
+from gateleg.commands.settings import settings_from
 
 app = typer.Typer(add_completion=False)
 
@@ -36,7 +36,7 @@ def serve(
     from gateleg.cli.installed import installed_applications
     from gateleg.web.settings import format_setting
 
-    settings = settings_of_folder(
+    settings = settings_from(
         config, store=store, data=data, objects=objects, prefix=prefix, host=host, port=port, dynamodb=dynamodb, log=log
     )
 

@@ -1,13 +1,22 @@
 """`gateleg up`: everything on this machine with one command."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateleg.cli.host_runner import announce_link
-from gateleg.commands.options import ConfigOption, DynamoOption, HostOption, LogOption, ObjectsOption, PortOption, PrefixOption, StoreOption
-from gateleg.commands.settings import settings_of_folder
+from gateleg.commands.options import (
+    ConfigOption,
+    DataOption,
+    DynamoOption,
+    HostOption,
+    LogOption,
+    ObjectsOption,
+    PortOption,
+    PrefixOption,
+    StoreOption,
+)
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +30,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def up(
-    data: Annotated[Path | None, typer.Option("--data", help="Folder for tables and objects; created if it does not exist.")] = None,
+    data: DataOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     objects: ObjectsOption = None,
@@ -40,7 +49,7 @@ def up(
     from gateleg.cli.installed import installed_applications
     from gateleg.cli.worker_process import WorkerTask, worker_process
 
-    settings = settings_of_folder(
+    settings = settings_from(
         config, store=store, data=data, objects=objects, prefix=prefix, host=host, port=port, dynamodb=dynamodb, log=log
     )
     applications = installed_applications(settings, demo=demo)

@@ -15,7 +15,7 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.commands.settings import settings_of_folder
+from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     import asyncio
@@ -65,7 +65,7 @@ def worker(
 
     weights = None if queues is None else _weights(queues)
     limits = {} if limit is None else _limits(limit)
-    settings = settings_of_folder(config, store=store, data=data, objects=objects, prefix=prefix, log=log)
+    settings = settings_from(config, store=store, data=data, objects=objects, prefix=prefix, log=log)
     set_up_logs(settings)
     try:
         asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, limits, concurrency, drain, version))

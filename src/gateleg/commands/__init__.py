@@ -35,7 +35,7 @@ from gateleg.commands.options import (
 from gateleg.commands.packages import require_packages
 from gateleg.commands.printing import console, print_items, print_json, print_rows
 from gateleg.commands.progress import Steps
-from gateleg.commands.settings import explaining_bad_settings, settings_from, settings_of_folder
+from gateleg.commands.settings import explaining_bad_settings, settings_from
 
 __all__ = [
     "FAILED",
@@ -63,5 +63,4 @@ __all__ = [
     "require_packages",
     "require_store",
     "settings_from",
-    "settings_of_folder",
 ]

@@ -11,7 +11,7 @@ StoreOption = Annotated[
 ]
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", help="The folder of `gateleg up --data`; from the settings by default."),
+    typer.Option("--data", help="Folder for the host's own files, and for tables and objects that the settings do not place elsewhere."),
 ]
 PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Prefix of all table names.")]
 ObjectsOption = Annotated[str | None, typer.Option("--objects", help="dir:FOLDER or s3://bucket.")]

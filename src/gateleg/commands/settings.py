@@ -26,15 +26,6 @@ def settings_from(config: Path | None, **flags: Any) -> Settings:
         return load_settings(flags=flags, environ=os.environ, file=config, given=config is not None)
 
 
-def settings_of_folder(
-    config: Path | None, *, store: str | None, data: Path | None, objects: str | None = None, **overrides: Any
-) -> Settings:
-    """The effective settings, for commands that also use objects and search indexes. `data` is the folder of `gateleg up --data`."""
-    if data is not None:
-        store, objects = store or f"embedded:{data}", objects or f"dir:{data / 'objects'}"
-    return settings_from(config, data=data, store=store, objects=objects, **overrides)
-
-
 @contextmanager
 def explaining_bad_settings() -> Iterator[None]:
     """End the command if the settings are invalid, with one line for each problem."""

@@ -76,6 +76,11 @@ def backfill(
     `read_units` and `write_units` limit the capacity used per second. A dry run writes nothing and reports what is left to do.
     """
     spec = spec_of(entity)
+    if spec.key.writes_legacy:
+        raise ModelError(
+            f"{spec.name} still writes its legacy key, which the release before needs.",
+            fix='Remove writes="legacy" from its key, deploy that everywhere, then run the backfill.',
+        )
     report = Report(progress or ScanProgress.fresh(segments))
     rate = RateLimiter(write_units, store.setup) if write_units is not None else None
     looked_up: dict[Identity, Any] = {}

@@ -79,7 +79,7 @@ def check_code(application: str, migrations: Sequence[Migration], setup: Setup) 
 
 
 def begin_empty(application: str, migrations: Sequence[Migration], by: str, setup: Setup) -> Flow[None]:
-    """Note migrations as applied that have no old items: a new store begins with the last layout.
+    """Note migrations as applied that have no old items: in a new store, moves begin in the phase that is deployed.
 
     Those are moves from tables that do not exist, and rewrites of tables that are yet to be made, unless `apply=` runs code besides. Only
     from the first migration on that the ledger does not have; one that has something to move ends it.
@@ -91,10 +91,13 @@ def begin_empty(application: str, migrations: Sequence[Migration], by: str, setu
         for move in migration.moves:
             if (yield from describe(setup.name_of(spec_of(move.old).table))) is not None:
                 return
-        yield from ensure_tables(migrations_table).flow(setup)
+        phase = Phase(migration.deployed)
+        # While both items are written, the old table must exist.
+        old = dict.fromkeys(spec_of(move.old).table for move in migration.moves if phase.writes_both)
+        yield from ensure_tables(migrations_table, *old).flow(setup)
         for move in migration.moves:
             for stage in move.stages:
-                yield from _begin_at_end(move, stage, by, setup)
+                yield from _begin_in(phase, move, stage, by, setup)
         if migration.moves or (yield from _rewrites_nothing(migration, setup)):
             yield from note(application, migration, "applied", "apply", by, setup, reason="there were no old items")
 
@@ -109,9 +112,9 @@ def _rewrites_nothing(migration: Migration, setup: Setup) -> Flow[bool]:
     return True
 
 
-def _begin_at_end(move: KeyMove, stage: MoveStage, by: str, setup: Setup) -> Flow[None]:
-    """Mark a stage without items to move as cleaned up. No wait is needed: without an old table, nobody writes old items."""
-    state = MoveState(move=move.state_key, stage=stage.name, phase=Phase.CLEAN_UP, epoch=1, changed_at=setup.now(), changed_by=by)
+def _begin_in(phase: Phase, move: KeyMove, stage: MoveStage, by: str, setup: Setup) -> Flow[None]:
+    """Mark a stage without items to move. No wait is needed: without an old table, nobody has written old items."""
+    state = MoveState(move=move.state_key, stage=stage.name, phase=phase, epoch=1, changed_at=setup.now(), changed_by=by)
     try:
         yield from Put(state, create=True, returning="none").flow(setup)
     except AlreadyExists:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.migrate.errors import BadMigration
+from gateleg.migrate.moves.phases import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -51,9 +52,16 @@ class Migration:
     apply: Callable[[Store], None] | None = None
     #: undoes `apply`
     undo: Callable[[Store], None] | None = None
+    #: the phase in which its moves begin in an empty store: `cut-over` serves old and new code; declare `clean-up` after the clean-up
+    deployed: Phase | str = Phase.CUT_OVER
 
     def __post_init__(self) -> None:
-        """Validate number and name."""
+        """Validate number, name and phase."""
+        if self.deployed not in (Phase.CUT_OVER, Phase.CLEAN_UP):
+            raise BadMigration(
+                f"deployed={str(self.deployed)!r} of the migration {self} is not a phase in which an empty store can begin.",
+                fix="Leave it out while old code may run (cut-over); write deployed=Phase.CLEAN_UP once the migration is cleaned up.",
+            )
         if not 1 <= self.number <= 999_999 or not _NAME.fullmatch(self.name):
             raise BadMigration(f"{self.number} {self.name!r} cannot be a migration's number and name.", fix=_RULE)
 

@@ -37,7 +37,7 @@ from gateleg.model.spec import Spec, spec_of
 from gateleg.model.uniques import Unique
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gateleg.model.spec import Table
     from gateleg.model.tables import Index, KeyType
@@ -61,6 +61,11 @@ def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> S
     for name, pattern in _members(entity, Pattern).items():
         spec.patterns[name] = resolve_pattern(spec, pattern)
     for name, unique in _members(entity, Unique).items():
+        if spec.key.writes_legacy:
+            raise BadKeyOption(
+                f"{entity.__name__} has a unique constraint, and writes its legacy key.",
+                fix="Move the items with a KeyMove: the owner of a unique value is known by its current key.",
+            )
         spec.uniques[name] = resolve_unique(spec, unique)
     for name, counter in _members(entity, Counter).items():
         spec.counters[name] = _resolve_counter(spec, name, counter)
@@ -194,7 +199,24 @@ class _Resolver:
                         f"A legacy form of {self.entity} stores {now.attribute} as {before.type}, but the key stores it as {now.type}.",
                         fix="A key attribute has one type in all items of a table; for another type, move the items to a new table.",
                     )
-        return KeyPlan(index, plan.hash, plan.range, legacy=tuple(legacy))
+        self._check_writes(key, plan, legacy)
+        return KeyPlan(index, plan.hash, plan.range, legacy=tuple(legacy), writes_legacy=key.writes == "legacy")
+
+    def _check_writes(self, key: Key, plan: KeyPlan, legacy: Sequence[KeyPlan]) -> None:
+        """Raise `BadKeyOption` if new items cannot be stored under the first legacy key."""
+        if key.writes == "current":
+            return
+        if key.writes != "legacy" or not legacy:
+            raise BadKeyOption(
+                f"The key of {self.entity} has writes={key.writes!r}{'' if legacy else ' without legacy forms'}.",
+                fix='Write legacy=[...] with writes="legacy", or leave it out.',
+            )
+        unknown = [name for name in legacy[0].names if name not in plan.names]
+        if unknown:
+            raise BadKeyOption(
+                f"The legacy form of {self.entity} has {', '.join(unknown)}, which the key does not have, so nothing can be stored there.",
+                fix='Leave out writes="legacy", or move the items with a KeyMove.',
+            )
 
     def index(self, index: Index, key: Key | None, primary: KeyPlan) -> KeyPlan | None:
         if key is None:
@@ -203,7 +225,7 @@ class _Resolver:
             if len(found) != len(fields):
                 return None
             return KeyPlan(index, found[: len(index.hash)], found[len(index.hash) :])
-        if key.legacy:
+        if key.legacy or key.writes != "current":
             raise BadKeyOption(
                 f"The key of {self.entity} for {index.name} has legacy forms.",
                 fix="Declare them for the primary key only: index keys are rewritten in place.",

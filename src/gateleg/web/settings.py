@@ -75,13 +75,18 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    store: str = Field(default="embedded:./data", description="where the tables are: embedded:FOLDER, dynamodb:REGION or http://host:port")
+    store: str = Field(
+        default="embedded:./data",
+        description="where the tables are: embedded:FOLDER, dynamodb:REGION or http://host:port; by default in the folder `data`",
+    )
     prefix: str = Field(default="", max_length=100, description="prefix of every table name")
     table_names: dict[str, str] = Field(
         default={},
         description="full names of single tables, instead of prefix and name: Table=name, separated by commas, or TOML",
     )
-    objects: str = Field(default="dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix")
+    objects: str = Field(
+        default="dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix; by default in the folder `data`"
+    )
     objects_endpoint: str | None = Field(default=None, description="an S3 endpoint other than Amazon's")
     objects_region: str | None = Field(default=None, description="the region of the bucket")
     object_stores: dict[str, ObjectStore] = Field(
@@ -89,7 +94,11 @@ class Settings(BaseModel):
         description="additional object stores by name: name=dir:FOLDER or name=s3://bucket/prefix, separated by commas, or TOML tables "
         "with address, endpoint and region",
     )
-    data: Path = Field(default=Path("./data"), description="folder for the host's own files")
+    data: Path = Field(
+        default=Path("./data"),
+        description="folder for the host's own files, and for tables and objects that no other setting places; by default that of an "
+        "embedded store",
+    )
     host: str = Field(default="127.0.0.1", description="address to listen on; other machines can reach the host only once a key exists")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 for a free one")
     tls_cert: Path | None = Field(default=None, description="certificate chain (PEM); serves HTTPS")
@@ -143,6 +152,11 @@ class Settings(BaseModel):
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _sections: Sections = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_one_folder(cls, values: Any) -> Any:
+        return values | _kept_together(values) if isinstance(values, dict) else values
 
     @field_validator("secret")
     @classmethod
@@ -252,15 +266,46 @@ def format_setting(value: Any) -> str:
     return ", ".join(map(format_setting, value)) if isinstance(value, tuple) else without_credentials(str(value))
 
 
-def _defaults_in_store_folder(store: str | None) -> dict[str, Any]:
-    """Default `data` and `objects` settings inside the folder of an embedded store."""
-    try:
-        address = parse_address(store or "")
-    except BadAddress:
-        return {}  # `Settings` reports what is wrong with it
-    if address.kind != "embedded" or address.place == MEMORY or Path(database_file(address.place)) == Path(address.place):
+def _kept_together(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of places that follow from the ones in `values`: tables, objects and own files of a host lie in one folder.
+
+    The folder is `data`, or that of an embedded store. What `values` names stays as it is.
+    """
+    store, data, objects = values.get("store"), values.get("data"), values.get("objects")
+    folder = _store_folder(store) if data is None else data
+    if not isinstance(folder, str | Path):
         return {}
-    return {"data": address.place, "objects": f"dir:{Path(address.place) / 'objects'}"}
+    together = {"store": f"embedded:{folder}", "data": folder, "objects": f"dir:{Path(folder) / 'objects'}"}
+    return {name: together[name] for name, value in (("store", store), ("data", data), ("objects", objects)) if value is None}
+
+
+def _store_folder(store: Any) -> str | None:
+    """The folder of an embedded store; None for any other address."""
+    try:
+        address = parse_address(store)
+    except BadAddress:
+        return None  # `Settings` reports what is wrong with it
+    if address.kind != "embedded" or address.place == MEMORY or Path(database_file(address.place)) == Path(address.place):
+        return None
+    return address.place
+
+
+def _left_behind(values: Mapping[str, Any], origins: Mapping[str, str]) -> list[str]:
+    """A problem if files of a host lie in ./data, where an earlier release looked for them although the settings name another folder."""
+    before = Path("data")
+    if "store" in values and "data" not in values and not origins["store"].startswith("--"):
+        folder, named, unnamed, file = _store_folder(values["store"]), "store", "data", "secret"
+    elif "data" in values and "store" not in values and not origins["data"].startswith("--"):
+        folder, named, unnamed, file = str(values["data"]), "data", "store", Path(database_file("data")).name
+    else:
+        return []
+    if folder is None or not (before / file).is_file() or (Path(folder) / file).exists() or not Path(folder).is_dir():
+        return []
+    value = {"data": ("./data", folder), "store": ("embedded:./data", f"embedded:{folder}")}[unnamed]
+    return [
+        f"{named} (from {origins[named]}) names {folder}, but {before / file} exists and {Path(folder) / file} does not. "
+        f'Set {unnamed} = "{value[0]}" to go on with that file, or {unnamed} = "{value[1]}" to begin a new one'
+    ]
 
 
 def load_settings(
@@ -268,8 +313,8 @@ def load_settings(
 ) -> Settings:
     """Load the effective settings. Flags that are None count as not set; with `given`, the file must exist.
 
-    If a flag names a folder as the store, `data` and `objects` default to that folder: a command then uses the objects, indexes and
-    secret of the host whose tables it reads.
+    Tables, objects and the host's own files lie in one folder unless the settings name other places: `data` alone places the store and
+    the objects, and an embedded `store` alone places the other two. A flag, a variable and a line of the file do the same.
 
     Raises `BadSettings` with one line for each problem.
     """
@@ -286,10 +331,12 @@ def load_settings(
         values |= layer
         origins |= {name: named(name) for name in layer}
     if not problems:
-        beside = _defaults_in_store_folder((flags or {}).get("store"))
-        origins |= {name: "--store" for name in beside if name not in values}
+        problems += _left_behind(values, origins)
+    if not problems:
+        named = origins.get("data" if "data" in values else "store", DEFAULT)
+        origins |= dict.fromkeys(_kept_together(values), named)
         try:
-            settings = Settings(**(beside | values))
+            settings = Settings(**values)
         except ValidationError as error:
             problems += [_describe_problem(problem, origins) for problem in error.errors()]
         else:

@@ -114,11 +114,11 @@ class Time:
         self.now += seconds
 
 
-def opened(path: str = ":memory:") -> Store:
-    """A store with the tables of both layouts, whose pauses take no time."""
+def opened(path: str = ":memory:", tables: tuple[Table, ...] = (old_agents, new_agents, migrations_table)) -> Store:
+    """A store with the tables of both layouts, or with `tables`, whose pauses take no time."""
     clock = Time()
     store = Store(Store.embedded(path).transport, clock=clock, ticks=clock, sleep=clock.sleep, random=random.Random(7))
-    store.ensure_tables(old_agents, new_agents, migrations_table)
+    store.ensure_tables(*tables)
     return store
 
 

@@ -17,7 +17,7 @@ from gateleg.commands import (
     open_resources,
     print_json,
     require_packages,
-    settings_of_folder,
+    settings_from,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def add(
     if not found:
         fail(f"there are no files in {', '.join(map(str, paths))}.")
     name = collection or (paths[0] if paths[0].is_dir() else paths[0].parent).resolve().name or "Documents"
-    added, problems = _run(_add(found, repository, name, force, settings_of_folder(config, store=store, data=data)))
+    added, problems = _run(_add(found, repository, name, force, settings_from(config, store=store, data=data)))
     for file, why in problems.items():
         typer.echo(f"gateleg: {file}: {why}", err=True)
     done = len(added.jobs) - len(problems.keys() & added.jobs.keys())
@@ -132,7 +132,7 @@ def reembed(
 ) -> None:
     """Embed a collection with another model. Searches use the old vectors until all new ones are ready."""
     _require()
-    done = _run(_reembed(repository, collection, model, settings_of_folder(config, store=store, data=data)))
+    done = _run(_reembed(repository, collection, model, settings_from(config, store=store, data=data)))
     if done.outcome == "unchanged":
         typer.echo(f"{repository}/{collection}: already embedded with {model}")
     else:
@@ -176,7 +176,7 @@ def search(
 ) -> None:
     """Find passages by meaning and by words (hybrid search)."""
     _require()
-    found = _run(_search(query, repository, collection, hits, mode, settings_of_folder(config, store=store, data=data)))
+    found = _run(_search(query, repository, collection, hits, mode, settings_from(config, store=store, data=data)))
     if json:
         print_json([hit.model_dump(mode="json", by_alias=True) for hit in found])
         return
@@ -212,7 +212,7 @@ def ask(
 ) -> None:
     """Answer a question from documents, with a citation behind each sentence."""
     _require()
-    found = _run(_ask(question, repository, collection, settings_of_folder(config, store=store, data=data)))
+    found = _run(_ask(question, repository, collection, settings_from(config, store=store, data=data)))
     if json:
         print_json(found.model_dump(mode="json", by_alias=True))
         return

@@ -49,6 +49,11 @@ class MoveRegistry:
             if sides.count("new") > 1 or len(set(sides)) > 1:
                 names = ", ".join(direction.move.name for direction in directions)
                 raise BadMove(f"{entity.__name__} is in several moves: {names}.", fix="Finish one before the next begins.")
+            if spec_of(entity).key.writes_legacy:
+                raise BadMove(
+                    f"{entity.__name__} is being moved, and writes its legacy key.",
+                    fix='Finish the change of its key before the move begins, and remove writes="legacy".',
+                )
 
     def directions(self, entity: type[BaseModel]) -> list[Direction]:
         """The directions of the moves of an entity's items."""

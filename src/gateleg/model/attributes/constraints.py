@@ -7,7 +7,9 @@ longer list), the bound becomes a condition of the write: see `planning/bounds.p
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic.fields import FieldInfo
@@ -16,13 +18,14 @@ from pydantic_core import SchemaValidator
 from gateleg.model.attributes.annotations import read_annotation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from pydantic import BaseModel, TypeAdapter
 
 Schema = dict[str, Any]
 #: The members of pydantic's schemas that restrict a value without changing its type.
 _BOUNDS = frozenset({"ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern", "max_digits", "decimal_places"})
+_COMPLETE = "__pydantic_complete__"
 _NUMBERS = ("ge", "gt", "le", "lt")
 _LENGTHS = ("min_length", "max_length")
 #: Members of a schema that contain values, and members that map names to schemas.
@@ -70,8 +73,40 @@ def validator_of(schema: Any, config: Any = None) -> SchemaValidator:
     try:
         return cast("SchemaValidator", build(schema, config, _use_prebuilt=False))
     except TypeError:
-        # Older versions have no prebuilt validators.
-        return SchemaValidator(schema, config)
+        with _without_prebuilt(schema):
+            return SchemaValidator(schema, config)
+
+
+_prebuilt_lock = RLock()
+
+
+@contextmanager
+def _without_prebuilt(schema: Any) -> Iterator[None]:
+    """Keep pydantic 2.11 and 2.12 from using prebuilt validators: they take those of complete classes only, and cannot be told otherwise.
+
+    What other threads validate or build in the meantime is the same with and without prebuilt validators, only slower to build.
+    """
+    with _prebuilt_lock:
+        complete = {model for model in _models_in(schema) if vars(model).get(_COMPLETE)}
+        try:
+            for model in complete:
+                type.__setattr__(model, _COMPLETE, False)
+            yield
+        finally:
+            for model in complete:
+                type.__setattr__(model, _COMPLETE, True)
+
+
+def _models_in(schema: Any) -> Iterator[type]:
+    """The classes of the models in a schema."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("cls"), type):
+            yield schema["cls"]
+        schema = schema.values()
+    elif not isinstance(schema, list | tuple):
+        return
+    for entry in schema:
+        yield from _models_in(entry)
 
 
 @dataclass(frozen=True, slots=True)

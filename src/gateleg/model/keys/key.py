@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -32,7 +32,9 @@ class Key:
 
     With `when={"status": ["PENDING"]}`, an item is in the index only if the attributes have one of the values. `shards=8` spreads each
     hash value of an index over 8 partitions. `legacy` lists older templates of the primary key, under which items are still found: a hash
-    template, or a pair of templates.
+    template, or a pair of templates. The first write moves such an item to its current key, where the release before does not find it. So
+    the first release of a changed key declares `writes="legacy"`: it reads both forms, writes new items under the first legacy one, and
+    leaves stored items where they are.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Key:
         when: Mapping[str, Iterable[Any]] | None = None,
         shards: int = 1,
         legacy: Sequence[str | tuple[str, str]] = (),
+        writes: Literal["current", "legacy"] = "current",
     ) -> None:
         self.index = index
         self.hash = _templates(hash)
@@ -51,6 +54,7 @@ class Key:
         self.when = read_when(when)
         self.shards = shards
         self.legacy = tuple((form, None) if isinstance(form, str) else form for form in legacy)
+        self.writes = writes
 
     @overload
     def __get__(self, instance: None, owner: type[E]) -> BoundKey[E]: ...

@@ -81,6 +81,8 @@ class KeyPlan:
     when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     shards: int = 1
     legacy: tuple[KeyPlan, ...] = ()
+    #: whether new items are stored under the first legacy key, and stored items stay where they are
+    writes_legacy: bool = False
 
     @cached_property
     def fields(self) -> tuple[KeyField, ...]:

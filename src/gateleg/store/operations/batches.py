@@ -61,9 +61,12 @@ class BatchWrite(Operation[int]):
         """Requests of 25 writes. If an item is written twice, the last write wins."""
         now = setup.now()
         entries: dict[Identity, dict[str, Any]] = {}
+        placed = [operation for operation in self.operations if spec_of(operation.entity).key.writes_legacy]
         for operation in self.operations:
             write = operation.write(now, batched=True) if isinstance(operation, Put) else operation.write(now)
             _check_batchable(operation, write)
+            if operation in placed:
+                continue
             if write.kind == "Put":
                 item = write.parameters["Item"]
                 check_size(item, operation.entity.__name__)
@@ -71,13 +74,18 @@ class BatchWrite(Operation[int]):
             else:
                 key, entry = write.parameters["Key"], {"DeleteRequest": {"Key": write.parameters["Key"]}}
             entries[identity(setup.name_of(write.table), key)] = entry
-        older = [operation.ref for operation in self.operations if spec_of(operation.entity).key.legacy]
-        return self._write(entries, older, setup)
+        older = [operation.ref for operation in self.operations if spec_of(operation.entity).key.legacy and operation not in placed]
+        return self._write(entries, older, placed, setup)
 
-    def _write(self, entries: dict[Identity, dict[str, Any]], older: list[Ref[Any]], setup: Setup) -> Flow[int]:
+    def _write(
+        self, entries: dict[Identity, dict[str, Any]], older: list[Ref[Any]], placed: Sequence[WriteOperation[Any]], setup: Setup
+    ) -> Flow[int]:
         for ref in older:
             yield from migrate_to_current_key(ref, setup)
-        return (yield from batch_write_flow(entries, setup, "batch_write"))
+        for operation in placed:
+            # Only a transaction can check that the item is not moved meanwhile.
+            yield from operation.flow(setup)
+        return len(placed) + (yield from batch_write_flow(entries, setup, "batch_write"))
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The partitions of all operations."""

@@ -1,12 +1,17 @@
-"""Legacy keys: items are found under them, and the first write moves an item to its current key."""
+"""Legacy keys: items are found under them, and the first write moves an item to its current key.
+
+In the first release of a changed key (`writes="legacy"`), items stay where they are, because the release before knows the legacy key only.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
 from gateleg.model.expressions import Placeholders, all_of, equals, exists, missing
 from gateleg.store.backoff import retry_conflicts
+from gateleg.store.errors import AlreadyExists
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import read_older
 from gateleg.store.operations.legacy_forms import with_current_key
@@ -17,27 +22,86 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["migrate_to_current_key", "unchanged", "with_current_key"]
+__all__ = ["migrate_to_current_key", "place", "unchanged", "with_current_key"]
 
 #: DynamoDB allows 300 operators in a condition, including AND.
 _MAX_COMPARISONS = 149
 
 
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a write sends the item of an entity with legacy keys, and the other keys of the item, which must have no item then."""
+
+    key: Item
+    empty: tuple[Item, ...] = ()
+
+
+def place(ref: Ref[Any], setup: Setup, *, creates: bool) -> Flow[Placement]:
+    """Where to write an item: under its current key, to which it is moved first, or in the first release of a changed key where it is.
+
+    `creates` says whether the write stores an item if there is none.
+    """
+    if spec_of(ref.entity).key.writes_legacy:
+        return (yield from _place_in_first_release(ref, setup, creates=creates))
+    keys = yield from _emptied(ref, setup)
+    # A write of an existing item cannot add a second copy.
+    return Placement(ref.key, tuple(key for key, _ in keys) if creates else ())
+
+
+def _place_in_first_release(ref: Ref[Any], setup: Setup, *, creates: bool) -> Flow[Placement]:
+    spec = spec_of(ref.entity)
+    if (yield from _stored(spec, ref.key, setup)) is not None:
+        return Placement(ref.key)
+    free: list[Item] = []
+    for key in ref.legacy():
+        item = yield from _stored(spec, key, setup)
+        if item is None:
+            free.append(key)
+        elif (yield from read_older(item, ref, setup)) is not None:
+            return Placement(key, (ref.key,))
+    first = ref.legacy()[0]
+    if first in free:
+        return Placement(first, (ref.key, *(key for key in free if key != first)))
+    if not creates:
+        return Placement(ref.key)
+    raise AlreadyExists(
+        f"Another {spec.name} is stored under the legacy key of {ref}.",
+        fix='Both can exist once writes="legacy" is removed from the key; until then, choose another key.',
+    )
+
+
 def migrate_to_current_key(ref: Ref[Any], setup: Setup) -> Flow[bool]:
-    """Move an item from a legacy key to its current key; return whether it was moved.
+    """Move an item from a legacy key to its current key; return whether it was moved."""
+    return any(moved for _, moved in (yield from _emptied(ref, setup)))
+
+
+def _emptied(ref: Ref[Any], setup: Setup) -> Flow[list[tuple[Item, bool]]]:
+    """Move an item from its legacy keys to its current one. Returns the legacy keys without an item, and whether it was moved from there.
 
     Every write does this first, so that an item never exists under both keys.
     """
-    spec, moved = spec_of(ref.entity), False
+    spec = spec_of(ref.entity)
+    empty: list[tuple[Item, bool]] = []
     for key in ref.legacy():
-        payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
-        response = yield Request("GetItem", payload, f"{spec.name}.move")
-        while "Item" in response and (found := (yield from read_older(response["Item"], ref, setup))) is not None:
-            if (yield from _moved(spec, response["Item"], found, setup)):
-                moved = True
+        while True:
+            item = yield from _stored(spec, key, setup)
+            if item is None:
+                empty.append((key, False))
                 break
-            response = yield Request("GetItem", payload, f"{spec.name}.move")
-    return moved
+            current = yield from read_older(item, ref, setup)
+            if current is None:
+                break
+            if (yield from _moved(spec, item, current, setup)):
+                empty.append((key, True))
+                break
+    return empty
+
+
+def _stored(spec: Spec[Any], key: Item, setup: Setup) -> Flow[Item | None]:
+    payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
+    response = yield Request("GetItem", payload, f"{spec.name}.move")
+    item: Item | None = response.get("Item")
+    return item
 
 
 def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]:
@@ -63,6 +127,11 @@ def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]
         if error.code != "ConditionalCheckFailedException":
             raise
         return False
+
+
+def empty_key_check(table: str, key: Item) -> dict[str, Any]:
+    """The parameters of a ConditionCheck that no item has the key."""
+    return {"TableName": table, "Key": key, **_condition(missing(next(iter(key))))}
 
 
 def unchanged(spec: Spec[Any], item: Item) -> Condition:

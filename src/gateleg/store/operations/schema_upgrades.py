@@ -9,7 +9,7 @@ from gateleg.model.expressions import Placeholders
 from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import upcast_item
-from gateleg.store.operations.legacy_keys import unchanged
+from gateleg.store.operations.legacy_keys import unchanged, with_current_key
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ def replace_unchanged(
     """
     out = Placeholders()
     condition = unchanged(spec, item).render(out)
-    payload: dict[str, Any] = {"TableName": setup.name_of(spec.table), "Item": spec.encode(spec.decode(current))}
+    instance = spec.decode(current if not spec.key.legacy or spec.key.fits(current) else with_current_key(current, spec))
+    # In the first release of a changed key, the item stays under its legacy one.
+    key = {name: item[name] for name in spec.table.attributes}
+    payload: dict[str, Any] = {"TableName": setup.name_of(spec.table), "Item": spec.encode(instance) | key}
     payload |= {"ConditionExpression": condition, **out.parameters(), **(options or {})}
     try:
         response: Response = yield from retry_conflicts(Request("PutItem", payload, pattern), setup)

@@ -60,6 +60,11 @@ class TransactionWrite(Protocol):
         """What the write expects of the stored item, to explain a refusal."""
 
 
+def creates(operation: TransactionWrite) -> bool:
+    """Whether a write stores an item if there is none."""
+    return operation.verb in ("create", "put", "upsert")
+
+
 @dataclass
 class TransactionEntry:
     """One entry of TransactWriteItems."""
@@ -81,6 +86,11 @@ class TransactionEntry:
     def is_counters_only(self) -> bool:
         """Whether no operation of the transaction writes the item itself."""
         return all(role in ("counter", "check") for _, role in self.owners)
+
+    @property
+    def is_marker(self) -> bool:
+        """Whether it writes a marker of the item, and not the item."""
+        return all(role == "marker" for _, role in self.owners)
 
     def item(self, setup: Setup) -> dict[str, Any]:
         """The entry as an element of TransactItems."""

@@ -12,9 +12,9 @@ from gateleg.store.error_translation import bound_error, explain_refusals, refus
 from gateleg.store.errors import NotFound, StoreError, TooLarge, TooMany, TransactionCanceled, TransactionConflict, UniqueTaken
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
-from gateleg.store.operations.legacy_keys import migrate_to_current_key
+from gateleg.store.operations.legacy_keys import empty_key_check, place
 from gateleg.store.operations.schema_upgrades import upgrade_item
-from gateleg.store.operations.transaction_entries import combine_entries, marked_values
+from gateleg.store.operations.transaction_entries import combine_entries, creates, marked_values
 from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
 from gateleg.store.transports import ServiceError
 
@@ -45,20 +45,16 @@ def transaction_flow(
     Counters are changed only in items that exist, and never become negative. If an attempt finds that an item does not exist or that its
     counter is too low, the next one skips the change or sets the counter to zero, on condition that the item has not changed.
     """
-    if writes is None:
-        for operation in operations:
-            if spec_of(operation.entity).key.legacy:
-                yield from migrate_to_current_key(operation.ref, setup)
     now = setup.now()
     plans = list(writes) if writes is not None else [operation.write(now) for operation in operations]
     pattern = operations[0].pattern if len(operations) == 1 else "transact"
     seen: dict[Identity, Item | None] = {}
     for attempt in range(_ATTEMPTS):
         entries = combine_entries(operations, plans, setup, now, seen)
-        items = [entry.item(setup) for entry in entries]
+        items = yield from _items(operations, entries, setup)
         payload = {"TransactItems": items, "ClientRequestToken": _token(token, setup, items if attempt else None)}
         request = Request("TransactWriteItems", payload, pattern)
-        _check_limits(entries, request)
+        _check_limits(entries, request, len(items))
         _check_new_parents(operations, entries, request)
         try:
             yield from retry_conflicts(request, setup)
@@ -67,7 +63,7 @@ def transaction_flow(
             if error.code != "TransactionCanceledException":
                 raise
             refusal = error
-        if (yield from _upgraded(entries, refusal, setup)):
+        if _has_other_copy(entries, refusal) or (yield from _upgraded(entries, refusal, setup)):
             continue
         unchanged = _unchanged_counters(entries, refusal, seen)
         if not unchanged:
@@ -75,6 +71,27 @@ def transaction_flow(
         seen |= unchanged
     yield from _upcast_reasons(entries, refusal, setup)
     raise _canceled(operations, entries, refusal, request) from refusal
+
+
+def _items(operations: Sequence[TransactionWrite], entries: Sequence[TransactionEntry], setup: Setup) -> Flow[list[dict[str, Any]]]:
+    """The elements of TransactItems: the entries, then for those with legacy keys checks that no item is stored under another key."""
+    items, checks = [entry.item(setup) for entry in entries], []
+    for position, entry in enumerate(entries):
+        spec, number = spec_of(entry.ref.entity), entry.owners[0][0]
+        if not spec.key.legacy or entry.is_marker:
+            continue
+        placement = yield from place(entry.ref, setup, creates=not entry.is_counters_only and creates(operations[number]))
+        ((kind, parameters),) = items[position].items()
+        within = {"Item": parameters["Item"] | placement.key} if kind == "Put" else {"Key": placement.key}
+        items[position] = {kind: parameters | within}
+        checks += [{"ConditionCheck": empty_key_check(setup.name_of(spec.table), key)} for key in placement.empty]
+    return items + checks
+
+
+def _has_other_copy(entries: Sequence[TransactionEntry], refusal: ServiceError) -> bool:
+    """Whether a check behind the entries failed: an item was moved, or stored, while the transaction was prepared."""
+    reasons = refusal.extra.get("CancellationReasons", ())
+    return any(reason.get("Code") == "ConditionalCheckFailed" for reason in reasons[len(entries) :])
 
 
 def _upgraded(entries: Sequence[TransactionEntry], refusal: ServiceError, setup: Setup) -> Flow[bool]:
@@ -133,9 +150,9 @@ def _unchanged_counters(
     return found
 
 
-def _check_limits(entries: Sequence[TransactionEntry], request: Request) -> None:
-    if len(entries) > OPERATIONS_LIMIT:
-        raise TooMany(f"The transaction has {len(entries)} writes, but at most {OPERATIONS_LIMIT} are allowed.", request=request)
+def _check_limits(entries: Sequence[TransactionEntry], request: Request, count: int) -> None:
+    if count > OPERATIONS_LIMIT:
+        raise TooMany(f"The transaction has {count} writes, but at most {OPERATIONS_LIMIT} are allowed.", request=request)
     total = 0
     for entry in entries:
         if entry.write.kind == "Put":

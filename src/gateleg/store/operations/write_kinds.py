@@ -15,7 +15,7 @@ from gateleg.store.errors import InvalidOption, NotReturned
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import needs_lookup
 from gateleg.store.operations.operation import locate
-from gateleg.store.operations.reads import decode_flow, get_payload
+from gateleg.store.operations.reads import Find, decode_flow, get_payload
 from gateleg.store.operations.transaction_flow import single_flow
 from gateleg.store.operations.write_operation import WriteOperation
 
@@ -38,6 +38,8 @@ _RETURN_VALUES = {"new": "ALL_NEW", "old": "ALL_OLD", "none": "NONE", "changed":
 def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
     """Read the item of a write again; None if it was deleted meanwhile."""
     spec = spec_of(operation.entity)
+    if spec.key.writes_legacy:
+        return (yield from Find(operation.ref, consistent=True, required=False).flow(setup))
     response = yield Request("GetItem", get_payload(setup.name_of(spec.table), operation.ref.key, True), operation.pattern)
     try:
         return (yield from decode_flow(spec, response["Item"], setup)) if "Item" in response else None

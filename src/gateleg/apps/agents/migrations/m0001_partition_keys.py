@@ -3,7 +3,7 @@
 from gateleg.apps.agents.derived_data import rebuild
 from gateleg.apps.agents.migrations.tenant_moves import tenant_moves
 from gateleg.apps.agents.tables import TENANT_TABLES, version_pointers
-from gateleg.migrate import Migration, Moving
+from gateleg.migrate import Migration, Moving, Phase
 from gateleg.store import Store
 
 MOVES = tenant_moves()
@@ -21,4 +21,5 @@ migration = Migration(
     tables=(*TENANT_TABLES, version_pointers),
     moves=MOVES,
     apply=rebuild_derived,
+    deployed=Phase.CLEAN_UP,
 )
