@@ -1,16 +1,20 @@
 """Which of the queue's tables commands use: the same as a host on the same store, so that all of them show the same jobs."""
 
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
+from click import Command
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from gateleg.cli.commands import app
-from gateleg.jobs import Queue, Submission, TableNames
+from gateleg.cli.jobs import app as job_commands
+from gateleg.jobs import Queue, Submission, TableNames, TestWorker
 from gateleg.store import Store
 from tests.jobs.chores import jobs
-from tests.jobs.layouts import BROUGHT
+from tests.jobs.layouts import BROUGHT, PLAIN
 
 CHORES = "tests.jobs.chores"
 #: An application that brings queue tables, whose job type is `ship`.
@@ -85,6 +89,41 @@ def test_jobs_of_an_application_go_to_the_tables_that_it_brings(place: str) -> N
         assert [str(job.job_id) for job in Queue(store, jobs, tables=BY_SHOP).jobs_page()] == [name]
     for options in ([], ["--app", "shop_with_tables:application"]):
         assert name[:8] in run(place, "list", *options).stdout
+
+
+def test_every_command_takes_the_application() -> None:
+    """As `submit` and `worker` do, so that the same options show the jobs that were submitted with them."""
+    group: Any = get_command(job_commands)
+    named = {**group.commands, **group.commands["schedules"].commands}
+    assert {name for name, command in named.items() if not hasattr(command, "commands") and not takes_app(command)} == set()
+
+
+def takes_app(command: Command) -> bool:
+    return any("--app" in option.opts for option in command.params)
+
+
+def test_queues_schedules_and_the_archive_are_those_of_all_tables(place: str) -> None:
+    submitted_to(place)
+    with Store.connect(place) as store:
+        earlier = Queue(store, jobs, tables=BROUGHT)
+        earlier.ensure_tables()
+        earlier.schedule("nightly", Submission("echo"), every=60)
+        earlier.pause("default")
+        echoed = earlier.submit(Submission("echo", {"words": ["heard"]}, subject="19305")).job.job_id
+        (ended,) = TestWorker(earlier).run()
+        assert "heard" in run(place, "logs", str(echoed)).stdout
+        assert earlier.archive_job(ended)
+    assert str(echoed)[:8] in run(place, "archive", "--subject", "19305").stdout
+    assert str(echoed) in run(place, "show", str(echoed)).stdout
+    assert "nightly" in run(place, "schedules", "list").stdout
+    run(place, "schedules", "disable", "nightly")
+    run(place, "schedules", "remove", "nightly")
+    assert "paused" in run(place, "stats").stdout
+    run(place, "resume", "default")
+    with Store.connect(place) as store:
+        assert Queue(store, jobs, tables=BROUGHT).schedules() == []
+        for tables in (PLAIN, BROUGHT):
+            assert Queue(store, jobs, tables=tables).states()["default"].mode == "running"
 
 
 def test_jobs_that_no_installed_application_reads_are_told(place: str) -> None:

@@ -92,7 +92,8 @@ def read_reservations(context: QueueContext, jobs: Sequence[Job]) -> Flow[Reserv
 
 def foreign_reservations(context: QueueContext, jobs: Sequence[Job]) -> Flow[Reservations]:
     """Those in the ledgers of further tables, which other programs and earlier releases have written: no write here conflicts with them."""
-    return (yield from _read_reservations(context, jobs, context.ledgers[1:]))
+    others = context.ledgers[1:]
+    return (yield from _read_reservations(context, jobs, others)) if others else {}
 
 
 def _read_reservations(context: QueueContext, jobs: Sequence[Job], ledgers: Sequence[QueueTables]) -> Flow[Reservations]:
