@@ -77,8 +77,8 @@ def test_jobs_with_keys_that_one_transaction_cannot_hold_are_refused_with_advice
     ("options", "message"),
     [
         ({"config": [1, 2]}, r"is of type list; it must be a pydantic model or a dictionary"),
-        ({"depends_on": ["abc"]}, r"dependencies='abc' is not a UUID"),
-        ({"parent": "abc"}, r"parent='abc' is not a UUID"),
+        ({"dependencies": ["abc"]}, r"dependencies='abc' is not a UUID"),
+        ({"parent_job_id": "abc"}, r"parent_job_id='abc' is not a UUID"),
         ({"run_at": datetime(2030, 1, 1)}, r"has no time zone. Give an aware datetime"),
     ],
 )
@@ -89,7 +89,7 @@ def test_an_option_of_a_wrong_type_is_refused_where_it_is_given(options: dict[st
 
 def test_a_dependency_is_given_by_its_id(queue: Queue) -> None:
     first = queue.submit(Submission("plain"))
-    with pytest.raises(BadSubmission, match=r"depends_on is a Submitted; it must be the id of a job. Pass its .job.job_id"):
+    with pytest.raises(BadSubmission, match=r"dependencies is a Submitted; it must be the id of a job. Pass its .job.job_id"):
         Submission("plain", dependencies=[first])  # type: ignore[list-item]
     with pytest.raises(BadSubmission, match=r"Pass its .job_id"):
         Submission("plain", dependencies=[first.job])  # type: ignore[list-item]
