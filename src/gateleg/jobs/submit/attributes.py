@@ -31,6 +31,7 @@ class RunAttributes(BaseModel):
     max_retries: int | None = Field(default=None, ge=0, le=1000, description="The maximum number of retries after failures.")
     timeout_seconds: int | None = Field(
         default=None,
+        title="Timeout",
         ge=1,
         le=31 * 86_400,
         validation_alias=AliasChoices("timeout_seconds", "timeout"),
