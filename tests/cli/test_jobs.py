@@ -277,8 +277,10 @@ def test_a_sweep_takes_the_object_store_of_the_settings(desk: Desk, tmp_path: Pa
     assert DirectoryObjects(tmp_path / "objects").get(log_key(job.job_id))
 
 
-def test_a_sweep_without_an_object_store_keeps_long_logs_and_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GATELEG_OBJECTS")
+def test_a_sweep_without_an_object_store_keeps_long_logs_and_says_so(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GATELEG_OBJECTS", "GATELEG_DATA"):
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
     # A single file of tables, not the folder of a host.
     desk = Desk(f"{desk.store}/gateleg.db")
     job = long_ago(desk)

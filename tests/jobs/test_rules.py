@@ -144,7 +144,7 @@ def test_the_history_keeps_the_last_attempts() -> None:
     assert [attempt.number for attempt in one.attempts] == list(range(5, KEPT_ATTEMPTS + 5))
 
 
-def test_snoozes_that_follow_each_other_are_one_attempt() -> None:
+def test_snoozes_and_the_attempt_that_follows_them_are_one_try() -> None:
     one = job()
     for number, outcome in enumerate(("snoozed", "snoozed", "snoozed", "retried", "snoozed", "completed"), start=1):
         one = one.model_copy(update={"attempt": number, "started_at": NOW + timedelta(minutes=number)})
@@ -152,9 +152,9 @@ def test_snoozes_that_follow_each_other_are_one_attempt() -> None:
         snoozes = (one.snoozes or 0) + (outcome == "snoozed")
         one = one.model_copy(update={"attempts": history_with(one, ended), "snoozes": snoozes})
     shown = [(attempt.number, attempt.outcome, attempt.times) for attempt in one.attempts]
-    assert shown == [(1, "snoozed", 3), (1, "retried", None), (2, "snoozed", None), (2, "completed", None)]
+    assert shown == [(1, "retried", 3), (2, "completed", 1)]
     assert one.attempts[0].started_at == NOW + timedelta(minutes=1)
-    assert one.attempts[0].ended_at == NOW + timedelta(minutes=3, seconds=1)
+    assert one.attempts[0].ended_at == NOW + timedelta(minutes=4, seconds=1)
     assert one.tries == 2
 
 

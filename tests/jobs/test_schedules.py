@@ -4,6 +4,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.errors import BadConfig, BadSchedule, ScheduleMissing
@@ -13,6 +15,7 @@ from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.submission import Submission
 from gateleg.store import Store
+from tests.jobs.sample import everything, make_jobs
 
 PLAIN = Submission("plain", subject="s")
 
@@ -46,6 +49,27 @@ def test_an_outage_is_not_followed_by_a_storm(queue: Queue, clock: ManualClock, 
     assert queue.run_schedules() == []
 
 
+@settings(max_examples=30, deadline=None)
+@given(outages=st.lists(st.integers(1, 400), min_size=1, max_size=12))
+@pytest.mark.parametrize(("cron", "every"), [("* * * * *", None), (None, 60)])
+def test_every_slot_runs_once_or_is_counted_as_skipped(cron: str | None, every: int | None, outages: list[int]) -> None:
+    """After each outage one run is made up for: the last one that was missed."""
+    clock = ManualClock()
+    with Store.embedded(clock=clock, ticks=clock) as store:
+        queue = Queue(store, make_jobs())
+        queue.ensure_tables()
+        queue.schedule("often", PLAIN, cron=cron, every=every)
+        start, runs = clock.now, 0
+        for seconds in outages:
+            before, after = int((clock.now - start).total_seconds()), int((clock.advance(seconds) - start).total_seconds())
+            jobs = queue.run_schedules()
+            assert len(jobs) == (after // 60 > before // 60)
+            runs += len(jobs)
+        (kept,) = queue.schedules()
+        assert runs + kept.skipped == sum(outages) // 60
+        assert len({job.job_id for job in everything(queue)}) == runs
+
+
 def test_a_run_that_is_too_late_is_left_out(queue: Queue, clock: ManualClock) -> None:
     queue.schedule("nightly", PLAIN, cron="0 3 * * *", max_delay=600)
     clock.advance(hours=4)
@@ -66,7 +90,7 @@ def test_a_run_on_time_is_made_although_earlier_ones_were_missed(
     clock.advance(outage.total_seconds())
     assert len(queue.run_schedules()) == 1
     (after,) = queue.schedules()
-    assert after.skipped == 0
+    assert after.skipped == (3 if cron else 23)
     assert after.next_run_at is not None
     assert after.next_run_at > clock.now
 

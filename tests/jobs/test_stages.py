@@ -63,6 +63,10 @@ class Film:
         if config["what"] == "scenes" and not self.light:
             raise ValueError("no light")
         self.shot.append(config["what"])
+        job.log(f"shot the {config['what']}")
+        job.output("files", f"{config['what']}.mp4")
+        job.metric("frames", 24)
+        job.metric(f"{config['what']}_takes", 2)
 
 
 async def test_stages_run_after_each_other_once_and_belong_to_whoever_submitted_the_whole() -> None:
@@ -75,6 +79,28 @@ async def test_stages_run_after_each_other_once_and_belong_to_whoever_submitted_
         cut = await queue.get(UUID(job.job_results.value["cut"]))
     assert film.shot == ["script", "scenes", "cut"]
     assert (cut.parent_job_id, cut.job_stage, cut.created_by, cut.tenant, cut.priority) == (job.job_id, "cut", "ann", "north", 70)
+
+
+async def test_the_whole_has_the_results_the_log_and_the_duration_of_its_stages() -> None:
+    film = Film()
+    async with working(film.jobs) as (queue, _):
+        film.queue = queue
+        job = await done(queue, Submission("film", {}))
+        stages = [child.job_id for child in (await queue.tree(job.job_id)).children]
+        script, *_, cut = [await queue.get(stage) for stage in stages]
+    assert job.job_results is not None
+    assert job.job_results.output_location == {"files": ["script.mp4", "scenes.mp4", "cut.mp4"]}
+    metrics = dict(job.job_results.summary_metrics)
+    seconds = metrics.pop("processing_time_seconds")
+    takes = {f"{name}_takes": 2 for name in ("script", "scenes", "cut")}
+    assert metrics == takes | {f"{name}.frames": 24 for name in ("script", "scenes", "cut")}
+    assert [line.message.partition(" in ")[0] for line in job.logs.entries] == [f"{name} completed" for name in ("script", "scenes", "cut")]
+    assert job.logs.entries[0].message.endswith(": shot the script")
+    assert job.started_at is not None
+    assert script.started_at is not None
+    assert cut.completed_at is not None
+    assert job.started_at <= script.created_at
+    assert float(seconds) >= (cut.completed_at - script.started_at).total_seconds()
 
 
 async def test_a_retry_runs_what_is_missing() -> None:

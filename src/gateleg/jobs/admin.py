@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.errors import JobMissing, WrongState
-from gateleg.jobs.finish.complete import change_status, current_after, get_job, is_retryable, release, waits_for
+from gateleg.jobs.finish.complete import change_status, current_after, get_job, get_or_archived, is_retryable, release, waits_for
 from gateleg.jobs.finish.job_changes import attempt_end_actions, finish_actions
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.routing import read_jobs
 from gateleg.jobs.rules import Decision, readiness_at
+from gateleg.jobs.tables.archive import ArchivedJob, branch_of, restored
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Readiness, Results
-from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, check, patch
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, check, create, delete, patch
 from gateleg.store.operations import find, query, retrying, transact
 from gateleg.store.transports import ServiceError, Unreachable
 
@@ -65,14 +67,16 @@ def cancel_actions(context: QueueContext, reason: str | None, because: UUID | No
 
 
 def retry(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """Make a failed or cancelled job pending again, with all its retries, and return it.
+    """Make a failed or cancelled job pending again, with all its retries, and return it. One in the archive comes back to the queue.
 
-    Dependents that were cancelled because of it wait for it again. Raises `WrongState` for a job in another status, and `JobMissing` if the
-    queue does not have it.
+    Dependents that were cancelled because of it wait for it again. Raises `WrongState` for a job in another status, and `JobMissing` if
+    neither the queue nor the archive has it.
     """
-    job = yield from get_job(context, job_id)
+    job = yield from get_or_archived(context, job_id)
     if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
         raise WrongState(f"Job {job_id} is {job.status}; only failed and cancelled jobs can be retried.")
+    if isinstance(job, ArchivedJob):
+        job = yield from _bring_back(context, job)
     delays = context.setup.delays()
     current = job
     while current.status in (JobStatus.FAILED, JobStatus.CANCELLED):
@@ -84,6 +88,16 @@ def retry(context: QueueContext, job_id: UUID) -> Flow[Job]:
                 raise
             current = yield from current_after(context, current, error, delay)
     return current
+
+
+def _bring_back(context: QueueContext, archived: ArchivedJob) -> Flow[Job]:
+    """Move an archived job back to the queue, as it was. Its log and its place in its tree come with it."""
+    branch = branch_of(archived, context.tables.archived_branch)
+    writes = [create(restored(archived, context.tables.job)), delete(archived), *([] if branch is None else [delete(branch)])]
+    with suppress(TransactionCanceled):
+        # If another caller was faster, the job is in the queue, too.
+        yield from transact(writes).flow(context.setup)
+    return (yield from get_job(context, archived.job_id))
 
 
 def _restart(context: QueueContext, job: Job) -> Flow[Job]:
@@ -110,6 +124,7 @@ def restart_actions(job: Job, unfinished: Sequence[UUID], now: datetime) -> list
         *(
             attribute.remove()
             for attribute in (
+                Job.started_at,
                 Job.completed_at,
                 Job.job_results,
                 Job.expires_at,

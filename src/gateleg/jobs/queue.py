@@ -208,7 +208,7 @@ class QueueVerbs:
     record_history = Verb(_history.record_history)
     jobs_page = Verb(listing.jobs_page)
     own_jobs_page = Verb(listing.own_jobs_page)
-    get_or_archived = Verb(by_id(listing.get_or_archived))
+    get_or_archived = Verb(by_id(complete.get_or_archived))
     read_update = Verb(by_id(follow.read_update))
     archive_page = Verb(listing.archive_page)
     tree = Verb(by_id(trees.tree))

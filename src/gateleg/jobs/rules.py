@@ -218,16 +218,17 @@ def attempt_of(job: Job, decision: Decision, now: datetime) -> Attempt:
         "ended_at": now,
         "outcome": decision.outcome,
         "error": decision.failure,
-        "times": None,
+        "times": 1 if decision.outcome == "snoozed" else None,
     }
     return construct_unchecked(Attempt, values)
 
 
 def history_with(job: Job, attempt: Attempt) -> list[Attempt]:
-    """The job's attempts with a new one, keeping the last `KEPT_ATTEMPTS`. Consecutive snoozes are merged."""
+    """The job's attempts with a new one, keeping the last `KEPT_ATTEMPTS`. Snoozes are merged with the attempt that follows them."""
     last = job.attempts[-1] if job.attempts else None
-    if attempt.outcome == "snoozed" and last is not None and last.outcome == "snoozed":
-        merged = attempt.model_copy(update={"started_at": last.started_at, "times": (last.times or 1) + 1})
+    if last is not None and last.outcome == "snoozed" and last.number == attempt.number:
+        times = (last.times or 1) + (attempt.outcome == "snoozed")
+        merged = attempt.model_copy(update={"started_at": last.started_at, "times": times})
         return [*job.attempts[:-1], merged]
     attempts = [*job.attempts, attempt][-KEPT_ATTEMPTS:]
     return attempts if attempt.error is None else _with_short_errors(attempts)

@@ -43,6 +43,8 @@ _log = logging.getLogger("gateleg.jobs")
 #: a daily run is not repeated when a clock is set back a little), plus a minute.
 _MAX_AHEAD = timedelta(hours=1)
 _MIN_AHEAD = timedelta(minutes=1)
+#: A cron expression of every minute has this many runs in most of a day.
+_MOST_COUNTED = 1_000
 #: The fields of a submission that the runs of a schedule have.
 _SCHEDULED = RUN_ATTRIBUTES | {"job_type", "config"}
 #: Those of which the handler has defaults that may change until a run.
@@ -69,6 +71,16 @@ def latest_run(schedule: Schedule, due: datetime, now: datetime) -> datetime:
         return parse_cron(schedule.cron, schedule.timezone).latest(due, now)
     every = timedelta(seconds=schedule.every or 0)
     return due + (now - due) // every * every if every and now > due else due
+
+
+def missed_runs(schedule: Schedule, due: datetime, at: datetime) -> int:
+    """How many runs were due from `due` until before `at`; at most 1,000 are counted of a cron expression."""
+    if schedule.cron is None:
+        return (at - due) // timedelta(seconds=schedule.every) if schedule.every else 0
+    times, moment, count = parse_cron(schedule.cron, schedule.timezone), due, 0
+    while moment < at and count < _MOST_COUNTED:
+        moment, count = times.after(moment), count + 1
+    return count
 
 
 def schedule(
@@ -261,7 +273,8 @@ def _latest(cron: str, timezone: str, minute: datetime) -> datetime:
 def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None]:
     """Submit one run and set the next one, in a transaction that succeeds for one worker only. Returns None if the run was skipped."""
     now = context.now()
-    at = latest_run(due, at, now)
+    first, at = at, latest_run(due, at, now)
+    skipped = missed_runs(due, first, at)
     actions = [Schedule.next_run_at.set(next_run(due, now))]
     queue = due.queue or "default"
     state = yield from state_of(context, queue)
@@ -273,7 +286,9 @@ def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None
         actions += [Schedule.last_run_at.set(now), Schedule.last_job_id.set(job.job_id)]
         writes.append(create(job))
     else:
-        actions.append(Schedule.skipped.add(1))
+        skipped += 1
+    if skipped:
+        actions.append(Schedule.skipped.add(skipped))
     try:
         yield from transact([patch(due, *actions), *writes]).flow(context.setup)
     except (TransactionCanceled, ConditionFailed):

@@ -10,12 +10,14 @@ While the handler waits, it occupies no slot of a worker: it is snoozed and call
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gateleg.durations import duration
 from gateleg.jobs.errors import DependencyMissing
 from gateleg.jobs.signals import GiveUp, Snooze
-from gateleg.jobs.tables.job import JobStatus
+from gateleg.jobs.tables.job import DURATION_METRIC, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,6 +57,8 @@ async def direct_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Sta
     Each stage must be listed after the stages that it needs. Until all have completed, this raises `Snooze`, which the handler must not
     catch; the handler is called again `look_again` seconds later (2 by default). Once a stage has failed or was cancelled, it raises
     `GiveUp`. If the parent job is retried after that, failed and cancelled stages are restarted, and completed ones are kept.
+
+    The job's log says how each stage ended, and its results have the outputs and metrics of the stages.
     """
     children = await submit_stages(job, queue, stages)
     states = {name: child.status for name, child in children.items()}
@@ -63,11 +67,36 @@ async def direct_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Sta
     ended = combined_status(states)
     if ended is None:
         raise Snooze(LOOK_AGAIN if look_again is None else look_again)
+    for name, child in children.items():
+        if child.finished:
+            job.log(_ending(name, child), "INFO" if child.status is JobStatus.COMPLETED else "ERROR")
+    _collect_results(job, children)
     if ended is not JobStatus.COMPLETED:
         names = ", ".join(f"{name} (job {children[name].job_id})" for name, state in states.items() if state is ended)
         word = "failed" if ended is JobStatus.FAILED else "was cancelled"
         raise GiveUp(f"Of the stages of {job.job.job_type}, {names} {word}. Retry job {job.job_id} to run the missing stages.")
     return {name: child.job_id for name, child in children.items()}
+
+
+def _ending(name: str, child: Job) -> str:
+    """How a stage ended: `PCA completed in 3 seconds: 500 votes, 2 groups`."""
+    words = f"{name} {child.status.value.lower()}"
+    if child.started_at is not None and child.completed_at is not None:
+        words += f" in {duration((child.completed_at - child.started_at).total_seconds())}"
+    last = child.logs.entries[-1].message if child.logs.entries else ""
+    return f"{words}: {last}" if last else words
+
+
+def _collect_results(job: JobContext, children: Mapping[str, Job]) -> None:
+    """Give a job the outputs and metrics of its stages. A metric that several stages have is named after its stage: `PCA.rows`."""
+    results = {name: child.job_results for name, child in children.items() if child.job_results is not None}
+    common = Counter(metric for result in results.values() for metric in result.summary_metrics)
+    for name, result in results.items():
+        for kind, locations in result.output_location.items():
+            job.output(kind, *locations)
+        for metric, value in result.summary_metrics.items():
+            if metric != DURATION_METRIC:
+                job.metric(metric if common[metric] == 1 else f"{name}.{metric}", value)
 
 
 async def submit_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]) -> dict[str, Job]:

@@ -333,8 +333,7 @@ def load_settings(
     if not problems:
         problems += _left_behind(values, origins)
     if not problems:
-        named = origins.get("data" if "data" in values else "store", DEFAULT)
-        origins |= dict.fromkeys(_kept_together(values), named)
+        origins |= dict.fromkeys(_kept_together(values), origins.get("data" if "data" in values else "store", DEFAULT))
         try:
             settings = Settings(**values)
         except ValidationError as error:

@@ -174,7 +174,8 @@ class TestEverywhere:
         async with working(make_jobs(runs)) as (queue, _):
             job = await done(queue, Submission("snoozes"))
         assert (job.status, job.attempt, job.tries, job.retry_count) == (JobStatus.COMPLETED, 2, 1, 0)
-        assert [(one.number, one.outcome) for one in job.attempts] == [(1, "snoozed"), (1, "completed")]
+        assert [(one.number, one.outcome, one.times) for one in job.attempts] == [(1, "completed", 1)]
+        assert job.attempts[0].started_at == job.started_at
 
     async def test_a_handler_submits_children(self, runs: str) -> None:
         async with working(make_jobs(runs)) as (queue, _):

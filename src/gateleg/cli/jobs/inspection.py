@@ -95,17 +95,16 @@ def show(
     """Show a job: its config, attempts, results and last lines of log. Also from the archive."""
     from gateleg.cli.jobs.formats import plain
     from gateleg.commands.printing import print_json
-    from gateleg.jobs import Job
 
     with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         found = opened.get_or_archived(find_id(opened, job))
-    if json or not isinstance(found, Job):
+    if json:
         print_json(plain(found))
     else:
         _print_job(found)
 
 
-def _print_job(job: "Job") -> None:
+def _print_job(job: "Job | ArchivedJob") -> None:
     from rich.table import Table
 
     from gateleg.cli.jobs.formats import coloured, plain
@@ -114,8 +113,10 @@ def _print_job(job: "Job") -> None:
 
     out = console()
     facts = Table.grid(padding=(0, 2))
-    shown = ("job_id", "job_type", "queue", "priority", "subject", "created_at", "started_at", "completed_at", "worker_id", "parent_job_id",
-             "job_stage", "retry_count", "max_retries", "run_at", "cancel_reason", "job_config", "job_results")  # fmt: skip
+    shown = (
+        *("job_id", "job_type", "queue", "priority", "subject", "created_at", "started_at", "completed_at", "archived_at", "worker_id"),
+        *("parent_job_id", "job_stage", "retry_count", "max_retries", "run_at", "cancel_reason", "job_config", "job_results"),
+    )
     values = plain(job)
     facts.add_row("status", coloured(job.status))
     for name in shown:
@@ -125,8 +126,8 @@ def _print_job(job: "Job") -> None:
     for attempt in job.attempts:
         error = "" if attempt.error is None else f": {attempt.error.kind}: {attempt.error.message}"
         ran = duration((attempt.ended_at - attempt.started_at).total_seconds())
-        times = "" if attempt.times is None else f" {attempt.times} times"
-        out.print(f"attempt {attempt.number} by {attempt.worker_id or '-'}, {ran}: {attempt.outcome}{times}{error}")
+        snoozed = "" if not attempt.times or attempt.outcome == "snoozed" else f", snoozed {attempt.times} times"
+        out.print(f"attempt {attempt.number} by {attempt.worker_id or '-'}, {ran}{snoozed}: {attempt.outcome}{error}")
     for entry in job.logs.entries:
         out.print(f"{entry.timestamp:%H:%M:%S} {entry.level:7} {entry.message}")
 

@@ -260,7 +260,8 @@ def planned_claim(kind: type[Job], candidate: Candidate, term: LeaseTerm, token:
     actions: list[Action] = [
         Job.status.to(JobStatus.PROCESSING),
         Job.worker_id.set(term.worker_id),
-        Job.started_at.set(term.begins),
+        # A try that has snoozed goes on: it began when it was first claimed.
+        Job.started_at.set(Job.started_at.if_not_exists(term.begins)),
         Job.lease_token.set(token),
         Job.lease_until.set(term.ends),
         Job.attempt.add(1),

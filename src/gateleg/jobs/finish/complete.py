@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.archive import ArchivedJob
     from gateleg.model import Action, Condition, Ref
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
@@ -238,3 +239,14 @@ def get_job(context: QueueContext, job_id: UUID) -> Flow[Job]:
     if job is None:
         raise JobMissing(f"Job {job_id} is not in the queue.")
     return job
+
+
+def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
+    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it."""
+    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    if job is not None:
+        return job
+    archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)
+    if archived is None:
+        raise JobMissing(f"Job {job_id} is neither in the queue nor in the archive.")
+    return archived

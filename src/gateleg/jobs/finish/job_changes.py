@@ -43,6 +43,8 @@ def attempt_end_actions(context: QueueContext, job: Job, decision: Decision, now
     if decision.outcome == "snoozed":
         actions.append(Job.snoozes.set((job.snoozes or 0) + 1))
     if decision.status == JobStatus.PENDING:
+        if decision.outcome != "snoozed":
+            actions.append(Job.started_at.remove())
         return [
             *actions,
             Job.run_at.set(decision.run_at),

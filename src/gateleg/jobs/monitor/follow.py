@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gateleg.jobs.finish.complete import get_or_archived
 from gateleg.jobs.monitor.events import events_of
-from gateleg.jobs.monitor.listing import get_or_archived
 from gateleg.jobs.monitor.logs import lines_of
 from gateleg.jobs.tables.archive import ArchivedJob
 

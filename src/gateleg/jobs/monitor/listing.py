@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gateleg.jobs.errors import JobMissing
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Job, JobStatus, owner_of
 from gateleg.store import Page
-from gateleg.store.operations import find, page
+from gateleg.store.operations import page
 from gateleg.store.operations.merged_pages import merged_page
 
 if TYPE_CHECKING:
@@ -123,17 +122,6 @@ def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
         if known is None or known.version < job.version:
             newest[job.job_id] = job
     return list(newest.values())
-
-
-def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
-    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
-    if job is not None:
-        return job
-    archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)
-    if archived is None:
-        raise JobMissing(f"Job {job_id} is neither in the queue nor in the archive.")
-    return archived
 
 
 def archive_page(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.jobs.monitor.listing import get_or_archived
+from gateleg.jobs.finish.complete import get_or_archived
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import KEPT_LINES, Job, LogEntry, Logs
 from gateleg.jobs.tables.records import LogChunk

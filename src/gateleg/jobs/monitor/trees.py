@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.admin import cancel
-from gateleg.jobs.finish.complete import get_job
+from gateleg.jobs.finish.complete import get_or_archived
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.routing import by_id
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Progress
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.archive import ArchivedJob
+    from gateleg.jobs.tables.records import ArchivedBranch
     from gateleg.store.flow import Flow
 
 _ATTRIBUTES = (
@@ -96,20 +98,37 @@ def _fraction_done(branch: Branch) -> float:
 
 
 def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
-    """A job in the queue with its descendants. Raises `JobMissing` if the queue does not have it."""
-    job = yield from get_job(context, job_id)
-    found = yield from _descendants(context, job)
-    top = {attribute.name: getattr(job, attribute.name) for attribute in _ATTRIBUTES}
-    return _build(top, found)
+    """A job with its descendants, in the queue or in the archive. Raises `JobMissing` if neither has it."""
+    job = yield from get_or_archived(context, job_id)
+    # The queue first: a job that is archived between the two reads is found twice, and not missed.
+    queued = {values["job_id"]: values for values in (yield from _descendants(context, job))}
+    archived = {values["job_id"]: values for values in (yield from _archived(context, job))}
+    top = {attribute.name: getattr(job, attribute.name, None) for attribute in _ATTRIBUTES}
+    return _build(top, [*(archived | queued).values()])
 
 
-def _descendants(context: QueueContext, job: Job) -> Flow[list[dict[str, Any]]]:
-    root, path = job.root_job_id or job.job_id, job.tree_path or str(job.job_id)
+def _descendants(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
+    root, path = _place(job)
     found: list[dict[str, Any]] = []
     for member in context.members:
         question = member.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
         found += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
     return sorted(found, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else found
+
+
+def _archived(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
+    root, path = _place(job)
+    found: list[ArchivedBranch] = []
+    for member in context.members:
+        branch = member.tables.archived_branch
+        question = branch.in_tree(branch.tree_path.begins_with(f"{path}/"), root_job_id=root)
+        found += yield from collect_stream(query(question), context)
+    return [entry.model_dump(include={attribute.name for attribute in _ATTRIBUTES}) for entry in found]
+
+
+def _place(job: Job | ArchivedJob) -> tuple[UUID, str]:
+    """The root of a job's tree, and its path from there."""
+    return job.root_job_id or job.job_id, job.tree_path or str(job.job_id)
 
 
 def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.admin import settle
-from gateleg.jobs.tables.archive import summary_of
+from gateleg.jobs.tables.archive import branch_of, summary_of
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.store import ConditionFailed, TransactionCanceled, delete, put
 from gateleg.store.operations import delete_all, page, transact
@@ -44,8 +44,9 @@ def archive_job(context: QueueContext, job: Job, *, log_location: str | None = N
     if job.dependent_jobs:
         yield from settle(context, job.job_id)
     summary = summary_of(job, context.now(), log_location, context.tables.archived_job)
+    branch = branch_of(summary, context.tables.archived_branch)
     try:
-        yield from transact([put(summary), delete(job)]).flow(context.setup)
+        yield from transact([put(summary), delete(job), *([] if branch is None else [put(branch)])]).flow(context.setup)
     except (TransactionCanceled, ConditionFailed):
         return False
     if job.emitted:

@@ -4,9 +4,21 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, Logs, Results
+from gateleg.jobs.tables.job import (
+    KEPT_ATTEMPTS,
+    MAX_DEPENDENCIES,
+    MAX_DEPENDENTS,
+    Attempt,
+    Failure,
+    Job,
+    JobStatus,
+    Logs,
+    Results,
+    owner_of,
+)
+from gateleg.jobs.tables.records import ArchivedBranch
 from gateleg.jobs.tables.table_names import PLAIN, TableNames
-from gateleg.model import GSI, Attr, Compressed, Entity, Key, Pattern, Table, field
+from gateleg.model import GSI, Attr, Compressed, Entity, Key, Pattern, Table, field, spec_of
 
 
 def make_archive_table(names: TableNames) -> Table:
@@ -41,11 +53,15 @@ class ArchivedJob(Entity, table=archive_table):
     tenant: Attr[str | None] = field(None)
     worker_id: Attr[str | None] = field(None)
     retry_count: Attr[int] = field(0)
+    max_retries: Attr[int | None] = field(None)
+    timeout_seconds: Attr[int | None] = field(None)
     #: the number of tries
     attempt: Attr[int] = field(0)
-    #: the seconds from the last start to the end
+    #: the last tries, oldest first
+    attempts: Attr[list[Attempt]] = field(factory=list, max_length=KEPT_ATTEMPTS)
+    #: the seconds from the start of the last try to the end
     run_seconds: Attr[float | None] = field(None)
-    #: the seconds from submission to the last start
+    #: the seconds from submission to the start of the last try
     wait_seconds: Attr[float | None] = field(None)
     job_config: Attr[Compressed[dict[str, Any]]] = field(factory=dict)
     job_results: Attr[Results | None] = field(None)
@@ -54,7 +70,16 @@ class ArchivedJob(Entity, table=archive_table):
     logs: Attr[Logs] = field(factory=lambda: Logs())
     parent_job_id: Attr[UUID | None] = field(None)
     root_job_id: Attr[UUID | None] = field(None)
+    tree_path: Attr[str | None] = field(None)
     job_stage: Attr[str | None] = field(None)
+    dependencies: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENCIES)
+    dependent_jobs: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENTS)
+    concurrency_key: Attr[str | None] = field(None)
+    concurrency_limit: Attr[int | None] = field(None)
+    idempotency_key: Attr[str | None] = field(None)
+    unique_key: Attr[str | None] = field(None)
+    internal: Attr[bool | None] = field(None)
+    cancel_reason: Attr[str | None] = field(None)
     tags: Attr[list[str]] = field(factory=list, max_length=50)
 
     key = Key("{job_id}")
@@ -62,35 +87,35 @@ class ArchivedJob(Entity, table=archive_table):
     of_type = Pattern("JobTypeIndex", title="Archived jobs of a type, newest first", order="desc")
 
 
+#: The attributes that the archive takes over from a job.
+_KEPT = tuple(name for name in spec_of(ArchivedJob).attributes if name in spec_of(Job).attributes and name not in ("attempt", "logs"))
+
+
 def summary_of(job: Job, now: datetime, log_location: str | None = None, kind: type[ArchivedJob] = ArchivedJob) -> ArchivedJob:
     """The archive item of a finished job. `kind` is the queue's class of archived jobs."""
     last: Attempt | None = job.attempts[-1] if job.attempts else None
     ended = job.completed_at or job.updated_at
-    logs = job.logs if log_location is None else job.logs.model_copy(update={"log_location": log_location})
+    started = job.started_at
+    kept = {name: getattr(job, name) for name in _KEPT} | {"completed_at": ended}
     return kind(
-        job_id=job.job_id,
-        status=job.status,
-        job_type=job.job_type,
-        queue=job.queue,
-        subject=job.subject,
-        priority=job.priority,
-        created_at=job.created_at,
-        started_at=job.started_at,
-        completed_at=ended,
+        **kept,
         archived_at=now,
-        created_by=job.created_by,
-        tenant=job.tenant,
-        worker_id=job.worker_id,
-        retry_count=job.retry_count,
         attempt=job.tries,
-        run_seconds=None if job.started_at is None else (ended - job.started_at).total_seconds(),
-        wait_seconds=None if job.started_at is None else (job.started_at - job.created_at).total_seconds(),
-        job_config=job.job_config,
-        job_results=job.job_results,
+        run_seconds=None if started is None else (ended - started).total_seconds(),
+        wait_seconds=None if started is None else (started - job.created_at).total_seconds(),
         error=None if last is None else last.error,
-        logs=logs,
-        parent_job_id=job.parent_job_id,
-        root_job_id=job.root_job_id,
-        job_stage=job.job_stage,
-        tags=job.tags,
+        logs=job.logs if log_location is None else job.logs.model_copy(update={"log_location": log_location}),
     )
+
+
+def restored(archived: ArchivedJob, kind: type[Job] = Job) -> Job:
+    """The finished job that was archived, to be stored in the queue again. `kind` is the queue's class of jobs."""
+    kept = {name: value for name in _KEPT if (value := getattr(archived, name)) is not None}
+    return kind(**kept, attempt=archived.attempt, logs=archived.logs, owner=owner_of(archived.tenant, archived.created_by))
+
+
+def branch_of(archived: ArchivedJob, kind: type[ArchivedBranch]) -> ArchivedBranch | None:
+    """The place of an archived job in its tree; None if it has no parent."""
+    if archived.root_job_id is None or archived.parent_job_id is None or archived.tree_path is None:
+        return None
+    return kind(**{name: getattr(archived, name) for name in spec_of(kind).attributes})

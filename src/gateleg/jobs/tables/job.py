@@ -133,17 +133,21 @@ Outcome = Literal["completed", "failed", "retried", "snoozed", "released", "canc
 
 
 class Attempt(Record):
-    """One attempt of a job by one worker, or several consecutive ones that were all snoozed."""
+    """One try of a job: an attempt by one worker, with the snoozed ones before it."""
 
-    #: the number of the try: snoozed attempts and the attempt that follows them are one try
+    #: the number of the try
     number: Attr[int]
     worker_id: Attr[str]
     started_at: Attr[datetime]
     ended_at: Attr[datetime]
     outcome: Attr[Outcome]
     error: Attr[Failure | None] = field(None)
-    #: the number of snoozed attempts, if more than one
+    #: how often it has snoozed
     times: Attr[int | None] = field(None)
+
+
+#: The metric of every result: the seconds of its job, from the start of the last try.
+DURATION_METRIC = "processing_time_seconds"
 
 
 class Results(Record):

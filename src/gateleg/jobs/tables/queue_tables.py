@@ -8,6 +8,7 @@ from typing import TypeVar
 from gateleg.jobs.tables import job as jobs
 from gateleg.jobs.tables.archive import ArchivedJob, make_archive_table
 from gateleg.jobs.tables.records import (
+    ArchivedBranch,
     EventChunk,
     Hour,
     KeyReservation,
@@ -49,6 +50,7 @@ class QueueTables:
     schedule: type[Schedule] = Schedule
     log_chunk: type[LogChunk] = LogChunk
     event_chunk: type[EventChunk] = EventChunk
+    archived_branch: type[ArchivedBranch] = ArchivedBranch
     minute_counts: type[MinuteCounts] = MinuteCounts
     hour: type[Hour] = Hour
 
@@ -83,6 +85,7 @@ def tables_named(names: TableNames) -> QueueTables:
         schedule=_bound(Schedule, ledger),
         log_chunk=_bound(LogChunk, ledger),
         event_chunk=_bound(EventChunk, ledger),
+        archived_branch=_bound(ArchivedBranch, ledger),
         minute_counts=_bound(MinuteCounts, ledger),
         hour=_bound(Hour, ledger),
     )

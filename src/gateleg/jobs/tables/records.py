@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from gateleg.jobs.tables.job import LogEntry
+from gateleg.jobs.tables.job import JobStatus, LogEntry
 from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.model import TTL, Attr, Compressed, Entity, Key, Pattern, Record, Table, Version, field
 
@@ -147,7 +147,7 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     next_run_at: Attr[datetime | None] = field(None)
     last_run_at: Attr[datetime | None] = field(None)
     last_job_id: Attr[UUID | None] = field(None)
-    #: the number of runs that were skipped because they were too late, or refused
+    #: the number of runs that did not happen: missed while no worker ran, too late, or refused
     skipped: Attr[int] = field(0)
     #: the application whose code declares it; None if a person or a program created it
     declared_by: Attr[str | None] = field(None)
@@ -186,6 +186,26 @@ class EventChunk(Entity, table=ledger_table, tag="events"):
 
     key = Key("EVENTS#{job_id}", "EVENT#{first:010d}")
     of_job = Pattern(title="The events that a job has emitted, in order")
+
+
+class ArchivedBranch(Entity, table=ledger_table, tag="branch"):
+    """The place of an archived job in its tree, below the root. The archive has the job itself."""
+
+    root_job_id: Attr[UUID]
+    #: the ids from the root to the job
+    tree_path: Attr[str]
+    job_id: Attr[UUID]
+    parent_job_id: Attr[UUID]
+    status: Attr[JobStatus]
+    job_type: Attr[str]
+    job_stage: Attr[str | None] = field(None)
+    created_at: Attr[datetime]
+    started_at: Attr[datetime | None] = field(None)
+    completed_at: Attr[datetime | None] = field(None)
+    retry_count: Attr[int] = field(0)
+
+    key = Key("TREE#{root_job_id}", "{tree_path}")
+    in_tree = Pattern(title="The archived jobs below a root, each after its parent")
 
 
 class MinuteCounts(Entity, table=ledger_table, tag="tally"):

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from gateleg.jobs.errors import BadEvent
 from gateleg.jobs.monitor.logs import FLUSH_BYTES, FLUSH_LINES, entries_of, fitting
-from gateleg.jobs.tables.job import LogEntry, Progress, Results
+from gateleg.jobs.tables.job import DURATION_METRIC, LogEntry, Progress, Results
 from gateleg.jobs.texts import escape_undecodable
 from gateleg.jobs.worker.capture import PrintedLines
 from gateleg.model.codec.unchecked import construct_unchecked
@@ -209,7 +209,7 @@ class AttemptRecorder:
 
     def results(self, value: Any, seconds: float) -> Results:
         """The results of a job whose handler has returned `value`."""
-        metrics = {"processing_time_seconds": round(seconds, 3), **self.metrics}
+        metrics = {DURATION_METRIC: round(seconds, 3), **self.metrics}
         values = {"result_type": "SUCCESS", "value": value, "output_location": dict(self.outputs), "summary_metrics": metrics}
         # Outputs and metrics come from the handler, so they are validated.
         return Results(**values) if self.outputs or self.metrics else construct_unchecked(Results, values)

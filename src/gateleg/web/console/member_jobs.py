@@ -150,5 +150,5 @@ def _show_head(view: View, mine: MemberJobs, story: JobWithLog, head: Any, *, ch
             tag("span", f"{job.progress.fraction:.0%} {job.progress.message}", "meta num")
         if changes and isinstance(job, Job) and may_cancel(job):
             button("Cancel", lambda: carry_out(view, Role.MEMBER, cancel, "Cancelled"), icon="cancel", look="small")
-        if changes and isinstance(job, Job) and may_retry(job):
+        if changes and may_retry(job):
             button("Retry", lambda: carry_out(view, Role.MEMBER, retry, "Retried"), icon="replay", look="small first")

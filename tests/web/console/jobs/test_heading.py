@@ -1,6 +1,7 @@
 from gateleg.jobs import JobStatus
 from gateleg.jobs.tables import Progress
 from gateleg.jobs.tables.archive import summary_of
+from gateleg.jobs.tables.job import FINISHED
 from gateleg.web.console.jobs.heading import offered
 from gateleg.web.console.jobs.job_details import job_details
 from tests.web.console.jobs.samples import NOW, job
@@ -16,5 +17,7 @@ def test_what_is_offered_changes_with_the_state_and_the_priority() -> None:
     assert len({offered(job_details(one)) for one in states}) == len(states)
 
 
-def test_an_archived_job_offers_nothing_that_changes_it() -> None:
-    assert offered(job_details(summary_of(job(JobStatus.FAILED, completed_at=NOW), NOW))) == (False,)
+def test_an_archived_job_offers_a_retry_if_it_did_not_complete() -> None:
+    ended = {status: job_details(summary_of(job(status, completed_at=NOW), NOW)) for status in FINISHED}
+    assert {status for status, details in ended.items() if details.retryable} == {JobStatus.FAILED, JobStatus.CANCELLED}
+    assert offered(ended[JobStatus.FAILED]) != offered(ended[JobStatus.COMPLETED])

@@ -47,7 +47,7 @@ class AttemptView(BaseModel):
     ended_at: datetime
     outcome: str
     error: FailureView | None = None
-    times: int | None = Field(default=None, description="How often it was snoozed, if more than once.")
+    times: int | None = Field(default=None, description="How often it was snoozed.")
 
     @classmethod
     def of(cls, attempt: Attempt) -> "AttemptView":
@@ -115,20 +115,12 @@ class JobDetail(JobView):
         results = None if job.job_results is None else job.job_results.model_dump(mode="json")
         lines = job.logs.earlier + len(job.logs.entries)
         values = _common(job) | {"config": job.job_config, "results": results, "log_lines": lines}
+        values |= {
+            "attempts": [AttemptView.of(attempt) for attempt in job.attempts],
+            **{name: getattr(job, name) for name in _DETAILS},
+        }
         if isinstance(job, Job):
-            values |= {
-                "attempts": [AttemptView.of(attempt) for attempt in job.attempts],
-                "dependencies": job.dependencies,
-                "dependent_jobs": job.dependent_jobs,
-                "waiting_for": sorted(job.waiting_for or ()),
-                "timeout_seconds": job.timeout_seconds,
-                "start_by": job.start_by,
-                "concurrency_key": job.concurrency_key,
-                "concurrency_limit": job.concurrency_limit,
-                "idempotency_key": job.idempotency_key,
-                "unique_key": job.unique_key,
-                "version": job.version,
-            }
+            values |= {"waiting_for": sorted(job.waiting_for or ()), "start_by": job.start_by, "version": job.version}
         return cls(**values)
 
 
@@ -144,12 +136,15 @@ _SHARED = (
     "created_by",
     "worker_id",
     "retry_count",
+    "max_retries",
     "attempt",
+    "cancel_reason",
     "parent_job_id",
     "root_job_id",
     "tags",
 )
-_LIVE = ("updated_at", "run_at", "max_retries", "cancel_requested", "cancel_reason")
+_LIVE = ("updated_at", "run_at", "cancel_requested")
+_DETAILS = ("dependencies", "dependent_jobs", "timeout_seconds", "concurrency_key", "concurrency_limit", "idempotency_key", "unique_key")
 
 
 def _common(job: Job | ArchivedJob) -> dict[str, Any]:

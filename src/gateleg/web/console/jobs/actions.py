@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from nicegui.element import Element
 
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.web.console.frame import View
     from gateleg.web.console.grid import Grid
 
@@ -35,8 +36,8 @@ def may_force(job: Job) -> bool:
     return job.status == JobStatus.PROCESSING and job.cancel_requested is not None
 
 
-def may_retry(job: Job) -> bool:
-    """Whether a job can be retried."""
+def may_retry(job: Job | ArchivedJob) -> bool:
+    """Whether a job can be retried; one in the archive comes back to the queue."""
     return job.status in (JobStatus.FAILED, JobStatus.CANCELLED)
 
 

@@ -75,6 +75,8 @@ class Heading:
     def _offer(self, details: JobDetails, below: bool) -> None:
         if details.job is not None:
             self._offer_for(details.job, below)
+        elif details.retryable:
+            button("Retry", self.retry, icon="replay", look="first")
         with tag("a", classes="deed", href=f"/jobs/submit?like={details.job_id}"):
             ui.icon("content_copy")
             tag("span", "Submit again")
@@ -146,13 +148,15 @@ def open_below(details: JobDetails, branch: Branch | None) -> bool:
 def offered(details: JobDetails, below: bool = False) -> tuple[object, ...]:
     """The available actions of a job: the buttons are redrawn only if they change."""
     job = details.job
-    return (False,) if job is None else (may_prioritise(job), job.priority, may_retry(job), may_force(job), may_cancel(job), below)
+    return (
+        (details.retryable,) if job is None else (may_prioritise(job), job.priority, may_retry(job), may_force(job), may_cancel(job), below)
+    )
 
 
 def _draw_below(details: JobDetails) -> None:
     if details.archived_at is not None:
         with tag("div", classes="note"):
-            tag("span", "This job is in the archive: it can be read, and submitted again.")
+            tag("span", "This job is in the archive: it can be read, and submitted again; a failed or cancelled one can be retried.")
     _progress(details)
 
 

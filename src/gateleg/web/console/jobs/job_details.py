@@ -64,8 +64,13 @@ class JobDetails:
         return self.status in (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
 
     @property
+    def retryable(self) -> bool:
+        """Whether it can be retried, in the queue or in the archive."""
+        return self.status in (JobStatus.FAILED, JobStatus.CANCELLED)
+
+    @property
     def run_seconds(self) -> float | None:
-        """From the last start to the end."""
+        """From the start of the last try to the end."""
         if self.started_at is None or self.completed_at is None:
             return None
         return (self.completed_at - self.started_at).total_seconds()
@@ -97,18 +102,18 @@ def job_details(job: Job | ArchivedJob) -> JobDetails:
         archived_at=job.archived_at if isinstance(job, ArchivedJob) else None,
         worker_id=job.worker_id,
         retry_count=job.retry_count,
-        max_retries=live.max_retries if live is not None else None,
+        max_retries=job.max_retries,
         attempt=job.attempt if isinstance(job, ArchivedJob) else job.tries,
-        attempts=tuple(live.attempts) if live is not None else (),
+        attempts=tuple(job.attempts),
         progress=live.progress if live is not None else None,
         config=job.job_config,
         results=job.job_results,
         failure=failure,
-        cancel_reason=live.cancel_reason if live is not None else None,
+        cancel_reason=job.cancel_reason,
         parent=job.parent_job_id,
         root=job.root_job_id,
-        dependencies=tuple(live.dependencies) if live is not None else (),
-        dependents=tuple(live.dependent_jobs) if live is not None else (),
+        dependencies=tuple(job.dependencies),
+        dependents=tuple(job.dependent_jobs),
     )
 
 
