@@ -217,3 +217,12 @@ def test_a_child_knows_its_parent_root_and_path(queue: Queue) -> None:
 def test_a_time_that_no_calendar_has_is_refused(queue: Queue, options: dict[str, Any]) -> None:
     with pytest.raises(BadSubmission):
         queue.submit(Submission("plain", **options))
+
+
+def test_a_repeated_id_finds_its_job_whatever_its_numbers_are_read_as(queue: Queue) -> None:
+    submission = Submission("plain", {"share": 2.0, "parts": [0.0, 1.5]}, job_id=uuid4())
+    first = queue.submit(submission)
+    again = queue.submit(submission)
+    assert (first.created, again.created, again.job.job_id) == (True, False, first.job.job_id)
+    with pytest.raises(BadSubmission, match="different job"):
+        queue.submit(Submission("plain", {"share": 3.0}, job_id=first.job.job_id))
