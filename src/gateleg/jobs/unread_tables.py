@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.store.flow import Flow
 
-__all__ = ["unread_tables_warning"]
+__all__ = ["QUEUE_NAME", "unread_tables_warning"]
 
 _log = logging.getLogger("gateleg.jobs")
 #: The names of tables of jobs: `JobQueue`, and those that applications bring.

@@ -253,5 +253,5 @@ async def test_a_member_names_no_jobs_and_no_queues_of_others(tmp_path: Path) ->
             assert (told.status_code, told.json()["error"]["code"]) == (404, "job-missing"), told.text
             assert "elsewhere" not in told.text
         for attributes in ({"queue": "mv-renders"}, {"concurrency_key": "theirs"}):
-            told = {who: await served[who].post(JOBS, json={"job_type": "PCA"} | attributes) for who in ("member", "operator")}
-            assert {who: answer.status_code for who, answer in told.items()} == {"member": 403, "operator": 201}
+            answers = {who: await served[who].post(JOBS, json={"job_type": "PCA"} | attributes) for who in ("member", "operator")}
+            assert {who: answer.status_code for who, answer in answers.items()} == {"member": 403, "operator": 201}

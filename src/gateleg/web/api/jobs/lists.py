@@ -13,6 +13,8 @@ from gateleg.web.api.jobs.views import JobDetail, JobView, TypeView, WorkerView
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 from gateleg.web.errors import BadRequest
 
+__all__ = ["SubmissionResult"]
+
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 #: The maximum number of jobs that one request may submit or act on.
 MAX_JOBS_PER_REQUEST = 1000
