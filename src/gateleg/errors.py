@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["GatelegError"]
 
 _MAX_SHOWN = 200
+#: The pattern of a text that must contain more than blanks.
+NOT_BLANK = r"\S"
 
 
 def shown(value: object) -> str:
@@ -27,6 +29,8 @@ def problem_message(problem: Mapping[str, Any]) -> str:
     raised = problem.get("ctx", {}).get("error")
     if isinstance(raised, GatelegError):
         return _sentences(raised.message, raised.why, raised.fix).removesuffix(".")
+    if problem.get("type") == "string_pattern_mismatch" and problem.get("ctx", {}).get("pattern") == NOT_BLANK:
+        return "Text should not be blank"
     text = str(problem["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return f"{text}: {raised}" if raised and problem["type"] == "json_invalid" else text
 

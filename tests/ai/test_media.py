@@ -21,7 +21,16 @@ from gateleg.ai import (
     SpendCapReached,
     UsageDay,
 )
-from gateleg.ai.errors import ContentRefused, InvalidModelRequest, MediaFailed, ModelAccessDenied, NotOffered, SubmissionUnknown
+from gateleg.ai.errors import (
+    ContentRefused,
+    InvalidModelRequest,
+    MediaFailed,
+    ModelAccessDenied,
+    ModelRefused,
+    NothingSubmitted,
+    NotOffered,
+    SubmissionUnknown,
+)
 from gateleg.ai.settings import SpendCaps
 from gateleg.ai.tables import Spend
 from gateleg.store import AsyncStore, Store
@@ -195,6 +204,63 @@ def test_content_that_replicate_refuses_is_not_sent_again(store: Store) -> None:
             veo.submit(FILM, token="1")
     assert len(server.requests) == 2
     assert [(usage.failed, usage.cost) for usage in recorded(store)] == [(1, Decimal(0))]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"title": "Input rejected", "detail": "prompt flagged as sensitive (E005)", "status": 422},
+        {"detail": [{"loc": ["body", "prompt"], "msg": "prompt flagged as sensitive (E005)", "type": "value_error"}]},
+        {"error": None, "detail": {"message": "prompt flagged as sensitive (E005)"}},
+        {"type": "about:blank", "title": "prompt flagged as sensitive (E005)"},
+    ],
+)
+def test_a_submission_that_replicate_refuses_for_its_content_is_not_sent_again(body: dict[str, Any], store: Store) -> None:
+    with service(said(body, 422)) as server, models(store) as own:
+        veo = own.media(f"replicate:google/veo-3@{server.url}", key="k")
+        with pytest.raises(ContentRefused, match=r"answered 422.*: .*flagged as sensitive \(E005\)") as caught:
+            veo.submit(FILM, token="1")
+        assert "about:blank" not in caught.value.message
+        with pytest.raises(ContentRefused, match="sensitive"):
+            veo.submit(FILM, token="1")
+    assert len(server.requests) == 1
+
+
+def test_a_submission_that_gemini_refuses_for_its_content_is_not_sent_again(store: Store) -> None:
+    said_no = said({"error": {"code": 400, "message": "The prompt violates our usage policies.", "status": "INVALID_ARGUMENT"}}, 400)
+    with service(said_no) as server, models(store) as own:
+        veo = own.media(f"gemini:veo-x@{server.url}", key="k")
+        for _ in range(2):
+            with pytest.raises(ContentRefused, match="usage policies"):
+                veo.submit(FILM, token="1")
+    assert len(server.requests) == 1
+
+
+def test_a_submission_that_was_not_accepted_says_why_and_may_be_made_again(store: Store) -> None:
+    with service(said({"detail": "no such version"}, 422), said(prediction("starting"), 201)) as server, models(store) as own:
+        veo = own.media(f"replicate:google/veo-3@{server.url}", key="k")
+        with pytest.raises(ModelRefused, match="no such version"):
+            veo.submit(FILM, token="1")
+        with pytest.raises(NothingSubmitted, match="no such version"):
+            veo.poll("1")
+        assert veo.submit(FILM, token="1").status == "running"
+
+
+def test_progress_of_a_prediction_is_the_last_bar_of_its_log(store: Store) -> None:
+    logs = "Seed: 4\n  0%|          | 0/50\n 36%|###6      | 18/50 [00:02<00:04]\nmemory 90%"
+    states = [prediction("starting"), prediction("processing"), prediction("processing", logs=logs), prediction("processing", logs=None)]
+    with service(said(states[0], 201), *map(said, states)) as server, models(store) as own:
+        veo = own.media(f"replicate:google/veo-3@{server.url}", key="k")
+        veo.submit(FILM, token="1")
+        assert [veo.poll("1").progress for _ in states] == [0.0, None, 0.36, None]
+
+
+def test_lip_sync_is_sent_what_such_models_know(store: Store) -> None:
+    film, voice = Attachment("video/mp4", b"f"), Attachment("audio/wav", b"RIFF")
+    request = MediaRequest("lip-sync", seconds=Decimal(2), video=film, audio=voice, options={"sync_mode": "loop"})
+    with service(said(prediction("starting"), 201)) as server, models(store) as own:
+        own.media(f"replicate:sync/lipsync-2@{server.url}", key="k").submit(request, token="1")
+    assert set(asked(server)["input"]) == {"video", "audio", "sync_mode"}
 
 
 def test_killed_worker_goes_on_polling_and_submits_nothing_again(store: Store) -> None:

@@ -76,6 +76,8 @@ class MediaState:
     reason: str = ""
     #: the usage, if the provider reports it
     usage: Usage | None = None
+    #: how far the provider is, from 0 (waiting to start) to 1; None if it does not say
+    progress: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class MediaJob:
     reason: str = ""
     #: estimated usage before it was submitted; the cost is None without a price
     forecast: Usage = field(default_factory=Usage)
+    #: how far the provider is, from 0 (waiting to start) to 1; None if it does not say
+    progress: float | None = None
 
     @property
     def done(self) -> bool:

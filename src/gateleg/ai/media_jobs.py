@@ -95,12 +95,14 @@ class Generation:
             raise NothingSubmitted(f"Nothing was submitted under the token {token!r}.")
         if record.status == "submitting":
             raise _unknown(token)
+        if record.status == "failed" and record.provider_id is None:
+            raise NothingSubmitted(f"The provider did not accept the job of the token {token!r}. {record.reason}".rstrip())
         if record.status != "running":
             return _job(token, record)
         number = record.provider_id or ""
         state = yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.poll(number, deadline))
         if state.status == "running":
-            return _job(token, record)
+            return replace(_job(token, record), progress=state.progress)
         return (yield from self._ended(token, record, state))
 
     def wait(self, token: str, every: float) -> Flow[MediaJob]:
@@ -173,7 +175,7 @@ class Generation:
             MediaRecord.submitted_at.set(datetime.now(UTC) if reserved is None else reserved.day),
         ]
         record: MediaRecord = yield StoreOperation(patch(MediaRecord, *changes, token=self._key(token)))
-        job = _job(token, record)
+        job = replace(_job(token, record), progress=state.progress)
         if state.status != "running":
             job = yield from self._ended(token, record, state)
         if job.status == "refused":
@@ -191,7 +193,8 @@ class Generation:
             changes = [MediaRecord.status.set("refused"), MediaRecord.reason.set(error.message[:500])]
             yield StoreOperation(patch(MediaRecord, *changes, token=self._key(token)))
         elif not begun:
-            yield StoreOperation(patch(MediaRecord, MediaRecord.status.set("failed"), token=self._key(token)))
+            changes = [MediaRecord.status.set("failed"), MediaRecord.reason.set(error.message[:500])]
+            yield StoreOperation(patch(MediaRecord, *changes, token=self._key(token)))
         return _unknown(token, error) if begun else error
 
     def _ended(self, token: str, record: MediaRecord, state: MediaState) -> Flow[MediaJob]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects.errors import BadObjectsAddress
 
@@ -47,7 +47,7 @@ def parse_objects_address(text: str) -> ObjectsAddress:
 
 def _is_key(prefix: str) -> bool:
     try:
-        check_s3_key(prefix)
+        check_object_key(prefix)
     except S3KeyRefused:
         return False
     return True

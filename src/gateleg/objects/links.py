@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.net import BadToken, Secret, TokenExpired
 from gateleg.objects.descriptions import content_type_of
@@ -41,7 +41,7 @@ class Grant:
     max_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        check_s3_key(self.key)
+        check_object_key(self.key)
         if self.method not in ("GET", "PUT"):
             raise ValueError("The method of a link must be GET or PUT.")
         if self.method == "GET" and (self.content_type, self.length, self.max_bytes) != (None, None, None):

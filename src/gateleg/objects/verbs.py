@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.objects.bodies import chunks_of, size_of
 from gateleg.objects.descriptions import content_type_of, validate_metadata
 from gateleg.objects.errors import DigestMismatch, ObjectMissing
@@ -113,7 +113,7 @@ class AbstractUpload(ABC):
     def __init__(
         self, key: str, content_type: str | None, metadata: Mapping[str, str] | None, sha256: str | None, *, if_absent: bool = False
     ) -> None:
-        self.key = check_s3_key(key)
+        self.key = check_object_key(key)
         self.if_absent = if_absent
         self.content_type = content_type_of(key, content_type)
         self.metadata = validate_metadata(metadata)

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import AsyncDownload, ByteRange, DirectoryObjects, Grant, ObjectInfo, RangeOutside, content_disposition
 from gateleg.web.access import principal_of
@@ -95,7 +95,7 @@ def _granted(host: Host, request: Request, key: str) -> Grant:
     if not principal_of(request).may(Role.VIEWER):
         raise NotAllowed("This needs the role viewer.")
     try:
-        check_s3_key(key)
+        check_object_key(key)
     except S3KeyRefused:
         raise Unknown("The object does not exist.") from None
     return Grant(key)

@@ -155,6 +155,8 @@ ROUTES: list[tuple[str, str, Any, bool]] = [
     ("GET", "", None, False),
     ("PATCH", "", {"title": "mine now"}, True),
     ("POST", "/duplicate", None, False),
+    ("POST", "/repair", None, True),
+    ("POST", "/scenes/1/references", None, True),
     ("POST", "/scenes", {"sceneConcept": "x"}, True),
     ("PATCH", "/scenes/reorder", {"sceneOrder": [2, 1]}, True),
     ("GET", "/scenes/1", None, False),

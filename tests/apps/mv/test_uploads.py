@@ -154,3 +154,54 @@ async def test_files_are_out_of_reach_of_others(served: Served, caller: str) -> 
         assert answer.status_code == 404, path
     assert (await served[caller].get("/api/mv/references")).json()["items"] == []
     assert (await served["nobody"].post("/api/mv/references", content=png())).status_code == 401
+
+
+async def test_reference_pictures_of_a_scene_are_uploaded_set_copied_and_deleted(served: Served) -> None:
+    made, owner, objects = await served.create(), served["owner"], served.host.objects
+    where, kept = f"/api/mv/projects/{made['projectId']}", f"mv/projects/{made['projectId']}"
+    assert (await owner.put(f"{where}/character", content=png())).is_success
+    body = {"sceneConcept": "He waves", "referenceImageS3Keys": [f"{kept}/character.png"]}
+    assert len((await owner.post(f"{where}/scenes", json=body)).json()["referenceImageUrls"]) == 1
+    for count in (2, 3):
+        added = await owner.post(f"{where}/scenes/1/references", content=png())
+        assert (added.status_code, len(added.json()["referenceImageUrls"])) == (201, count)
+    refused = await owner.post(f"{where}/scenes/1/references", content=png())
+    assert refused.json()["error"]["code"] == "too-many-pictures"
+    copy = (await owner.post(f"{where}/duplicate")).json()
+    pictures = copy["scenes"][0]["referenceImageUrls"]
+    assert len(pictures) == 3
+    assert all(copy["projectId"] in url for url in pictures)
+    for url in pictures:
+        assert (await owner.get(url)).content == png()
+    left = await owner.patch(f"{where}/scenes/1", json={"referenceImageS3Keys": []})
+    assert left.json()["referenceImageUrls"] == []
+    assert (await owner.post(f"{where}/scenes", json={"sceneConcept": "He leaves"})).is_success
+    assert (await owner.delete(f"{where}/scenes/1")).is_success
+    assert [entry.key async for entry in objects.walk(f"{kept}/scenes/")] == []
+
+
+async def test_a_scene_takes_pictures_of_its_own_project_and_visible_references_only(served: Served) -> None:
+    owner, stranger = served["owner"], served["stranger"]
+    made = await served.create()
+    body = {"prompt": "x", "characterDescription": "y"}
+    other = (await stranger.post("/api/mv/projects", json=body)).json()["projectId"]
+    assert (await stranger.put(f"/api/mv/projects/{other}/character", content=png())).is_success
+    shared = (await owner.post("/api/mv/references", content=png())).json()["referenceId"]
+    secret = (await stranger.post("/api/mv/references", content=png())).json()["referenceId"]
+    where = f"/api/mv/projects/{made['projectId']}/scenes"
+    assert (await owner.post(where, json={"sceneConcept": "He waves"})).is_success
+    prefix = "mv/outputs/character_reference"
+    statuses = {
+        f"{prefix}/{shared}.png": 200,
+        f"{prefix}/{secret}.png": 404,
+        f"mv/projects/{other}/character.png": 404,
+        f"mv/projects/{made['projectId']}/missing.png": 404,
+        " https://x/y.png": 422,
+        "   ": 422,
+    }
+    for key, status in statuses.items():
+        answer = await owner.patch(f"{where}/1", json={"referenceImageS3Keys": [key]})
+        assert answer.status_code == status, (key, answer.text)
+        if status != 200:
+            assert (await owner.post(where, json={"sceneConcept": "x", "referenceImageS3Keys": [key]})).status_code == status
+    assert (await owner.patch(f"{where}/1", json={"referenceImageS3Keys": [f"{prefix}/{shared}.png"] * 4})).status_code == 422

@@ -51,6 +51,57 @@ async def work(served: Served, job_id: str) -> None:
         await running
 
 
+async def test_a_project_without_a_song_is_refused_unless_a_synthesised_one_is_asked_for(
+    served: Served,
+) -> None:
+    project = await served.create(resolution=144, fps=12)
+    where, owner = f"/api/mv/projects/{project['projectId']}", served["owner"]
+    for work in ("generate", "generate?storyboard=true"):
+        refused = await owner.post(f"{where}/{work}")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "track-missing")
+        assert "demoSong" in refused.json()["error"]["details"]["fix"]
+    assert (await owner.post(f"{where}/scenes", json={"sceneConcept": "He waves", "duration": 1})).status_code == 201
+    assert (await owner.post(f"{where}/scenes/1/render")).json()["error"]["code"] == "track-missing"
+    assert (await owner.get(where)).json()["status"] == "pending"
+    begun = await owner.post(f"{where}/generate?demoSong=true&storyboard=true")
+    assert begun.status_code == 202, begun.text
+    assert (await owner.get(where)).json()["audioBackingTrackUrl"] is None
+
+
+async def test_a_demo_song_is_made_for_scenes_that_exist(served: Served) -> None:
+    project = await served.create(resolution=144, fps=12)
+    where, owner = f"/api/mv/projects/{project['projectId']}", served["owner"]
+    assert (await owner.post(f"{where}/scenes", json={"sceneConcept": "He waves", "duration": 1})).status_code == 201
+    begun = await owner.post(f"{where}/generate?demoSong=true")
+    await work(served, begun.json()["jobId"])
+    done = (await owner.get(where)).json()
+    assert (done["status"], done["errorMessage"], done["sceneCount"]) == ("completed", None, 1)
+    assert done["audioBackingTrackUrl"] is not None
+
+
+async def test_a_missing_clip_is_named_and_the_song_repeats_to_the_end(served: Served, tmp_path: Path) -> None:
+    from gateleg.apps.mv.listening.sound import read_sound
+
+    project = await served.create(resolution=144, fps=12)
+    where, owner = f"/api/mv/projects/{project['projectId']}", served["owner"]
+    assert (await owner.put(f"{where}/audio", content=song(tmp_path, 2.0))).status_code == 200
+    for _ in range(2):
+        assert (await owner.post(f"{where}/scenes", json={"sceneConcept": "He waves", "duration": 3})).status_code == 201
+    await work(served, (await owner.post(f"{where}/generate")).json()["jobId"])
+    film = tmp_path / "film.mp4"
+    film.write_bytes((await owner.get((await owner.get(f"{where}/final-video")).json()["videoUrl"])).content)
+    heard = read_sound(film)
+    end = heard.samples[:, 5 * heard.rate :]
+    assert float(abs(end).max()) > 0.05
+    key = f"mv/projects/{project['projectId']}/scenes/takes/scene_002_0001.mp4"
+    await served.host.objects.delete(key)
+    await work(served, (await owner.post(f"{where}/compose")).json()["jobId"])
+    failed = (await owner.get(where)).json()
+    assert failed["status"] == "failed"
+    assert key in failed["errorMessage"]
+    assert "Render scene 2 again" in failed["errorMessage"]
+
+
 async def test_sentence_and_song_become_a_film(served: Served, tmp_path: Path) -> None:
     import av
 

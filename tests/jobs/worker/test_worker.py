@@ -56,6 +56,13 @@ async def snoozes(job: JobContext, config: dict[str, Any]) -> str:
     return "awake"
 
 
+async def remembers(job: JobContext, config: dict[str, Any]) -> float:
+    if job.job.progress is None:
+        job.progress(1, 4, "asked")
+        raise Snooze(0)
+    return job.job.progress.fraction
+
+
 async def waits(job: JobContext, config: dict[str, Any]) -> None:
     await asyncio.sleep(3600)
 
@@ -97,6 +104,7 @@ def make_jobs(runs: Any = "inline") -> Jobs:
     for handle in (raises, gives_up, waits, blocks, has_children, prints_and_writes_its_pid, logs_much, returns_too_much):
         jobs.handler(handle.__name__, retry=ONCE, runs=runs)(handle)
     jobs.handler("snoozes", runs=runs)(snoozes)
+    jobs.handler("remembers", runs=runs)(remembers)
     return jobs
 
 
@@ -169,6 +177,12 @@ class TestEverywhere:
         async with working(make_jobs(runs)) as (queue, _):
             job = await done(queue, Submission("gives_up", max_retries=5))
         assert (job.status, job.attempt) == (JobStatus.FAILED, 1)
+
+    async def test_a_snoozed_job_keeps_its_progress(self, runs: str) -> None:
+        async with working(make_jobs(runs)) as (queue, _):
+            job = await done(queue, Submission("remembers"))
+        assert job.job_results is not None
+        assert job.job_results.value == 0.25
 
     async def test_a_snoozed_job_runs_again(self, runs: str) -> None:
         async with working(make_jobs(runs)) as (queue, _):

@@ -114,7 +114,6 @@ def test_a_key_in_any_form_is_remembered_as_the_slow_way_does(ident: str, number
         ("mood", {"S": "happy"}),
         ("size", {"S": "l"}),
         ("born", {"S": "2026-01-01T00:00:00"}),
-        ("picture", {"S": "https://example.com/x.png"}),
         ("ident", {"S": "5"}),
         ("labels", {"M": {"a": {"S": 5}}}),
         ("labels", {"M": {"a": {"N": "5"}}}),

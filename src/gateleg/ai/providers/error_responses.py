@@ -68,8 +68,19 @@ def _error_parts(body: bytes) -> tuple[str, str]:
         found: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
         return "", body[:_MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace").strip() if not body.lstrip().startswith(b"<") else ""
-    error = found.get("error", found) if isinstance(found, dict) else found
+    error = (found.get("error") or found) if isinstance(found, dict) else found
     if isinstance(error, dict):
         code = error.get("code") if isinstance(error.get("code"), str) else None
-        return str(code or error.get("type") or ""), str(error.get("message") or "")
+        kind = str(error.get("type") or "")
+        # The type of a problem document (RFC 9457) is a URI, which says nothing.
+        return str(code or ("" if ":" in kind else kind)), str(error.get("message") or "") or _detail(error)
     return "", str(error)
+
+
+def _detail(problem: dict[str, Any]) -> str:
+    """The message of a problem document, and of services on FastAPI: a text, or a list of invalid inputs."""
+    detail = problem.get("detail") or problem.get("title") or ""
+    if not isinstance(detail, list):
+        return str(detail.get("message") or detail.get("msg") or "") if isinstance(detail, dict) else str(detail)
+    inputs = [one for one in detail if isinstance(one, dict) and one.get("msg")]
+    return "; ".join(f"{'.'.join(map(str, one.get('loc') or ()))}: {one['msg']}".removeprefix(": ") for one in inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from gateleg.ai.errors import InvalidModelRequest, NotOffered
+from gateleg.ai.errors import ContentRefused, InvalidModelRequest, ModelRefused, NotOffered
 from gateleg.ai.media import MediaOutput, MediaState
 from gateleg.ai.providers.attachments import encoded
 from gateleg.ai.providers.downloads import download
@@ -39,9 +39,13 @@ class GeminiMedia:
                 f"{self.model} makes {'films' if self._films else 'pictures'}, and the request is for {request.kind}."
             )
         verb, body = ("predictLongRunning", _film(request)) if self._films else ("predict", _pictures(request))
-        found = yield from send(
-            self.endpoint, self.endpoint.request(f"/v1beta/models/{self.model}:{verb}", body, headers=self._headers), deadline
-        )
+        sent = self.endpoint.request(f"/v1beta/models/{self.model}:{verb}", body, headers=self._headers)
+        try:
+            found = yield from send(self.endpoint, sent, deadline)
+        except ModelRefused as error:
+            if _names_policy(error.message):
+                raise ContentRefused(error.message) from error
+            raise
         return read(lambda: MediaState(str(found["name"]), "running")) if self._films else read(lambda: _made(found))
 
     def poll(self, id: str, deadline: CallDeadline) -> Flow[MediaState]:
@@ -107,13 +111,18 @@ def _made(body: dict[str, Any]) -> MediaState:
     return MediaState("", "succeeded", outputs, usage=Usage(requests=1, images=len(outputs)))
 
 
+def _names_policy(reason: str) -> bool:
+    """Whether Google says that a request violates its content policy."""
+    return any(word in reason.lower() for word in ("safety", "policy", "policies", "violat"))
+
+
 def _operation(id: str, body: dict[str, Any]) -> MediaState:
     if not body.get("done"):
         return MediaState(id, "running")
     if "error" in body:
         reason = str(body["error"].get("message") or "")
         # 3: INVALID_ARGUMENT, which is also the response to a prompt that violates the content policy.
-        refused = body["error"].get("code") == 3 and any(word in reason.lower() for word in ("safety", "policy", "policies", "violat"))
+        refused = body["error"].get("code") == 3 and _names_policy(reason)
         return MediaState(id, "refused" if refused else "failed", reason=reason)
     found = body["response"]["generateVideoResponse"]
     samples = found.get("generatedSamples") or []

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gateleg.ai.errors import InvalidModelRequest, ModelRefused
+from gateleg.ai.errors import ContentRefused, InvalidModelRequest, ModelRefused
 from gateleg.ai.media import MediaOutput, MediaState
 from gateleg.ai.messages import Attachment
 from gateleg.ai.providers.attachments import data_url
@@ -25,6 +25,8 @@ USUAL = "https://api.replicate.com/v1"
 _STATUSES: dict[str, MediaStatus] = {"succeeded": "succeeded", "failed": "failed", "canceled": "failed", "aborted": "failed"}
 #: Larger files are uploaded first, as the API requires.
 _INLINE = 256 * 1024
+#: A progress bar, as models at Replicate print it.
+_BAR = re.compile(r"^ *(\d{1,3})%\|[^|\n]*\|", re.MULTILINE)
 _MODEL = re.compile(r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)(?::(?P<version>[0-9a-f]{16,64}))?")
 #: How models at Replicate report that a prompt or a result violates their content policy.
 _REFUSALS = re.compile(r"sensitive|nsfw|safety|content polic|moderation|flagged|E005|prohibited|inappropriate", re.IGNORECASE)
@@ -44,7 +46,7 @@ class ReplicateMedia:
         self.endpoint = endpoint
 
     def submit(self, request: MediaRequest, deadline: CallDeadline) -> Flow[MediaState]:
-        given: dict[str, Any] = {
+        values: dict[str, Any] = {
             "prompt": request.prompt,
             "negative_prompt": request.negative_prompt,
             "duration": None if request.seconds is None else _number(request.seconds),
@@ -55,7 +57,10 @@ class ReplicateMedia:
             "video": request.video,
             "audio": request.audio,
         }
-        given = {name: value for name, value in given.items() if value not in (None, "", [])} | dict(request.options)
+        if request.kind == "lip-sync":
+            # The length is for the estimate of the cost. These models take a video and a recording, and refuse other inputs.
+            values = {name: values[name] for name in ("video", "audio")}
+        given = {name: value for name, value in values.items() if value not in (None, "", [])} | dict(request.options)
         sent = {}
         for name, value in given.items():
             sent[name] = yield from self._value(value, deadline)
@@ -63,7 +68,12 @@ class ReplicateMedia:
             path, body = "/predictions", {"version": self._named["version"], "input": sent}
         else:
             path, body = f"/models/{self._named['owner']}/{self._named['name']}/predictions", {"input": sent}
-        found = yield from send(self.endpoint, self.endpoint.request(path, body), deadline)
+        try:
+            found = yield from send(self.endpoint, self.endpoint.request(path, body), deadline)
+        except ModelRefused as error:
+            if _REFUSALS.search(error.message):
+                raise ContentRefused(error.message) from error
+            raise
         return read(lambda: _state(found))
 
     def poll(self, id: str, deadline: CallDeadline) -> Flow[MediaState]:
@@ -106,9 +116,15 @@ def _state(body: dict[str, Any]) -> MediaState:
     if status == "succeeded" and not urls:
         raise ModelRefused("The prediction ended without a file.", fix="Check that the model generates files.")
     outputs = tuple(MediaOutput(guessed_type(url), url) for url in urls)
-    return MediaState(
-        str(body["id"]), status, outputs, reason or ("The prediction was cancelled." if status == "failed" else ""), _usage(body)
-    )
+    said = reason or ("The prediction was cancelled." if status == "failed" else "")
+    progress = 0.0 if body["status"] == "starting" else _progress(body.get("logs"))
+    return MediaState(str(body["id"]), status, outputs, said, _usage(body), progress)
+
+
+def _progress(logs: Any) -> float | None:
+    """How far a prediction is, from the last progress bar in its log (`45%|####   | 9/20`); None if it shows none."""
+    bars = _BAR.findall(logs) if isinstance(logs, str) else []
+    return min(int(bars[-1]), 100) / 100 if bars else None
 
 
 def _usage(body: dict[str, Any]) -> Usage | None:

@@ -3,6 +3,7 @@
 import re
 import shutil
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
@@ -12,11 +13,11 @@ from fastapi import Path as InPath
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
-from gateleg.apps.mv import rules, scenes, service
+from gateleg.apps.mv import object_keys, rules, scenes, service
 from gateleg.apps.mv.export import write_pack
 from gateleg.apps.mv.reconciliation import reconcile
 from gateleg.apps.mv.settings import MVSettings
-from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Take, TrimPoints
+from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Reference, Take, TrimPoints
 from gateleg.apps.mv.web.bodies import Cut, NewOrder, NewProject, NewScene, NewTrim, ProjectChanges, SceneChanges
 from gateleg.apps.mv.web.views import (
     FinalView,
@@ -86,6 +87,19 @@ def expected_version(if_match: str | None) -> int | None:
             "The If-Match header is not an ETag of this API.", fix='Send the ETag header of the response that you read, such as "3".'
         )
     return int(found[1])
+
+
+async def check_pictures(call: ApiCall, project_id: UUID, keys: Collection[str] | None) -> None:
+    """Raise `Unknown` unless each key is a file of the project, or a reference picture that the caller may see."""
+    for key in keys or ():
+        reference_id = object_keys.reference_id_of(key)
+        if reference_id is not None:
+            reference = await call.host.store.find(Reference, reference_id=reference_id, consistent=True)
+            rules.check_visible(call.principal, reference, f"picture {key}")
+        elif not key.startswith(object_keys.project_prefix(project_id)):
+            raise Unknown(f"There is no picture {key}.", fix="Use the key of a picture of this project, or of a reference picture.")
+        if not await call.host.objects.exists(key):
+            raise Unknown(f"There is no picture {key}.", fix="Upload one with POST /api/mv/projects/{id}/scenes/{sequence}/references.")
 
 
 async def project_view(call: ApiCall, project_id: UUID, response: Response | None = None) -> ProjectView:
@@ -173,11 +187,22 @@ async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
     return await project_view(call, copy.project_id)
 
 
+@router.post("/projects/{project_id}/repair")
+async def repair_project(call: Using, project_id: UUID) -> ProjectView:
+    """Clear the attributes in `invalidFields`: another program has stored something else than an object key in them."""
+    await changeable_project(call, project_id)
+    cleared = await service.repair_project(call.host.store, project_id)
+    await call.note("mv.repair", str(project_id), cleared=", ".join(cleared))
+    return await project_view(call, project_id)
+
+
 @router.post("/projects/{project_id}/scenes", status_code=201)
 async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
     """Add a scene at a position, or at the end."""
     rules.check_room(await changeable_project(call, project_id), 1, resources_of(call).settings.most_scenes)
-    draft = scenes.SceneDraft(new.scene_concept, new.duration, new.negative_prompt, new.needs_lip_sync)
+    pictures = tuple(new.reference_image_s3_keys)
+    await check_pictures(call, project_id, pictures)
+    draft = scenes.SceneDraft(new.scene_concept, new.duration, new.negative_prompt, new.needs_lip_sync, pictures)
     (scene,) = await scenes.add_scenes(call.host.store, project_id, [draft], new.position)
     return await scene_view(call, project_id, scene.sequence)
 
@@ -203,6 +228,7 @@ async def get_scene(call: Using, project_id: UUID, sequence: Sequence, response:
 async def edit_scene(call: Using, project_id: UUID, sequence: Sequence, changes: SceneChanges, if_match: IfMatch = None) -> SceneView:
     """Change a scene. Fields that are not sent keep their values; null removes a value."""
     await changeable_project(call, project_id)
+    await check_pictures(call, project_id, changes.reference_image_s3_keys)
     actions = changes.actions()
     if actions:
         await scenes.edit_scene(call.host.store, project_id, sequence, actions, expected_version(if_match))

@@ -43,6 +43,8 @@ Director = Annotated[str, typer.Option(help="The director preset; `gateleg mv di
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same frames, another seed another video.")]
 Character = Annotated[str | None, typer.Option(help="A description of the main character or object.")]
 Picture = Annotated[Path | None, typer.Option(help="A picture of the main character or object: PNG, JPEG or WebP.")]
+Product = Annotated[str | None, typer.Option(help="A description of a product, which every scene shows.")]
+ProductPicture = Annotated[Path | None, typer.Option(help="A picture of the product: PNG, JPEG or WebP.")]
 Lyrics = Annotated[Path | None, typer.Option(help="A lyrics file: LRC, SRT, or plain text with one line per sung line.")]
 Title = Annotated[str, typer.Option(help="Shown in the first seconds.")]
 Artist = Annotated[str, typer.Option(help="Shown below the title.")]
@@ -57,6 +59,8 @@ def new(
     out: Annotated[Path, typer.Option("--out", "-o", help="The MP4 file to write.")] = Path("video.mp4"),
     character: Character = None,
     picture: Picture = None,
+    product: Product = None,
+    product_picture: ProductPicture = None,
     director: Director = "clean",
     seed: Seed = 0,
     draft: Draft = False,
@@ -74,7 +78,7 @@ def new(
     from gateleg.apps.mv.studio import make_video
 
     with _exit_on_error(), _open_track(words, demo_song, demo_seconds, seed) as (song, concept), Steps(_STEPS) as report:
-        options = _video_options(draft, aspect, director, seed, character, picture, lyrics, title, artist)
+        options = _video_options(draft, aspect, director, seed, character, picture, lyrics, title, artist, product, product_picture)
         report("listening", 0.0)
         made = make_video(song, concept, out, _library(), options, workers, _report_steps(report))
     typer.echo(f"{out}: {made.seconds:.1f} s, {len(made.plan.slots)} scenes, {_tempo(made.song)}")
@@ -88,6 +92,8 @@ def storyboard(
     out: Annotated[Path, typer.Option("--out", "-o", help="The PNG or JPEG file to write.")] = Path("storyboard.png"),
     character: Character = None,
     picture: Picture = None,
+    product: Product = None,
+    product_picture: ProductPicture = None,
     director: Director = "clean",
     seed: Seed = 0,
     aspect: Aspect = "16:9",
@@ -107,7 +113,7 @@ def storyboard(
         _open_track(words, demo_song, demo_seconds, seed) as (song, concept),
         Steps({"sketch": "Drawing the storyboard"}) as report,
     ):
-        options = _video_options(True, aspect, director, seed, character, picture, lyrics, title, artist)
+        options = _video_options(True, aspect, director, seed, character, picture, lyrics, title, artist, product, product_picture)
         report("sketch", 0.0)
         made = make_storyboard(song, concept, out, _library(), options, lambda done, text: report("sketch", done))
     plan = made.plan
@@ -218,23 +224,28 @@ def _video_options(
     lyrics: Path | None,
     title: str,
     artist: str,
+    product: str | None,
+    product_picture: Path | None,
 ) -> "VideoOptions":
     from gateleg.apps.mv.planning.presets import find_preset
     from gateleg.apps.mv.productions import canvas_for
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.studio import VideoOptions
 
-    if picture is not None:
-        # Decode the picture now, so that a broken file is reported before the work begins.
-        from gateleg.apps.mv.drawing.picture import read_picture
+    for path in (picture, product_picture):
+        if path is not None:
+            # Decode the picture now, so that a broken file is reported before the work begins.
+            from gateleg.apps.mv.drawing.picture import read_picture
 
-        read_picture(_file(picture, "picture"))
+            read_picture(_file(path, "picture"))
     return VideoOptions(
         canvas=canvas_for(_DRAFT if draft else _FILM, aspect),
         director=find_preset(director).name,
         seed=seed,
-        subject=character,
+        subject=character or ("The character" if picture else None),
         picture=picture,
+        product=product or ("The product" if product_picture else None),
+        product_picture=product_picture,
         title=title,
         artist=artist,
         fonts=settings_from(None).section("mv", MVSettings).fonts,

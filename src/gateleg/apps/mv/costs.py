@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.apps.mv.playing import is_lip_synced
 from gateleg.apps.mv.providers import film_cost, lip_sync_cost, provider_of
 from gateleg.apps.mv.rules import to_render
+from gateleg.apps.mv.service import ProjectWithScenes
 from gateleg.web import Refusal
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ class Estimate:
 def estimate(
     project: Project, scenes: Sequence[Scene], resources: Resources[Any], *, again: bool = False, only: Collection[int] = ()
 ) -> Estimate:
-    """Estimate the cost of rendering the scenes without a clip and the selected ones (`only`), or with `again` all unlocked scenes.
+    """Estimate the cost of rendering the scenes without a clip and the selected ones (`only`), or with `again` all unlocked scenes,
+    and of lip-syncing the scenes that need it.
 
     Scenes that are not planned yet are assumed to last six seconds each. The cap is checked again once they are planned.
     """
@@ -57,13 +60,11 @@ def estimate(
         parts = math.ceil(seconds / _USUAL_SCENE)
         return Estimate(0, seconds, parts * film_cost(resources, project.provider, seconds / parts), project.spend_cap)
     wanted = to_render(scenes, again, only)
-    cost = sum(_cost(project, scene, resources) for scene in wanted)
+    films = sum(film_cost(resources, provider_of(project, scene), scene.duration) for scene in wanted)
+    loaded, rendered = ProjectWithScenes(project, tuple(scenes)), {scene.sequence for scene in wanted}
+    unsynced = [scene for scene in scenes if scene.needs_lip_sync and (scene.sequence in rendered or not is_lip_synced(loaded, scene))]
+    cost = films + sum(lip_sync_cost(resources, scene.duration) for scene in unsynced)
     return Estimate(len(wanted), sum(scene.duration for scene in wanted), cost, project.spend_cap)
-
-
-def _cost(project: Project, scene: Scene, resources: Resources[Any]) -> float:
-    lips = lip_sync_cost(resources, scene.duration) if scene.needs_lip_sync else 0.0
-    return film_cost(resources, provider_of(project, scene), scene.duration) + lips
 
 
 def check_spend_cap(project: Project, found: Estimate) -> None:

@@ -59,12 +59,25 @@ class UnknownPreset(MusicVideoError):
     fix = "Choose one that `gateleg mv directors` lists."
 
 
+class FileMissing(MusicVideoError):
+    """An object that a project refers to does not exist."""
+
+    code = "file-missing"
+    status = 409
+    fix = "Upload the file again, or clear the field that refers to it."
+
+
 class Cancelled(MusicVideoError):
     """The caller cancelled the work."""
 
     code = "cancelled"
     status = 409
     fix = "Start it again to continue; finished clips are reused."
+
+
+def file_missing(key: str) -> FileMissing:
+    """The error for an object key under which nothing can be read."""
+    return FileMissing(f"The file {key!r} does not exist.")
 
 
 def reason_of(error: Exception) -> str:

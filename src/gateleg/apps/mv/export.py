@@ -7,7 +7,9 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+from gateleg.apps.mv.playing import playing_clip
 from gateleg.apps.mv.tables import FinalVersion
+from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import ObjectMissing
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ async def write_pack(store: AsyncStore, objects: AsyncObjects, loaded: ProjectWi
                     with archive.open(name, "w", force_zip64=True) as member:
                         async for chunk in download:
                             await asyncio.to_thread(member.write, chunk)
-            except ObjectMissing:
-                archive.writestr(f"{name}.missing.txt", "This file was deleted.")
+            except (ObjectMissing, S3KeyRefused):
+                archive.writestr(f"{name}.missing.txt", "This file does not exist.")
 
 
 def _files(loaded: ProjectWithScenes, film: FinalVersion | None) -> Iterator[tuple[str, str]]:
@@ -51,7 +53,7 @@ def _files(loaded: ProjectWithScenes, film: FinalVersion | None) -> Iterator[tup
         for name, key in film.companions.items():
             yield f"{name.replace(':', 'x')}.{key.rsplit('.', 1)[-1]}", key
     for scene in loaded.scenes:
-        clip = scene.lip_synced_video_clip_s3_key or scene.original_video_clip_s3_key
+        clip, _ = playing_clip(loaded, scene)
         if clip is not None:
             # The edit list uses these file names.
             yield f"clips/scene_{scene.sequence:03d}.mp4", clip

@@ -10,17 +10,18 @@ import numpy as np
 
 from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.composing.assembly import Credits, compose
-from gateleg.apps.mv.composing.conforming import conform_clip, header_of, probe_clip
+from gateleg.apps.mv.composing.conforming import conform_clip, fit_clip, header_of
 from gateleg.apps.mv.composing.edit_list import Cut, write_edl
 from gateleg.apps.mv.composing.flashes import check_flashes, thumbnail
-from gateleg.apps.mv.composing.soundtrack import make_soundtrack
+from gateleg.apps.mv.composing.soundtrack import ENDS_EARLY, make_soundtrack
 from gateleg.apps.mv.composing.stills import draw_sheet, save_poster
-from gateleg.apps.mv.errors import UnreadableClip
+from gateleg.apps.mv.errors import FileMissing, UnreadableClip
 from gateleg.apps.mv.job_files import get_file, get_song, open_production, put_file, report_part, translate_errors
 from gateleg.apps.mv.job_types import ProjectResult
 from gateleg.apps.mv.media_files import decode_pictures, open_media
+from gateleg.apps.mv.playing import playing_clip
 from gateleg.apps.mv.productions import Production, canvas_of
-from gateleg.apps.mv.service import load_project, move_project
+from gateleg.apps.mv.service import ProjectWithScenes, load_project, move_project
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
 from gateleg.apps.mv.webhook_events import COMPLETED, fail_project, send_event
 from gateleg.apps.mv.writing.lyrics import write_srt
@@ -31,10 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
-    from gateleg.apps.mv.composing.encoding import Canvas
-    from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
-    from gateleg.apps.mv.tables import Scene
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
@@ -76,6 +74,9 @@ def _compose(job: JobContext, loaded: ProjectWithScenes, variants: Sequence[str]
     canvas = production.options.canvas
     track = None if project.audio_backing_track_s3_key is None else get_file(job, resources, project.audio_backing_track_s3_key)
     seconds = Fraction(production.plan.frames, canvas.fps)
+    if project.audio_duration is not None and project.audio_duration < seconds - ENDS_EARLY:
+        words = f"The film lasts {float(seconds):.1f} seconds and the song {project.audio_duration:.1f}: the song is repeated."
+        job.log(words, "WARNING")
     with ThreadPoolExecutor(1) as beside:
         # Master the song while the clips are downloaded and checked.
         mastered = None if track is None else beside.submit(make_soundtrack, track, seconds, lambda: job.should_stop)
@@ -142,34 +143,24 @@ def _play(job: JobContext, project: Project, made: FinalVersion, resources: Reso
 
 def _clips(job: JobContext, production: Production, resources: Resources[MVSettings]) -> list[Path]:
     """The clips in playing order, conformed to the film. Only clips with another size, rate or length are re-encoded."""
-    paths, canvas = [], production.options.canvas
+    paths, canvas, loaded = [], production.options.canvas, ProjectWithScenes(production.project, production.scenes)
     own = header_of(canvas, job.scratch)
     for at, (scene, slot) in enumerate(zip(production.scenes, production.plan.slots, strict=True)):
         job.check()
         job.progress(0.3 * at / len(production.scenes), 1.0, f"clip {at + 1} of {len(production.scenes)}")
-        key = scene.lip_synced_video_clip_s3_key or scene.original_video_clip_s3_key
+        key, trim = playing_clip(loaded, scene)
         if key is None:
             raise GiveUp(f"Scene {scene.sequence} has no clip.")
+        again = f"Render scene {scene.sequence} again, use another take of it, or upload its clip again."
+        part = None if trim is None else (trim.start, trim.end)
+        out = job.scratch / f"conformed_{at:03d}.mp4"
         try:
-            paths.append(
-                _conform(job, get_file(job, resources, key), job.scratch / f"conformed_{at:03d}.mp4", scene, slot.frames, canvas, own)
-            )
+            paths.append(fit_clip(get_file(job, resources, key), out, canvas, slot.frames, part, own, lambda: job.should_stop))
         except UnreadableClip as error:
-            words = f"The clip of scene {at + 1} cannot be decoded."
-            raise UnreadableClip(words, fix="Use another take, render the scene again, or upload the clip again.") from error
+            raise UnreadableClip(f"The clip of scene {scene.sequence} ({key}) cannot be decoded.", fix=again) from error
+        except FileMissing as error:
+            raise FileMissing(f"The clip of scene {scene.sequence} ({key}) no longer exists.", fix=again) from error
     return paths
-
-
-def _conform(job: JobContext, path: Path, out: Path, scene: Scene, frames: int, canvas: Canvas, own: bytes) -> Path:
-    """A clip conformed to the film: the file itself if it matches and this encoder wrote it."""
-    facts, trim = probe_clip(path), scene.trim_points
-    # A clip from another encoder may have the same size and rate, but other stream parameters.
-    same = facts.header == own and round(facts.fps, 2) == float(canvas.fps)
-    if same and trim is None and abs(facts.seconds * canvas.fps - frames) <= 0.5:
-        return path
-    start, end = (trim.start, trim.end) if trim else (0.0, None)
-    conform_clip(path, out, canvas, frames, start, end, cancelled=lambda: job.should_stop)
-    return out
 
 
 def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.drawing.lettering import check_texts
-from gateleg.apps.mv.errors import Cancelled, MusicVideoError
+from gateleg.apps.mv.errors import Cancelled, MusicVideoError, file_missing
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.listening.sound import write_wave
 from gateleg.apps.mv.music import synthesise_song
 from gateleg.apps.mv.productions import Production
+from gateleg.apps.mv.rules import TrackMissing, check_track
 from gateleg.apps.mv.service import edit_project
 from gateleg.apps.mv.tables import Project
 from gateleg.apps.mv.writing.lyrics import read_lyrics
 from gateleg.jobs import GiveUp
+from gateleg.model.errors import S3KeyRefused
+from gateleg.objects import ObjectMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +33,8 @@ if TYPE_CHECKING:
 
 
 def open_production(job: JobContext, loaded: ProjectWithScenes, song: Song, resources: Resources[MVSettings]) -> Production:
-    """The production of a project: its scenes, picture, lyrics and options."""
+    """The production of a project: its scenes, pictures, lyrics and options."""
     project = loaded.project
-    picture = project.character_image_s3_key or project.product_image_s3_key
     text = (
         ""
         if project.lyrics_s3_key is None
@@ -41,20 +43,27 @@ def open_production(job: JobContext, loaded: ProjectWithScenes, song: Song, reso
     lyrics = read_lyrics(text, song) if text.strip() else ()
     fonts = resources.settings.fonts
     check_texts(" ".join((project.title, *(line.text for line in lyrics))), fonts)
-    return Production.of(project, loaded.scenes, None if picture is None else get_file(job, resources, picture), lyrics, fonts)
+    return Production.of(project, loaded.scenes, lambda key: get_file(job, resources, key), lyrics, fonts)
 
 
 def get_track(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Path:
-    """The track of a project as a local file. For a project without a track, one is synthesised and stored."""
-    if project.audio_backing_track_s3_key is not None:
-        return get_file(job, resources, project.audio_backing_track_s3_key)
-    job.log("The project has no track, so one is synthesised.")
-    path = job.scratch / "audio.wav"
+    """The track of a project as a local file. Raises `GiveUp` if the project has none."""
+    try:
+        check_track(project)
+    except TrackMissing as error:
+        raise GiveUp(str(error)) from error
+    assert project.audio_backing_track_s3_key is not None
+    return get_file(job, resources, project.audio_backing_track_s3_key)
+
+
+def add_demo_song(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Project:
+    """Synthesise a song and store it as the track of a project."""
+    job.log("The project has no song, so one is synthesised, as requested.")
+    path = job.scratch / "demo.wav"
     write_wave(synthesise_song(seed=project.seed).sound, path)
     key = object_keys.project_asset(project.project_id, "audio", "wav")
     put_file(job, resources, key, path, "audio/wav")
-    job.wait(edit_project(resources.store, project.project_id, [Project.audio_backing_track_s3_key.set(key)]))
-    return path
+    return job.wait(edit_project(resources.store, project.project_id, [Project.audio_backing_track_s3_key.set(key)]))
 
 
 def store_song(job: JobContext, project: Project, song: Song, resources: Resources[MVSettings]) -> None:
@@ -78,10 +87,13 @@ def get_song(job: JobContext, project: Project, resources: Resources[MVSettings]
 
 
 def get_file(job: JobContext, resources: Resources[MVSettings], key: str) -> Path:
-    """An object as a file in the scratch folder, downloaded once."""
+    """An object as a file in the scratch folder, downloaded once. Raises `FileMissing`."""
     path = job.scratch / key.replace("/", "_")
     if not path.exists():
-        job.wait(_download(resources, key, path))
+        try:
+            job.wait(_download(resources, key, path))
+        except (ObjectMissing, S3KeyRefused) as error:
+            raise file_missing(key) from error
     return path
 
 

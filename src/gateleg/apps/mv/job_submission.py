@@ -10,6 +10,7 @@ from gateleg.apps.mv.job_types import (
     COMPOSE,
     GENERATE,
     REFERENCES,
+    RENDER,
     ComposeConfig,
     GenerateConfig,
     ReferencesConfig,
@@ -42,16 +43,22 @@ async def generate(
     again: bool = False,
     only: Collection[int] = (),
     storyboard: bool = False,
+    demo_song: bool = False,
     once: str | None = None,
 ) -> Job:
-    """Submit the job that plans missing scenes, renders scenes without a clip and the selected ones, and composes the film."""
+    """Submit the job that plans missing scenes, renders scenes without a clip and the selected ones, and composes the film.
+
+    With `demo_song`, a song is synthesised for a project without a track; otherwise such a project is refused.
+    """
     loaded = await reconcile(resources.store, resources.queue, project_id)
     project = loaded.project
     rules.check_startable(project)
     rules.check_selection(loaded.scenes, only)
     if not storyboard:
         costs.check_spend_cap(project, costs.estimate(project, loaded.scenes, resources, again=again, only=only))
-    config = GenerateConfig(project_id=project_id, again=again, only=tuple(sorted(set(only))), storyboard=storyboard)
+    if not demo_song:
+        rules.check_track(project)
+    config = GenerateConfig(project_id=project_id, again=again, only=tuple(sorted(set(only))), storyboard=storyboard, demo_song=demo_song)
     return await _submit(resources, principal, project, GENERATE, config, _once(project, "generate", once))
 
 
@@ -69,6 +76,9 @@ async def render(resources: Resources[Any], principal: Principal, project_id: UU
     """Submit the job that renders another take of one scene. Other scenes may be rendered at the same time."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     scene = await get_scene(resources.store, project_id, sequence)
+    if clip_type(loaded.project, scene) == RENDER:
+        # A clip that is drawn here moves to the song; a model does not hear it.
+        rules.check_track(loaded.project)
     costs.check_spend_cap(loaded.project, costs.estimate(loaded.project, [scene], resources, again=True))
     key = _once(loaded.project, f"render:{sequence}:{scene.version}", once)
     config = RenderConfig(project_id=project_id, sequence=sequence)
@@ -82,6 +92,7 @@ async def compose(
     """Submit the job that composes the film from the current clips, and optionally in other aspect ratios too."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     rules.check_composable(loaded.project, loaded.scenes)
+    rules.check_track(loaded.project)
     config = ComposeConfig(project_id=project_id, variants=tuple(variants))
     return await _submit(resources, principal, loaded.project, COMPOSE, config, _once(loaded.project, "compose", once))
 

@@ -5,6 +5,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateleg.errors import NOT_BLANK
+
 GENERATE, PLAN, RENDER, COMPOSE, REFERENCES = "mv.generate", "mv.plan", "mv.render", "mv.compose", "mv.references"
 #: Jobs that wait for a provider's model, outside the queue of renders.
 FILM, LIP_SYNC = "mv.film", "mv.lip-sync"
@@ -31,12 +33,27 @@ class GenerateConfig(ProjectConfig):
     only: tuple[int, ...] = ()
     #: stop after the scenes are written
     storyboard: bool = False
+    #: use a synthesised song if the project has no track
+    demo_song: bool = False
+
+
+class PlanConfig(ProjectConfig):
+    """Config of a PLAN job."""
+
+    #: use a synthesised song if the project has no track
+    demo_song: bool = False
 
 
 class RenderConfig(ProjectConfig):
-    """The scene of a RENDER, FILM or LIP_SYNC job."""
+    """The scene of a RENDER or FILM job."""
 
     sequence: int
+
+
+class LipSyncConfig(RenderConfig):
+    """Config of a LIP_SYNC job: what its clip is made from (`playing.lip_sync_source`), so that a later change is noticed."""
+
+    source: str | None = None
 
 
 class ComposeConfig(ProjectConfig):
@@ -51,7 +68,7 @@ class ReferencesConfig(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     owner: str
-    description: str = Field(min_length=1, max_length=2_000)
+    description: str = Field(min_length=1, max_length=2_000, pattern=NOT_BLANK)
     count: int = Field(default=4, ge=1, le=4)
     seed: int = Field(default=0, ge=0)
     provider: str = "studio"

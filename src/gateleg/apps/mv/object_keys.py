@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from uuid import UUID
+from uuid import UUID
 
 #: The prefix of reference pictures of all owners.
 REFERENCES = "mv/outputs/character_reference/"
@@ -56,9 +53,22 @@ def take_key(project_id: UUID, sequence: int, take: int) -> str:
     return f"{project_prefix(project_id)}scenes/takes/scene_{sequence:03d}_{take:04d}.mp4"
 
 
+def scene_reference_key(project_id: UUID, sequence: int, name: str, extension: str) -> str:
+    """A reference picture of a scene."""
+    return f"{project_prefix(project_id)}scenes/references/scene_{sequence:03d}_{name}.{extension}"
+
+
 def still_key(project_id: UUID, sequence: int, take: int) -> str:
     """The still image of a take."""
     return f"{project_prefix(project_id)}scenes/takes/scene_{sequence:03d}_{take:04d}.jpg"
+
+
+def reference_id_of(key: str) -> UUID | None:
+    """The id of the reference that a key belongs to; None for another key."""
+    try:
+        return UUID(key.removeprefix(REFERENCES).partition(".")[0]) if key.startswith(REFERENCES) else None
+    except ValueError:
+        return None
 
 
 def reference_key(reference_id: UUID, extension: str = "png") -> str:

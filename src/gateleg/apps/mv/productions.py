@@ -14,10 +14,11 @@ from gateleg.apps.mv.planning.plan import Plan, Slot
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.scenes import SceneDraft
 from gateleg.apps.mv.studio import VideoOptions, choose_looks, order_clips
+from gateleg.apps.mv.subjects import subjects_of
 from gateleg.apps.mv.writing.scenes import SceneText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from gateleg.apps.mv.composing.clips import ClipOrder
@@ -93,9 +94,9 @@ def plan_of(scenes: Sequence[Scene], fps: int) -> Plan:
 
 
 def text_of(scene: Scene) -> SceneText:
-    """The text of a stored scene."""
+    """The text of a stored scene. A scene with a reference picture of its own shows it, whatever its text names."""
     plan = cast("dict[str, Any]", scene.plan)
-    named = bool(plan.get("namesSubject", True))
+    named = bool(plan.get("namesSubject", True) or scene.reference_image_s3_keys)
     return SceneText(scene.prompt, scene.negative_prompt or "", plan.get("shot", "medium"), plan.get("move", "drift"), named)
 
 
@@ -106,23 +107,31 @@ class Production:
     project: Project
     scenes: tuple[Scene, ...]
     options: VideoOptions
+    #: makes a local file of a picture, by object key
+    fetch: Callable[[str], Path]
     lyrics: tuple[Line, ...] = ()
 
     @classmethod
     def of(
-        cls, project: Project, scenes: Sequence[Scene], picture: Path | None, lyrics: tuple[Line, ...] = (), fonts: tuple[Path, ...] = ()
+        cls,
+        project: Project,
+        scenes: Sequence[Scene],
+        fetch: Callable[[str], Path],
+        lyrics: tuple[Line, ...] = (),
+        fonts: tuple[Path, ...] = (),
     ) -> Production:
-        """Create the production of a project. `picture` is a local file with its character or product."""
+        """Create the production of a project. Pictures are fetched when a scene shows them."""
+        shown = subjects_of(project)
         options = VideoOptions(
             canvas=canvas_of(project),
             director=find_preset(project.director_config or DIRECTOR).name,
             seed=project.seed,
-            subject=project.character_description or project.product_description,
-            picture=picture,
+            subject=shown.character,
+            product=shown.product,
             title=project.title,
             fonts=fonts,
         )
-        return cls(project, tuple(scenes), options, lyrics)
+        return cls(project, tuple(scenes), options, fetch, lyrics)
 
     @property
     def plan(self) -> Plan:
@@ -136,8 +145,18 @@ class Production:
         slots = [replace(whole.slots[place], seed=seed) for place, seed in zip(places, seeds, strict=True)]
         plan = Plan(whole.fps, whole.frames, tuple(slots))
         texts = [text_of(self.scenes[place]) for place in places]
-        looks = choose_looks(plan, texts, library, self.options)
-        return order_clips(plan, texts, looks, self.options, self.project.concept_prompt, self.lyrics)[-1]
+        options = self._pictured(self.scenes[at])
+        looks = choose_looks(plan, texts, library, options)
+        order = order_clips(plan, texts, looks, options, self.project.concept_prompt, self.lyrics)[-1]
+        if order.before is None or order.before.picture is None:
+            return order
+        return replace(order, before=replace(order.before, picture=self._pictured(self.scenes[at - 1]).picture))
+
+    def _pictured(self, scene: Scene) -> VideoOptions:
+        """The options of a scene, with its pictures."""
+        shown = subjects_of(self.project, scene)
+        pictures = [None if key is None else self.fetch(key) for key in (shown.character_picture, shown.product_picture)]
+        return replace(self.options, picture=pictures[0], product_picture=pictures[1])
 
     def next_seed(self, at: int) -> int:
         """The seed of the next take: the scene's own, or a seed derived from the project's seed and the number of takes."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.productions import plan_of
+from gateleg.apps.mv.subjects import subjects_of
 from gateleg.apps.mv.writing.scenes import write_scenes
 
 if TYPE_CHECKING:
@@ -23,11 +24,12 @@ def rewrite_scene(loaded: ProjectWithScenes, sequence: int) -> SceneText:
     preset, whole = find_preset(project.director_config), plan_of(loaded.scenes, project.fps)
     # Scenes may have been moved or deleted since, so write this one independently of the others.
     plan = replace(whole, slots=tuple(replace(slot, twin=slot.index) for slot in whole.slots))
-    subject = project.character_description or project.product_description
+    shown = subjects_of(project)
     at = loaded.position(sequence) - 1
     found = None
     for turn in range(1, _TRIED):
-        found = write_scenes(project.concept_prompt, plan, preset, subject, project.seed + scene.version + turn)[at]
+        seed = project.seed + scene.version + turn
+        found = write_scenes(project.concept_prompt, plan, preset, shown.character, seed, shown.product)[at]
         if found.prompt != scene.prompt:
             break
     assert found is not None

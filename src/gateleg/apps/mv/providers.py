@@ -11,6 +11,8 @@ from gateleg.apps.mv.settings import STUDIO
 from gateleg.web import Refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateleg.ai import AsyncMedia, AsyncModels, Attachment
     from gateleg.apps.mv.settings import FilmModel, MVSettings
     from gateleg.apps.mv.tables import Project, Scene
@@ -69,8 +71,8 @@ def film_seconds(model: FilmModel, duration: float) -> int:
     return min((length for length in model.seconds if length >= duration), default=max(model.seconds))
 
 
-def film_request(project: Project, scene: Scene, model: FilmModel, picture: Attachment | None = None) -> MediaRequest:
-    """The request for a video model."""
+def film_request(project: Project, scene: Scene, model: FilmModel, pictures: Sequence[Attachment] = ()) -> MediaRequest:
+    """The request for a video model, with the scene's reference pictures in the order of `subjects_of`."""
     shape = project.aspect_ratio if project.aspect_ratio in model.aspect_ratios else model.aspect_ratios[0]
     return MediaRequest(
         "video",
@@ -79,16 +81,17 @@ def film_request(project: Project, scene: Scene, model: FilmModel, picture: Atta
         seconds=Decimal(film_seconds(model, scene.duration)),
         aspect_ratio=shape,
         seed=scene.seed if scene.seed is not None else project.seed or None,
-        image=picture if model.picture == "first-frame" else None,
-        references=(picture,) if picture is not None and model.picture == "reference" else (),
+        image=pictures[0] if pictures and model.picture == "first-frame" else None,
+        references=tuple(pictures) if model.picture == "reference" else (),
         options=model.options,
     )
 
 
 def _prompt(project: Project, scene: Scene) -> str:
-    """The prompt of a scene. It always describes the character, because models do not know the other scenes."""
-    who = project.character_description or project.product_description
-    return scene.prompt if not who or who.lower() in scene.prompt.lower() else f"{scene.prompt} Shown: {who}."
+    """The prompt of a scene. It always describes the character and the product, because models do not know the other scenes."""
+    described = (project.character_description, project.product_description)
+    unsaid = [words for words in described if words and words.lower() not in scene.prompt.lower()]
+    return scene.prompt if not unsaid else f"{scene.prompt} Shown: {'; '.join(unsaid)}."
 
 
 def film_cost(resources: Resources[Any], provider: str, duration: float) -> float:

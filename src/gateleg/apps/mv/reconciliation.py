@@ -8,7 +8,8 @@ from gateleg.apps.mv import rules
 from gateleg.apps.mv.scenes import fail_scene
 from gateleg.apps.mv.service import load_project, move_project
 from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
-from gateleg.jobs import JobMissing, JobStatus
+from gateleg.jobs import Job, JobMissing, JobStatus
+from gateleg.jobs.tables import ArchivedJob
 from gateleg.store import NotFound
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue
     from gateleg.store import AsyncStore
 
-_CANCELLED, _FAILED, _GONE = "The job was cancelled.", "The job failed.", "The job no longer exists."
+_GONE = "The job no longer exists."
 
 
 async def reconcile(store: AsyncStore, queue: AsyncQueue, project_id: UUID) -> ProjectWithScenes:
@@ -49,4 +50,12 @@ async def _end_of(queue: AsyncQueue, job_id: UUID) -> str | None:
         job = await queue.get_or_archived(job_id)
     except JobMissing:
         return _GONE
-    return {JobStatus.CANCELLED: _CANCELLED, JobStatus.FAILED: _FAILED}.get(job.status)
+    return reason_of(job) if job.status in (JobStatus.CANCELLED, JobStatus.FAILED) else None
+
+
+def reason_of(job: Job | ArchivedJob) -> str:
+    """Why a job did not succeed."""
+    if job.status is JobStatus.CANCELLED:
+        return "The job was cancelled."
+    error = job.attempts[-1].error if isinstance(job, Job) and job.attempts else job.error if isinstance(job, ArchivedJob) else None
+    return "The job's process ended." if error is None else error.message

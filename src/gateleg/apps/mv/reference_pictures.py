@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from gateleg.ai import MediaRequest
-from gateleg.ai.errors import ContentRefused, MediaFailed, SubmissionUnknown
+from gateleg.ai.errors import AiError
 from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.composing.clips import ClipOrder, render_still
 from gateleg.apps.mv.composing.encoding import Canvas
@@ -89,7 +89,9 @@ def _generated(job: JobContext, config: ReferencesConfig, resources: Resources[M
             path = job.scratch / f"{number}.png"
             Image.open(io.BytesIO(job.wait(media.fetch(made, number)).data)).convert("RGB").save(path)
             yield path
-    except (ContentRefused, MediaFailed, SubmissionUnknown) as error:
+    except AiError as error:
+        if error.passing:
+            raise
         raise GiveUp(error.message) from error
     except UnidentifiedImageError as error:
         raise GiveUp(f"{media.model} returned data that is not a picture.") from error

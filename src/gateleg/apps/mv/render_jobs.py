@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gateleg.apps.mv.composing.clips import render_safe_clip
 from gateleg.apps.mv.composing.stills import save_poster
 from gateleg.apps.mv.drawing.lettering import check_texts
 from gateleg.apps.mv.drawing.looks import open_library
-from gateleg.apps.mv.job_files import get_song, get_track, open_production, report_part, store_song, translate_errors
+from gateleg.apps.mv.job_files import add_demo_song, get_song, get_track, open_production, report_part, store_song, translate_errors
 from gateleg.apps.mv.job_types import ClipResult, ProjectResult
 from gateleg.apps.mv.listening.song import listen
 from gateleg.apps.mv.planning.plan import plan_video
@@ -17,6 +18,7 @@ from gateleg.apps.mv.productions import DIRECTOR, drafts_of
 from gateleg.apps.mv.scenes import add_scenes, begin_scene, fail_scene, get_scene
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.settings import STUDIO
+from gateleg.apps.mv.subjects import subjects_of
 from gateleg.apps.mv.tables import SceneStatus
 from gateleg.apps.mv.takes import NewClip, store_take
 from gateleg.apps.mv.writing.scenes import write_scenes
@@ -31,10 +33,15 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 
-def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSettings]) -> ProjectResult:
-    """Analyse the track of a project, divide it into scenes and write their texts. Without a track, one is synthesised."""
+def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSettings], *, demo_song: bool = False) -> ProjectResult:
+    """Analyse the track of a project, divide it into scenes and write their texts.
+
+    With `demo_song`, a project without a track gets a synthesised one.
+    """
     with translate_errors(job):
         loaded = job.wait(load_project(resources.store, project_id))
+        if demo_song and loaded.project.audio_backing_track_s3_key is None:
+            loaded = replace(loaded, project=add_demo_song(job, loaded.project, resources))
         if loaded.scenes:
             return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
         project = loaded.project
@@ -44,9 +51,8 @@ def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSetti
         store_song(job, project, song, resources)
         preset = find_preset(project.director_config or DIRECTOR)
         plan = plan_video(song, preset, project.fps, resources.settings.most_scenes)
-        texts = write_scenes(
-            project.concept_prompt, plan, preset, project.character_description or project.product_description, project.seed
-        )
+        shown = subjects_of(project)
+        texts = write_scenes(project.concept_prompt, plan, preset, shown.character, project.seed, shown.product)
         scenes = job.wait(add_scenes(resources.store, project_id, drafts_of(plan, texts)))
         tempo = f"{song.tempo:.0f} BPM" if song.has_pulse else "no clear beat"
         job.log(f"{song.duration:.1f} seconds, {tempo}, {len(song.sections)} sections, {len(scenes)} scenes")

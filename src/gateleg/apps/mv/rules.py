@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from gateleg.apps.mv.tables import MAX_SCENES, Mode, ProjectStatus, SceneStatus, TrimPoints
+from gateleg.model.inspection import is_refused
 from gateleg.web import Refusal, Role
 from gateleg.web.errors import NotAllowed, Unknown
 
@@ -36,6 +37,16 @@ class BadProject(Refusal):
 
     code = "bad-project"
     status = 422
+
+
+class TrackMissing(Refusal):
+    """The project has no song, and none was asked for."""
+
+    code = "track-missing"
+    status = 409
+    fix = (
+        "Upload one with PUT /api/mv/projects/{id}/audio, or use a synthesised one with POST /api/mv/projects/{id}/generate?demoSong=true."
+    )
 
 
 class BadOrder(Refusal):
@@ -105,6 +116,12 @@ def check_startable(project: Project) -> None:
             fix="Wait until its job has ended, or cancel the job.",
             details={"status": project.status},
         )
+
+
+def check_track(project: Project) -> None:
+    """Raise `TrackMissing` if the project has no track, to which its scenes are cut and drawn."""
+    if project.audio_backing_track_s3_key is None or is_refused(project.audio_backing_track_s3_key):
+        raise TrackMissing("The project has no song.")
 
 
 def check_selection(scenes: Sequence[Scene], only: Collection[int]) -> None:

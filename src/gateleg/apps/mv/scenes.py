@@ -6,18 +6,21 @@ transaction that changes a scene, so they stay correct under concurrent writes.
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv import object_keys, rules
+from gateleg.apps.mv.playing import is_stale
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus, Take, TrimPoints
-from gateleg.store import NotFound, TransactionCanceled, TransactionConflict, create, delete, patch
+from gateleg.model.inspection import is_refused
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, TransactionConflict, create, delete, patch
 from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from uuid import UUID
 
     from gateleg.model import Action
@@ -111,8 +114,30 @@ def _second_half(scene: Scene, sequence: int, at: float) -> Scene:
     # Both halves use the key of the take, because later takes replace the object at the scene's own key.
     fresh: dict[str, Any] = {"sequence": sequence, "duration": scene.duration - at, "trim_points": trim, "version": 0}
     fresh["video_clip_s3_key"] = scene.original_video_clip_s3_key
-    fresh |= {"take": 0, "last_take": 0, "video_generation_job_id": None, "lipsync_job_id": None, "lip_synced_video_clip_s3_key": None}
+    fresh |= {"take": 0, "last_take": 0, "video_generation_job_id": None}
+    fresh |= {"lipsync_job_id": None, "lip_synced_video_clip_s3_key": None, "lip_sync_source": None}
     return Scene(**{**{name: getattr(scene, name) for name in Scene.model_fields}, **fresh})
+
+
+@asynccontextmanager
+async def removing_stale_lip_syncs(store: AsyncStore, project_id: UUID) -> AsyncIterator[None]:
+    """Remove the lip-synced clips that no longer belong to what their scenes play after the change in this block.
+
+    If a process dies in between, a film still does not use them: see `playing.is_lip_synced`.
+    """
+    before = await load_project(store, project_id)
+    yield
+    if all(scene.lip_synced_video_clip_s3_key is None for scene in before.scenes):
+        return
+    after = await load_project(store, project_id)
+    for scene in after.scenes:
+        if is_stale(before, after, scene):
+            actions = [Scene.lip_synced_video_clip_s3_key.remove(), Scene.lip_sync_source.remove()]
+            try:
+                await store.patch(scene, *actions, condition=Scene.lip_synced_video_clip_s3_key == scene.lip_synced_video_clip_s3_key)
+            except (ConditionFailed, NotFound):
+                # Another change has replaced the clip, or deleted the scene.
+                continue
 
 
 async def get_scene(store: AsyncStore, project_id: UUID, sequence: int) -> Scene:
@@ -127,9 +152,11 @@ async def edit_scene(store: AsyncStore, project_id: UUID, sequence: int, actions
     """Change attributes of a scene; with a `version`, only if it still has that version."""
     condition = None if version is None else Scene.version == version
     try:
-        return await store.patch(Scene, *actions, project_id=project_id, sequence=sequence, condition=condition)
+        async with removing_stale_lip_syncs(store, project_id):
+            await store.patch(Scene, *actions, project_id=project_id, sequence=sequence, condition=condition)
     except NotFound:
         raise Unknown(f"There is no scene {sequence} in this project.") from None
+    return await get_scene(store, project_id, sequence)
 
 
 async def begin_scene(store: AsyncStore, project_id: UUID, sequence: int, job_id: UUID | None = None) -> Scene:
@@ -177,6 +204,7 @@ def _playing(scene: Scene, take: Take) -> list[Action]:
         Scene.original_video_clip_s3_key.set(take.clip_s3_key),
         Scene.working_video_clip_s3_key.remove(),
         Scene.lip_synced_video_clip_s3_key.remove(),
+        Scene.lip_sync_source.remove(),
         Scene.trim_points.remove(),
         Scene.error_message.remove(),
         Scene.take.set(take.take),
@@ -191,10 +219,11 @@ async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points:
     take = await store.find(Take, project_id=project_id, sequence=sequence, take=max(scene.take, 1), consistent=True)
     if take is None or scene.take == 0:
         raise rules.WrongProjectState(f"Scene {sequence} has no clip to trim.", fix="Render the scene or upload a clip first.")
-    if points is None:
-        return await store.patch(scene, Scene.trim_points.remove(), Scene.duration.set(take.duration))
-    kept = rules.check_trim(points, take.duration)
-    return await store.patch(scene, Scene.trim_points.set(kept), Scene.duration.set(kept.end - kept.start))
+    actions: list[Action] = [Scene.trim_points.remove(), Scene.duration.set(take.duration)]
+    if points is not None:
+        kept = rules.check_trim(points, take.duration)
+        actions = [Scene.trim_points.set(kept), Scene.duration.set(kept.end - kept.start)]
+    return await edit_scene(store, project_id, sequence, actions, scene.version)
 
 
 async def use_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, number: int) -> Scene:
@@ -240,8 +269,11 @@ async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUI
     owned |= {object_keys.lip_sync_key(project_id, sequence), object_keys.scene_audio_key(project_id, sequence)}
     loaded = await load_project(store, project_id)
     owned |= {take.still_s3_key for take in takes if take.still_s3_key is not None}
-    kept = {key for other in loaded.scenes for key in (other.original_video_clip_s3_key, other.video_clip_s3_key, other.still_s3_key)}
-    await objects.delete_many(sorted(key for key in owned - kept if key.startswith(prefix)))
+    pictures = f"{prefix}scenes/references/scene_{sequence:03d}_"
+    owned |= {entry.key async for entry in objects.walk(pictures)}
+    kept: set[str | None] = {key for other in loaded.scenes for key in other.reference_image_s3_keys}
+    kept |= {key for other in loaded.scenes for key in (other.original_video_clip_s3_key, other.video_clip_s3_key, other.still_s3_key)}
+    await objects.delete_many(sorted(key for key in owned - kept if key.startswith(prefix) and not is_refused(key)))
     await store.batch_write(deletes=takes)
     return loaded.project
 
@@ -273,7 +305,9 @@ async def _change_order(store: AsyncStore, project_id: UUID, decide: Callable[[P
             raise Unknown(f"There is no project {project_id}.")
         return (await decide(project)).operations(project)
 
-    return (await _transact(store, operations))[1:]
+    async with removing_stale_lip_syncs(store, project_id):
+        written = await _transact(store, operations)
+    return written[1:]
 
 
 async def _transact(store: AsyncStore, operations: Callable[[], Awaitable[list[WriteOperation[Any]]]]) -> list[Any]:

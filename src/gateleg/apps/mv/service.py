@@ -10,11 +10,13 @@ The use cases of scenes and takes are in `scenes`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from gateleg.apps.mv import object_keys, rules
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Scene, Take, project_with_scenes
+from gateleg.model import spec_of
+from gateleg.model.inspection import is_refused, refused_object_keys
 from gateleg.store import delete
 from gateleg.web.errors import Unknown
 
@@ -33,7 +35,7 @@ _COPIED = (
     *("aspect_ratio", "resolution", "fps", "audio_duration", "tempo", "spend_cap"),
 )
 _FILES = ("character_image_s3_key", "product_image_s3_key", "audio_backing_track_s3_key", "lyrics_s3_key", "analysis_s3_key")
-_COPIED_OF_SCENES = ("prompt", "negative_prompt", "duration", "reference_image_s3_keys", "needs_lip_sync", "provider", "seed", "plan")
+_COPIED_OF_SCENES = ("prompt", "negative_prompt", "duration", "needs_lip_sync", "provider", "seed", "plan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +136,8 @@ async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id
     files = {}
     for name in _FILES:
         key = getattr(loaded.project, name)
-        if key is not None:
-            # Do not copy a reference picture: several projects may share it.
-            files[name] = key if not key.startswith(old) else new + key.removeprefix(old)
-            if files[name] != key:
-                await objects.copy(key, files[name])
+        if key is not None and not is_refused(key):
+            files[name] = await _copied(objects, key, old, new)
     kept = {name: getattr(loaded.project, name) for name in _COPIED}
     order = {scene.sequence: place for place, scene in enumerate(loaded.scenes, 1)}
     copy = Project(
@@ -147,8 +146,41 @@ async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id
     await store.create(copy)
     for scene in loaded.scenes:
         texts = {name: getattr(scene, name) for name in _COPIED_OF_SCENES}
-        await store.create(Scene(**texts, project_id=copied_id, sequence=order[scene.sequence]))
+        pictures = [await _copied(objects, key, old, new) for key in scene.reference_image_s3_keys if not is_refused(key)]
+        await store.create(Scene(**texts, project_id=copied_id, sequence=order[scene.sequence], reference_image_s3_keys=pictures))
     return await store.get(Project, project_id=copied_id, consistent=True)
+
+
+async def _copied(objects: AsyncObjects, key: str, old: str, new: str) -> str:
+    """The key of a copy below the prefix `new` of an object below `old`. Other objects are shared: several projects may use a reference."""
+    if not key.startswith(old):
+        return key
+    copy = new + key.removeprefix(old)
+    await objects.copy(key, copy)
+    return copy
+
+
+async def repair_project(store: AsyncStore, project_id: UUID) -> tuple[str, ...]:
+    """Clear what other programs have stored in place of object keys in a project and its scenes. Returns the attributes' names."""
+    loaded = await load_project(store, project_id)
+    cleared: list[str] = []
+    items: list[Project | Scene] = [loaded.project, *loaded.scenes]
+    for item in items:
+        if refused_object_keys(item):
+            cleared += refused_object_keys(item)
+            await store.patch(item, *_clearing(item))
+    return tuple(cleared)
+
+
+def _clearing(item: Project | Scene) -> list[Action]:
+    """The actions that remove invalid object keys. A list keeps its valid ones."""
+    names, actions = refused_object_keys(item), list[Any]()
+    for attribute in spec_of(type(item)).attributes.values():
+        if attribute.wire in names:
+            value, declared = getattr(item, attribute.name), getattr(type(item), attribute.name)
+            kept = [key for key in value if not is_refused(key)] if isinstance(value, list) else None
+            actions.append(declared.remove() if kept is None else declared.set(kept))
+    return actions
 
 
 async def delete_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID) -> int:

@@ -23,8 +23,9 @@ class FilmModel(BaseModel):
     )
     picture: Literal["none", "first-frame", "reference"] = Field(
         default="none",
-        description="how it uses the picture of the character or product: not at all, as the first frame, or as a reference",
+        description="how it uses the pictures of the product and the character: not at all, the first as the first frame, or as references",
     )
+    references: int = Field(default=3, ge=1, le=16, description="how many reference pictures it takes")
     options: dict[str, str | int | float | bool] = Field(default={}, description="further parameters of the model, by its own names")
 
 

@@ -44,7 +44,7 @@ def make_storyboard(
     heard = listen(song, progress=subrange(progress, 0.0, 0.3), cancelled=cancelled)
     preset = find_preset(options.director)
     plan = plan_video(heard, preset, options.canvas.fps, options.most)
-    texts = tuple(write_scenes(concept, plan, preset, options.subject, options.seed))
+    texts = tuple(write_scenes(concept, plan, preset, options.subject, options.seed, options.product))
     looks = choose_looks(plan, texts, library, options)
     lyrics = read_lyrics(options.lyrics, heard) if options.lyrics.strip() else ()
     orders = order_clips(plan, texts, looks, options, concept, lyrics)

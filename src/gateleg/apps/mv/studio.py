@@ -51,9 +51,12 @@ class VideoOptions:
     #: the name of a director preset
     director: str = "clean"
     seed: int = 0
-    #: a description and a picture of the main character or object
+    #: a description and a picture of the main character or object, for the scenes whose text names it
     subject: str | None = None
     picture: Path | None = None
+    #: a description and a picture of a product, which every scene shows
+    product: str | None = None
+    product_picture: Path | None = None
     title: str = ""
     artist: str = ""
     #: LRC, SRT or plain text
@@ -102,6 +105,7 @@ def make_scene(slot: Slot, text: SceneText, look: Look, options: VideoOptions, c
         seed=scene_seed(_seed_of(slot, options), concept, slot.twin),
         preset=find_preset(options.director),
         picture=options.picture if text.names_subject else None,
+        product=options.product_picture,
         repeat=slot.repeat,
     )
 
@@ -112,14 +116,15 @@ def setting_of(slot: Slot) -> int:
 
 
 def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, options: VideoOptions) -> tuple[Look, ...]:
-    """The look of each scene. The subject appears only in scenes whose text names it."""
+    """The look of each scene. The subject appears only in scenes whose text names it, the product in all."""
     looks = []
+    product = library.product_figure(options.product) if options.product and options.product_picture is None else ""
     for slot, text in zip(plan.slots, texts, strict=True):
         words = scene_words(text.prompt)
         seed = _seed_of(slot, options)
         subject = options.subject if text.names_subject else None
         look = library.choose(words, seed, subject, slot.twin + seed - options.seed, setting_of(slot))
-        look = replace(look, cast=cast_of(options.seed, options.subject or look.figure))
+        look = replace(look, cast=cast_of(options.seed, options.subject or look.figure), product=product)
         looks.append(replace(look, figure="", companion="") if options.subject and not text.names_subject else look)
     return tuple(looks)
 
@@ -183,7 +188,7 @@ def make_video(
     heard = listen(song, progress=subrange(progress, 0.0, 0.05), cancelled=cancelled)
     preset = find_preset(options.director)
     plan = plan_video(heard, preset, options.canvas.fps, options.most)
-    texts = write_scenes(concept, plan, preset, options.subject, options.seed)
+    texts = write_scenes(concept, plan, preset, options.subject, options.seed, options.product)
     progress(0.06, "choosing what to draw")
     looks = choose_looks(plan, texts, library, options)
     lyrics = read_lyrics(options.lyrics, heard) if options.lyrics.strip() else ()

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from gateleg.errors import NOT_BLANK
 from gateleg.model import (
     ANY,
     GSI,
@@ -43,6 +44,8 @@ TABLES = (projects_table,)
 #: The keys of scenes and takes have three digits.
 MAX_SCENES = 999
 MAX_TAKES = 999
+#: The number of reference pictures of a scene.
+MAX_REFERENCES = 3
 
 
 class Mode(StrEnum):
@@ -85,11 +88,11 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
 
     project_id: Attr[UUID] = new_uuid()
     status: Attr[ProjectStatus] = field(ProjectStatus.PENDING)
-    concept_prompt: Attr[str] = required(min_length=1, max_length=2_000)
+    concept_prompt: Attr[str] = required(min_length=1, max_length=2_000, pattern=NOT_BLANK)
     #: required for music videos
-    character_description: Attr[str | None] = field(None, max_length=2_000)
+    character_description: Attr[str | None] = field(None, max_length=2_000, pattern=NOT_BLANK)
     character_image_s3_key: Attr[S3Key | None] = field(None)
-    product_description: Attr[str | None] = field(None, max_length=2_000)
+    product_description: Attr[str | None] = field(None, max_length=2_000, pattern=NOT_BLANK)
     product_image_s3_key: Attr[S3Key | None] = field(None)
     audio_backing_track_s3_key: Attr[S3Key | None] = field(None)
     final_output_s3_key: Attr[S3Key | None] = field(None)
@@ -117,6 +120,8 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
     lyrics_s3_key: Attr[S3Key | None] = field(None)
     #: the analysis of the track
     analysis_s3_key: Attr[S3Key | None] = field(None)
+    #: the ETag of the track's object, which tells one track from the next under the same key
+    audio_tag: Attr[str | None] = field(None, max_length=200)
     audio_duration: Attr[float | None] = field(None, gt=0)
     tempo: Attr[float | None] = field(None, gt=0)
     #: the active job of the whole project
@@ -143,11 +148,11 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     #: the scene's permanent number, counted from 1 and never reused
     sequence: Attr[int] = required(ge=1, le=MAX_SCENES)
     status: Attr[SceneStatus] = field(SceneStatus.PENDING)
-    prompt: Attr[str] = required(min_length=1, max_length=5_000)
+    prompt: Attr[str] = required(min_length=1, max_length=5_000, pattern=NOT_BLANK)
     negative_prompt: Attr[str | None] = field(None, max_length=1_000)
     #: the length in seconds
     duration: Attr[float] = required(gt=0, le=600)
-    reference_image_s3_keys: Attr[list[S3Key]] = field(factory=list, max_length=3)
+    reference_image_s3_keys: Attr[list[S3Key]] = field(factory=list, max_length=MAX_REFERENCES)
     audio_clip_s3_key: Attr[S3Key | None] = field(None)
     #: the current clip
     video_clip_s3_key: Attr[S3Key | None] = field(None)
@@ -177,6 +182,8 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     last_take: Attr[int] = field(0, ge=0, le=MAX_TAKES)
     video_generation_job_id: Attr[UUID | None] = field(None)
     lipsync_job_id: Attr[UUID | None] = field(None)
+    #: what the lip-synced clip was made from: `playing.lip_sync_source`
+    lip_sync_source: Attr[str | None] = field(None, max_length=64)
     version: Attr[Version] = field(0)
 
     key = Key("PROJECT#{project_id}", "SCENE#{sequence:03d}")

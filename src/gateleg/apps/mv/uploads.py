@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gateleg.apps.mv import object_keys, rules
-from gateleg.apps.mv.scenes import begin_scene
+from gateleg.apps.mv.scenes import begin_scene, edit_scene, removing_stale_lip_syncs
 from gateleg.apps.mv.service import edit_project
-from gateleg.apps.mv.tables import Project, Reference
+from gateleg.apps.mv.tables import MAX_REFERENCES, Project, Reference, Scene
 from gateleg.apps.mv.takes import NewClip, store_take
+from gateleg.model.inspection import is_refused
 from gateleg.store import delete
+from gateleg.web import Refusal
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from gateleg.apps.mv.tables import Scene
     from gateleg.model import Action
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
@@ -56,19 +57,35 @@ _ATTRIBUTES = {
 }
 
 
+class TooManyPictures(Refusal):
+    """A scene can have three reference pictures."""
+
+    code = "too-many-pictures"
+    status = 409
+    fix = "Remove one with PATCH /api/mv/projects/{id}/scenes/{sequence} and a shorter referenceImageS3Keys; [] removes all."
+
+
 async def store_asset(store: AsyncStore, objects: AsyncObjects, project: Project, name: str, file: ReceivedFile) -> Project:
-    """Store a file as the audio, character, product or lyrics of a project. New audio discards the analysis of the previous track."""
+    """Store a file as the audio, character, product or lyrics of a project. New audio discards the analysis of the previous track,
+    and the lip-synced clips that were made for it."""
     rules.check_startable(project)
     extension = EXTENSIONS.get(file.content_type, "txt")
     key = object_keys.project_asset(project.project_id, name, extension)
     before = getattr(project, _ATTRIBUTES[name].name)
     with file.path.open("rb") as content:
-        await objects.put(key, content, content_type=file.content_type)
+        stored = await objects.put(key, content, content_type=file.content_type)
     actions: list[Action] = [_ATTRIBUTES[name].set(key)]
     if name == "audio":
         actions += [Project.analysis_s3_key.remove(), Project.audio_duration.remove(), Project.tempo.remove()]
-    changed = await edit_project(store, project.project_id, actions)
-    if before is not None and before != key and before.startswith(object_keys.project_prefix(project.project_id)):
+        actions.append(Project.audio_tag.set(stored.etag))
+    async with removing_stale_lip_syncs(store, project.project_id):
+        changed = await edit_project(store, project.project_id, actions)
+    if (
+        before is not None
+        and before != key
+        and not is_refused(before)
+        and before.startswith(object_keys.project_prefix(project.project_id))
+    ):
         await objects.delete(before)
     return changed
 
@@ -92,6 +109,17 @@ async def delete_reference(store: AsyncStore, objects: AsyncObjects, reference: 
     """Delete a reference picture. Projects that use it keep its key, although the picture no longer exists."""
     await objects.delete(reference.image_s3_key)
     await store.run(delete(reference))
+
+
+async def store_scene_picture(store: AsyncStore, objects: AsyncObjects, scene: Scene, file: ReceivedFile) -> Scene:
+    """Add a reference picture to a scene. Raises `TooManyPictures` if the scene has three already."""
+    if len(scene.reference_image_s3_keys) >= MAX_REFERENCES:
+        raise TooManyPictures(f"Scene {scene.sequence} has {MAX_REFERENCES} reference pictures already.")
+    key = object_keys.scene_reference_key(scene.project_id, scene.sequence, uuid4().hex, EXTENSIONS[file.content_type])
+    with file.path.open("rb") as content:
+        await objects.put(key, content, content_type=file.content_type)
+    actions: list[Action] = [Scene.reference_image_s3_keys.set([*scene.reference_image_s3_keys, key])]
+    return await edit_scene(store, scene.project_id, scene.sequence, actions, scene.version)
 
 
 async def store_clip(

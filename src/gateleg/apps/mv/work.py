@@ -6,7 +6,6 @@ Heavy work runs in processes, which are killed with their job. After an interrup
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.apps.mv import costs
@@ -23,13 +22,18 @@ from gateleg.apps.mv.job_types import (
     ClipResult,
     ComposeConfig,
     GenerateConfig,
+    LipSyncConfig,
+    PlanConfig,
     ProjectConfig,
     ProjectResult,
     ReferencesConfig,
     ReferencesResult,
     RenderConfig,
 )
+from gateleg.apps.mv.playing import lip_sync_source
+from gateleg.apps.mv.progress import COMPOSING, LIP_SYNCING, PLANNING, RENDERING
 from gateleg.apps.mv.providers import clip_type
+from gateleg.apps.mv.reconciliation import reason_of
 from gateleg.apps.mv.rules import to_render
 from gateleg.apps.mv.scenes import fail_scene
 from gateleg.apps.mv.service import load_project, move_project
@@ -44,8 +48,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from gateleg.apps.mv.progress import Phase
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
+    from gateleg.apps.mv.tables import Scene
     from gateleg.jobs import Job, JobContext
     from gateleg.web import Resources
 
@@ -57,22 +63,6 @@ _UNSUCCESSFUL = (JobStatus.FAILED, JobStatus.CANCELLED)
 _STATUS_ORDER = {ProjectStatus.GENERATING_SCENES: 1, ProjectStatus.PROCESSING: 2, ProjectStatus.COMPOSING: 3, ProjectStatus.COMPLETED: 4}
 
 
-@dataclass(frozen=True, slots=True)
-class _Phase:
-    """A phase of a GENERATE job, with the project's status and the range of overall progress."""
-
-    words: str
-    status: ProjectStatus
-    start: float
-    end: float
-
-
-_PLANNING = _Phase("planning", ProjectStatus.GENERATING_SCENES, 0.0, 0.08)
-_RENDERING = _Phase("rendering", ProjectStatus.PROCESSING, 0.08, 0.85)
-_LIP_SYNCING = _Phase("lip-sync", ProjectStatus.PROCESSING, 0.85, 0.9)
-_COMPOSING = _Phase("composing", ProjectStatus.COMPOSING, 0.9, 1.0)
-
-
 def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
     """Create the registry of job handlers."""
     jobs = Jobs()
@@ -81,11 +71,11 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
     async def generate(job: JobContext, config: GenerateConfig) -> ProjectResult:
         return await direct(job, config, resources)
 
-    @jobs.handler(PLAN, config=ProjectConfig, result=ProjectResult, runs="process", timeout=900)
-    def plan(job: JobContext, config: ProjectConfig) -> ProjectResult:
+    @jobs.handler(PLAN, config=PlanConfig, result=ProjectResult, runs="process", timeout=900)
+    def plan(job: JobContext, config: PlanConfig) -> ProjectResult:
         from gateleg.apps.mv.render_jobs import plan_project
 
-        return plan_project(job, config.project_id, resources)
+        return plan_project(job, config.project_id, resources, demo_song=config.demo_song)
 
     limit = resources.settings.renders_per_worker or max((os.cpu_count() or 2) - 1, 1)
 
@@ -109,11 +99,11 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
 
         return await generate_clip(job, config.project_id, config.sequence, resources)
 
-    @jobs.handler(LIP_SYNC, config=RenderConfig, result=ClipResult, timeout=900)
-    async def lip_sync(job: JobContext, config: RenderConfig) -> ClipResult:
+    @jobs.handler(LIP_SYNC, config=LipSyncConfig, result=ClipResult, timeout=900)
+    async def lip_sync(job: JobContext, config: LipSyncConfig) -> ClipResult:
         from gateleg.apps.mv.provider_jobs import lip_sync_scene
 
-        return await lip_sync_scene(job, config.project_id, config.sequence, resources)
+        return await lip_sync_scene(job, config, resources)
 
     @jobs.handler(COMPOSE, config=ComposeConfig, result=ProjectResult, runs="process", timeout=3600)
     def compose(job: JobContext, config: ComposeConfig) -> ProjectResult:
@@ -142,8 +132,9 @@ async def direct(job: JobContext, config: GenerateConfig, resources: Resources[M
 async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[MVSettings]) -> ProjectResult:
     store, project_id = resources.store, config.project_id
     loaded = await _load(resources, project_id)
-    if not loaded.scenes:
-        await _await_stages(job, resources, _PLANNING, [_stage(PLAN, ProjectConfig(project_id=project_id), "plan")], loaded.project)
+    if not loaded.scenes or (config.demo_song and loaded.project.audio_backing_track_s3_key is None):
+        planning = [_stage(PLAN, PlanConfig(project_id=project_id, demo_song=config.demo_song), "plan")]
+        await _await_stages(job, resources, PLANNING, planning, loaded.project)
         loaded = await _load(resources, project_id)
     if config.storyboard:
         # The scenes are written. Rendering starts only on request.
@@ -153,22 +144,27 @@ async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[
     wanted = to_render(loaded.scenes, config.again, config.only)
     _check_cost(job, loaded, config, resources)
     renders = [_scene_stage(clip_type(loaded.project, scene), "scene", project_id, scene.sequence) for scene in wanted]
-    await _await_stages(job, resources, _RENDERING, renders, loaded.project, done_already=len(loaded.scenes) - len(wanted))
+    await _await_stages(job, resources, RENDERING, renders, loaded.project, done_already=len(loaded.scenes) - len(wanted))
     await _lip_sync_scenes(job, resources, project_id)
     composing = [_stage(COMPOSE, ComposeConfig(project_id=project_id), "compose")]
-    await _await_stages(job, resources, _COMPOSING, composing, loaded.project)
+    await _await_stages(job, resources, COMPOSING, composing, loaded.project)
     project = await store.get(Project, project_id=project_id, consistent=True)
     return ProjectResult(project_id=project_id, scenes=len(loaded.scenes), final_version=project.final_version)
 
 
-def _has_reached(job: JobContext, phase: _Phase) -> bool:
+def _has_reached(job: JobContext, phase: Phase) -> bool:
     """Whether an earlier call of this job reached a phase."""
     return job.job.progress is not None and job.job.progress.fraction >= phase.start
 
 
+def _has_rendered(job: JobContext) -> bool:
+    """Whether an earlier call of this job has seen a render advance. The end of the planning alone is the same fraction as the start."""
+    return job.job.progress is not None and job.job.progress.fraction > RENDERING.start
+
+
 def _check_cost(job: JobContext, loaded: ProjectWithScenes, config: GenerateConfig, resources: Resources[MVSettings]) -> None:
     """Raise `GiveUp` if rendering would exceed the spend cap. Called once the scenes are known, before the first is rendered."""
-    if _has_reached(job, _RENDERING):
+    if _has_rendered(job):
         return
     try:
         costs.check_spend_cap(
@@ -183,13 +179,13 @@ async def _lip_sync_scenes(job: JobContext, resources: Resources[MVSettings], pr
     loaded = await _load(resources, project_id)
     wanted = [scene for scene in loaded.scenes if scene.needs_lip_sync]
     if resources.settings.lip_sync_model is None:
-        if wanted and not _has_reached(job, _COMPOSING):
+        if wanted and not _has_reached(job, COMPOSING):
             numbers = ", ".join(str(scene.sequence) for scene in wanted)
             job.log(f"No lip-sync model is configured, so the lips in scenes {numbers} do not follow the song.", "WARNING")
         return
     # Keep finished scenes in the list of stages, so that the next call finds their jobs completed.
-    stages = [_scene_stage(LIP_SYNC, f"lips:{scene.take}", project_id, scene.sequence) for scene in wanted]
-    await _await_stages(job, resources, _LIP_SYNCING, stages, loaded.project)
+    stages = [_lip_sync_stage(loaded, scene) for scene in wanted]
+    await _await_stages(job, resources, LIP_SYNCING, stages, loaded.project)
 
 
 async def _load(resources: Resources[MVSettings], project_id: UUID) -> ProjectWithScenes:
@@ -203,12 +199,19 @@ def _scene_stage(job_type: str, name: str, project_id: UUID, sequence: int) -> S
     return _stage(job_type, RenderConfig(project_id=project_id, sequence=sequence), f"{name}:{sequence}")
 
 
+def _lip_sync_stage(loaded: ProjectWithScenes, scene: Scene) -> Stage:
+    """A stage for what the scene plays now: if that is changed meanwhile, the next call submits another one."""
+    source = lip_sync_source(loaded, scene)
+    config = LipSyncConfig(project_id=scene.project_id, sequence=scene.sequence, source=source)
+    return _stage(LIP_SYNC, config, f"lips:{source[:12]}:{scene.sequence}")
+
+
 def _stage(job_type: str, config: ProjectConfig, name: str) -> Stage:
     return Stage(name, Submission(job_type, config, subject=str(config.project_id)))
 
 
 async def _await_stages(
-    job: JobContext, resources: Resources[MVSettings], phase: _Phase, stages: Sequence[Stage], project: Project, *, done_already: int = 0
+    job: JobContext, resources: Resources[MVSettings], phase: Phase, stages: Sequence[Stage], project: Project, *, done_already: int = 0
 ) -> None:
     """Return if the jobs of all stages have completed. Raises `Snooze` while some are active, and `GiveUp` once the rest failed.
 
@@ -227,7 +230,7 @@ async def _await_stages(
     if ended:
         for child in ended:
             await _fail_scene_of(resources, child)
-        reason = _reason(ended[0])
+        reason = reason_of(ended[0])
         raise GiveUp(f"{phase.words.capitalize()} failed in {len(ended)} of {len(children)} jobs. First error: {reason}")
 
 
@@ -235,19 +238,11 @@ def _fraction(child: Job) -> float:
     return 0.0 if child.progress is None else child.progress.fraction
 
 
-def _reason(child: Job) -> str:
-    """Why a job did not succeed."""
-    if child.status is JobStatus.CANCELLED:
-        return "it was cancelled."
-    error = child.attempts[-1].error if child.attempts else None
-    return "its process ended." if error is None else error.message
-
-
 async def _fail_scene_of(resources: Resources[MVSettings], child: Job) -> None:
     """Mark the scene of a failed render as failed, because a process that died could not do it."""
     if child.job_type in CLIPS:
         config = RenderConfig.model_validate(child.job_config)
-        await fail_scene(resources.store, config.project_id, config.sequence, _reason(child))
+        await fail_scene(resources.store, config.project_id, config.sequence, reason_of(child))
 
 
 async def advance(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> None:

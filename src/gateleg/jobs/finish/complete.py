@@ -81,8 +81,9 @@ def finish(
         now = context.now()
         decision = decide(current, outcome, retry_of(context, current), now, context.setup.random)
         try:
-            # A retry starts without progress; a finished job keeps the last one.
-            last_progress = [Job.progress.set(progress)] if progress is not None and decision.status != JobStatus.PENDING else []
+            # A retry starts without progress; a finished or snoozed job keeps the last one.
+            keeps = decision.status != JobStatus.PENDING or decision.outcome == "snoozed"
+            last_progress = [Job.progress.set(progress)] if progress is not None and keeps else []
             return (yield from _write_outcome(context, current, decision, now, [*extra, *last_progress], other_writes, unchanged))
         except (ConditionFailed, TransactionCanceled, NotFound, ServiceError, Unreachable) as error:
             if not is_retryable(error):

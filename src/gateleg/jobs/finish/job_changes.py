@@ -50,7 +50,7 @@ def attempt_end_actions(context: QueueContext, job: Job, decision: Decision, now
             Job.run_at.set(decision.run_at),
             Job.delayed_at.set(None if decision.run_at is None else now),
             Job.readiness.set(readiness_at(decision.run_at, now)),
-            Job.progress.remove(),
+            *([] if decision.outcome == "snoozed" else [Job.progress.remove()]),
         ]
     return [*actions, *finish_actions(context, decision.status, decision.results, now)]
 

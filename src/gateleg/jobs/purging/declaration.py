@@ -13,6 +13,7 @@ from gateleg.jobs.errors import BadPurge
 from gateleg.model import Access, Action, Query, spec_of
 from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.special_types import find_mark
+from gateleg.model.inspection import is_refused
 
 E = TypeVar("E", bound=BaseModel)
 #: A pattern whose arguments are attributes of the parent, or a function from the parent to queries.
@@ -77,7 +78,8 @@ class Purge(Generic[E]):
             value = getattr(item, attribute.name)
             if _holds_keys(attribute.annotation) and value is not None:
                 found += [value] if isinstance(value, str) else list(value)
-        return [*found, *self.objects(item)]
+        # Another program may have stored a URL in place of a key: no object of ours belongs to it.
+        return [key for key in (*found, *self.objects(item)) if not is_refused(key.rstrip("/"))]
 
 
 def _holds_keys(annotation: Any) -> bool:

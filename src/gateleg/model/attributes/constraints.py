@@ -1,4 +1,4 @@
-"""Bounds of attributes: enforced on writes, not on reads.
+"""Bounds of attributes: enforced on writes, not on reads. That a text is an object key (`S3Key`) counts as a bound.
 
 A stored value may break a bound: another program may have written it, or the bound may be newer than the item. So items are read with
 pydantic's schema without the bounds. Written values are validated against them. Where only the database knows the new value (a sum, a
@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaValidator
 
 from gateleg.model.attributes.annotations import read_annotation
+from gateleg.model.attributes.special_types import check_s3_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,6 +45,8 @@ def without_bounds(schema: Any) -> Any:
         return tuple(without_bounds(entry) for entry in schema)
     if not isinstance(schema, dict):
         return schema
+    if schema.get("type") == "function-after" and schema["function"].get("function") is check_s3_key:
+        return without_bounds(schema["schema"])
     left_out = _BOUNDS if schema.get("type") in _BOUNDED else frozenset[str]()
     return {name: _inner(name, entry) for name, entry in schema.items() if name not in left_out}
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.objects.bodies import digest_of, size_of
 from gateleg.objects.descriptions import content_type_of, validate_metadata
 from gateleg.objects.errors import StorageFailed
@@ -65,7 +65,7 @@ class S3Objects(Verbs):
         if part_size < 5 * MIB:
             raise ValueError("part_size must be at least 5 MiB, the minimum of S3.")
         self.bucket = Bucket(bucket, endpoint, region)
-        self.prefix = f"{check_s3_key(prefix.rstrip('/'))}/" if prefix.strip("/") else ""
+        self.prefix = f"{check_object_key(prefix.rstrip('/'))}/" if prefix.strip("/") else ""
         self._account = BucketClient(self.bucket, credentials, profile, parallel, settings or {}, client)
         self._part_size = part_size
         self._parallel = parallel
@@ -92,7 +92,7 @@ class S3Objects(Verbs):
         if_absent: bool = False,
     ) -> ObjectInfo:
         """Store or replace an object atomically. See `Objects.put`."""
-        check_s3_key(key)
+        check_object_key(key)
         if sha256 is None and (size_of(body) or 0) > self._part_size:
             # Metadata is sent before the parts, so the digest must be known by then.
             sha256 = digest_of(body)
@@ -230,7 +230,7 @@ class S3Objects(Verbs):
         self._account.close()
 
     def _place(self, key: str) -> dict[str, str]:
-        return {"Bucket": self.bucket.name, "Key": check_s3_key(self.prefix + check_s3_key(key))}
+        return {"Bucket": self.bucket.name, "Key": check_object_key(self.prefix + check_object_key(key))}
 
     def _entry(self, content: Mapping[str, Any]) -> Entry:
         key = content["Key"].removeprefix(self.prefix)

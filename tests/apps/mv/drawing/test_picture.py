@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateleg.apps.mv.listening.song import Song
+    from gateleg.apps.mv.planning.presets import Move, Shot
 
 LOOK = Look(("noon sun", "dunes"), "", PALETTES["summer day"])
 
@@ -51,6 +52,26 @@ def test_the_picture_is_seen_in_every_shot_with_a_shadow_beside_it(shot: str, si
     assert pink.mean() > 0.01
     changed = np.abs(frames[0] - frames[1]).sum(axis=2) > 12
     assert changed.mean() > pink.mean()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("shot", SHOTS)
+@pytest.mark.parametrize("size", [(160, 90), (90, 160)])
+def test_a_product_stays_wholly_in_the_frame_in_its_own_colours(
+    size: tuple[int, int], shot: Shot, beside: bool, tmp_path: Path, song: Song
+) -> None:
+    path = portrait(tmp_path / "pink.png", "white")
+    look = replace(LOOK, figure="walking person") if beside else LOOK
+    shares = []
+    moves: tuple[Move, ...] = ("push", "pan left", "orbit")
+    for move in moves:
+        scene = Scene(look, shot, move, 48, 24, 0.9, 1.0, 0.0, 3, find_preset("clean"), product=path)
+        for share in (0.0, 0.99):
+            frame = render_still(ClipOrder(scene, Canvas(*size)), song, share).astype(int)
+            pink = (np.abs(frame - (255, 0, 200)).max(axis=2) < 60) & (frame[..., 0] > 190)
+            assert not np.concatenate((pink[0], pink[-1], pink[:, 0], pink[:, -1])).any()
+            shares.append(float(pink.mean()))
+    assert min(shares) > 0.012
 
 
 @pytest.mark.parametrize("data", [b"", b"GIF89a", b"\x89PNG\r\n\x1a\n" + b"\x00" * 40])

@@ -60,6 +60,26 @@ def header_of(canvas: Canvas, folder: Path) -> bytes:
     return probe_clip(path).header
 
 
+def fit_clip(
+    source: Path,
+    out: Path,
+    canvas: Canvas,
+    frames: int,
+    part: tuple[float, float] | None,
+    header: bytes,
+    cancelled: Cancelling = never_cancelled,
+) -> Path:
+    """A part of a clip (or all of it) as a film plays it. The file itself if it fits and has this encoder's `header`, else `out`."""
+    facts = probe_clip(source)
+    # A clip from another encoder may have the same size and rate, but other stream parameters.
+    same = facts.header == header and round(facts.fps, 2) == float(canvas.fps)
+    if same and part is None and abs(facts.seconds * canvas.fps - frames) <= 0.5:
+        return source
+    start, end = part or (0.0, None)
+    conform_clip(source, out, canvas, frames, start, end, cancelled=cancelled)
+    return out
+
+
 def conform_clip(
     source: Path,
     out: Path,

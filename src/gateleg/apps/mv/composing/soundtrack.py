@@ -24,6 +24,8 @@ _RATE = 48_000
 _FRAME = 1024
 #: the highest true peak of a finished video, in dB
 _PEAK = -1.05
+#: a song that is shorter than its video by more than this, in seconds, is repeated; less is the rounding of scenes to frames
+ENDS_EARLY = 0.1
 #: how many times a song is mastered again, lower, because AAC raised its peaks; one or two attempts usually suffice
 _ATTEMPTS = 5
 
@@ -31,10 +33,12 @@ _ATTEMPTS = 5
 def make_soundtrack(song: Path, seconds: Fraction, cancelled: Cancelling) -> bytes:
     """Return an MP4 file with only the song: as long as the video, at -14 LUFS, with its true peak under -1 dB.
 
+    A song that is shorter than the video is repeated.
+
     Encoding raises peaks, so they are measured after encoding. If they are too high, the song is mastered again, lower. The packets of the
     accepted attempt are copied into the video.
     """
-    song_as_heard = _cut(read_sound(song, _RATE, 2, cancelled=cancelled), int(seconds * _RATE))
+    song_as_heard = looped(read_sound(song, _RATE, 2, cancelled=cancelled), int(seconds * _RATE))
     mastering = Mastering(song_as_heard)
     ceiling = CEILING
     for _ in range(_ATTEMPTS):
@@ -46,14 +50,27 @@ def make_soundtrack(song: Path, seconds: Fraction, cancelled: Cancelling) -> byt
     return encoded
 
 
-def _cut(sound: Sound, length: int) -> Sound:
-    """A song cut to the length of the video, with a short fade at the cut."""
-    if sound.samples.shape[1] <= length:
-        return sound
-    samples = sound.samples[:, :length].copy()
-    fade = min(_RATE // 20, length)
-    samples[:, length - fade :] *= np.linspace(1.0, 0.0, fade, dtype=np.float32)
+def looped(sound: Sound, length: int) -> Sound:
+    """A song with `length` samples: cut with a short fade, or repeated with a crossfade at each joint."""
+    samples, have = sound.samples, sound.samples.shape[1]
+    fade = min(sound.rate // 20, length, max(have // 4, 1))
+    falling = np.linspace(1.0, 0.0, fade, dtype=np.float32)
+    if 0 < have < length - sound.rate * ENDS_EARLY:
+        while samples.shape[1] < length:
+            joint = samples[:, -fade:] * falling + sound.samples[:, :fade] * falling[::-1]
+            samples = np.concatenate((samples[:, :-fade], joint, sound.samples[:, fade:]), axis=1)
+    if samples.shape[1] <= length:
+        return Sound(samples, sound.rate)
+    samples = samples[:, :length].copy()
+    samples[:, length - fade :] *= falling
     return Sound(samples, sound.rate)
+
+
+def part_of(song: Sound, start: float, seconds: float) -> Sound:
+    """A part of the song as a video plays it: beyond its end, the song is repeated."""
+    first, last = round(start * song.rate), round((start + seconds) * song.rate)
+    whole = song if last <= song.samples.shape[1] else looped(song, last)
+    return Sound(whole.samples[:, first:last], song.rate)
 
 
 def _encode(sound: Sound, length: int) -> bytes:

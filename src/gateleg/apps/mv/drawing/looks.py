@@ -42,6 +42,8 @@ class Look:
     cast: int = 0
     #: a second figure beside the first if the text names two, or empty
     companion: str = ""
+    #: the figure that represents the product if no picture of it is given, or empty
+    product: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,12 @@ class Library:
             view = with_addition(view, figure, by_part, place, _ADDED_KINDS[turn % 4])
         scores_of_view = tuple(round(table[name], 3) for name in view)
         return Look(view, figure, palette, scores_of_view, cast_of(seed, subject or figure), companion)
+
+    def product_figure(self, description: str) -> str:
+        """The figure that represents a product; empty if no figure is what the description says."""
+        vector = np.asarray(self.embed([description]), dtype=np.float64)[0]
+        named = self._naming([_Name(description, stem(description.split()[-1]), 1.0, ("figure",))], vector[None])[:, 0]
+        return self.names[int(named.argmax())] if named.max() > _NAMED else ""
 
     def _naming(self, names: Sequence[_Name], vectors: Doubles) -> Doubles:
         """How well each word names each element; 0 if another element fits the word much better.

@@ -105,20 +105,31 @@ def place_picture(stage: Stage, path: Path) -> list[Layer]:
     """Draw the picture at the subject's position: tinted, with a rim light and a shadow, moving on the beat."""
     image, cut = read_picture(path)
     x, foot, tall = stage.spot
-    tall = min(tall * 1.15, 1.5)
+    wide, tall = _fitted(image, min(tall * 1.15, 1.5), stage.aspect * 0.8)
+    air = 0.28 if not stage.palette.dark else 0.42
+    return [Layer(1.0, _standing(stage, image, x, foot, wide, tall, air) if cut else _card(stage, image, x, min(foot, 0.94), wide, tall))]
+
+
+def place_product(stage: Stage, path: Path) -> list[Layer]:
+    """Draw the picture of a product at the subject's position. It keeps its own colours, whatever the light of the scene is."""
+    image, cut = read_picture(path)
+    x, foot, tall = stage.spot
+    wide, tall = _fitted(image, tall, stage.aspect * (0.6 if abs(x) < 0.2 * stage.aspect else 0.4))
+    return [Layer(1.0, _standing(stage, image, x, foot, wide, tall, 0.08) if cut else _card(stage, image, x, foot, wide, tall))]
+
+
+def _fitted(image: Any, tall: float, widest: float) -> tuple[float, float]:
+    """The width and height of a picture that is this tall, or as wide as it may be."""
     wide = tall * image.width() / image.height()
-    most = stage.aspect * 0.8
-    if wide > most:
-        wide, tall = most, tall * most / wide
-    return [Layer(1.0, _standing(stage, image, x, foot, wide, tall) if cut else _card(stage, image, x, min(foot, 0.94), wide, tall))]
+    return (wide, tall) if wide <= widest else (widest, tall * widest / wide)
 
 
-def _standing(stage: Stage, image: Any, x: float, foot: float, wide: float, tall: float) -> Any:
+def _standing(stage: Stage, image: Any, x: float, foot: float, wide: float, tall: float, tinted: float) -> Any:
     area = skia.Rect.MakeXYWH(-wide / 2, -tall, wide, tall)
     light = stage.palette.light
     rim = skia.Paint(ColorFilter=skia.ColorFilters.Blend(skia.Color4f(*light, 1.0), None, skia.BlendMode.kSrcIn), AntiAlias=True)
     air = mix(stage.palette.horizon, stage.palette.light, 0.5)
-    tint = skia.Paint(AntiAlias=True, ColorFilter=skia.ColorFilters.Matrix(_tint(air, 0.28 if not stage.palette.dark else 0.42)))
+    tint = skia.Paint(AntiAlias=True, ColorFilter=skia.ColorFilters.Matrix(_tint(air, tinted)))
 
     def draw(canvas: Any, moment: Moment) -> None:
         sway = 1.2 * math.sin(moment.beats * math.pi / 2) * stage.motion

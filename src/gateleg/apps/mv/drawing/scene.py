@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.mv.drawing import elements as _all_elements
 from gateleg.apps.mv.drawing.catalogue import ELEMENTS
 from gateleg.apps.mv.drawing.elements.skies import backdrop
-from gateleg.apps.mv.drawing.picture import place_picture
+from gateleg.apps.mv.drawing.picture import place_picture, place_product
 from gateleg.apps.mv.drawing.stage import Camera, Layer, Moment, Stage
 from gateleg.apps.mv.listening.song import CURVE_RATE
 
@@ -41,6 +41,8 @@ class Scene:
     preset: Preset
     #: a picture of the character or product, if it appears
     picture: Path | None = None
+    #: a picture of the product, which every scene shows
+    product: Path | None = None
     #: the number of earlier variations of this scene; the camera is closer each time
     repeat: int = 0
 
@@ -126,6 +128,20 @@ def companion_stage(stage: Stage) -> Stage:
     return replace(stage, spot=(x + side * 0.58 * height, foot - 0.05 * height, height * 0.8), cast=stage.cast + 1)
 
 
+def product_stage(stage: Stage, shot: Shot, beside: bool) -> Stage:
+    """The stage of the product: wholly in the frame in every shot, in the middle, or `beside` the character and in front of it."""
+    x, _, _ = stage.spot
+    if not beside:
+        return replace(stage, spot=(x / 2, 0.84, _PRODUCT_HEIGHT[shot]))
+    return replace(stage, spot=((-0.27 if x > 0 else 0.27) * stage.aspect, 0.85, 0.4))
+
+
+#: the height of a product that is alone in the frame, in each shot
+_PRODUCT_HEIGHT: dict[Shot, float] = {"wide": 0.44, "medium": 0.54, "close": 0.64, "detail": 0.66, "low": 0.58, "overhead": 0.42}
+#: the depth of the product: the camera moves it only a little, so that it never leaves the frame
+_PRODUCT_DEPTH = 0.12
+
+
 class Painter:
     """Draws the frames of one scene. Static layers are painted on construction."""
 
@@ -143,7 +159,8 @@ class Painter:
         for name in names:
             if name not in air:
                 layers += ELEMENTS[name].build(self.stage)
-        layers += self._subject()
+        subject = self._subject()
+        layers += [*subject, *self._product(beside=bool(subject))]
         for name in air:
             layers += ELEMENTS[name].build(self.stage)
         return layers
@@ -157,6 +174,16 @@ class Painter:
         if self.scene.look.companion:
             layers = [*ELEMENTS[self.scene.look.companion].build(companion_stage(self.stage)), *layers]
         return layers
+
+    def _product(self, beside: bool) -> list[Layer]:
+        """The product: its picture, or else the figure of its look."""
+        stage, look = product_stage(self.stage, self.scene.shot, beside), self.scene.look
+        layers: list[Layer] = []
+        if self.scene.product is not None:
+            layers += place_product(stage, self.scene.product)
+        elif look.product:
+            layers += ELEMENTS[look.product].build(stage)
+        return [replace(layer, depth=_PRODUCT_DEPTH) for layer in layers]
 
     def draw(self, canvas: Any, frame: int) -> Moment:
         """Draw a frame, counted from the start of the song, onto a canvas of the frame's size."""

@@ -8,8 +8,9 @@ from pydantic.alias_generators import to_camel
 
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.settings import STUDIO, MVSettings
-from gateleg.apps.mv.tables import Project, Scene
-from gateleg.model import InputModel, PatchModel
+from gateleg.apps.mv.tables import MAX_REFERENCES, Project, Scene
+from gateleg.errors import NOT_BLANK
+from gateleg.model import InputModel, PatchModel, S3Key
 
 CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 Once = Annotated[
@@ -24,7 +25,7 @@ class NewProject(InputModel[Project], include=["mode", *_DECIDED, *_FORMAT]):
     """A new project. `prompt` describes what the video is about."""
 
     model_config = CAMEL
-    prompt: str = Field(min_length=1, max_length=2_000)
+    prompt: str = Field(min_length=1, max_length=2_000, pattern=NOT_BLANK)
 
     def project(self, owner: str, settings: MVSettings) -> Project:
         """The project of an owner, with defaults from the settings. Raises `UnknownPreset`."""
@@ -45,7 +46,8 @@ class ProjectChanges(PatchModel[Project], include=["concept_prompt", *_DECIDED, 
 
 
 class SceneChanges(
-    PatchModel[Scene], include=["prompt", "negative_prompt", "duration", "needs_lip_sync", "provider", "seed", "plan", "locked"]
+    PatchModel[Scene],
+    include=["prompt", "negative_prompt", "duration", "needs_lip_sync", "provider", "seed", "plan", "locked", "reference_image_s3_keys"],
 ):
     """Changes to a scene; null removes an optional value."""
 
@@ -56,7 +58,7 @@ class NewReferences(BaseModel):
     """A description of the pictures, and how many to make."""
 
     model_config = CAMEL
-    character_description: str = Field(min_length=1, max_length=2_000)
+    character_description: str = Field(min_length=1, max_length=2_000, pattern=NOT_BLANK)
     num_images: int = Field(default=4, ge=1, le=4)
     seed: int = Field(default=0, ge=0)
     provider: str = Field(default=STUDIO, max_length=100)
@@ -66,10 +68,11 @@ class NewScene(BaseModel):
     """A scene to add at `position`, counted from 1, or at the end."""
 
     model_config = CAMEL
-    scene_concept: str = Field(min_length=1, max_length=5_000)
+    scene_concept: str = Field(min_length=1, max_length=5_000, pattern=NOT_BLANK)
     negative_prompt: str | None = Field(default=None, max_length=1_000)
     duration: float = Field(default=4.0, gt=0, le=600)
     needs_lip_sync: bool = False
+    reference_image_s3_keys: list[S3Key] = Field(default=[], max_length=MAX_REFERENCES)
     position: int | None = Field(default=None, ge=1)
 
 

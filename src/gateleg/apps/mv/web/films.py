@@ -34,7 +34,7 @@ async def player_part(project: Project, films: Sequence[FinalVersion], links: Li
     current = next((film for film in films if film.number == project.final_version), None)
     poster = None if current is None else await links.maybe(current.companions.get("poster"))
     shape = project.aspect_ratio.replace(":", " / ")
-    url = await links.url(project.final_output_s3_key or object_keys.final_key(project.project_id))
+    url = await links.maybe(project.final_output_s3_key) or await links.url(object_keys.final_key(project.project_id))
     with tag("div", classes="mv-player"):
         player = tag("video", controls=True, preload="metadata", playsinline=True, src=url, poster=poster, aria_label="The film")
         player.style(f"aspect-ratio:{shape}")
@@ -63,4 +63,4 @@ async def films_part(view: View, resources: Resources[MVSettings], project: Proj
 
 
 async def _download(name: str, key: str, links: Links, file: str) -> None:
-    tag("a", name, "link meta", href=await links.url(key), download=file)
+    tag("a", name, "link meta", href=await links.maybe(key), download=file)

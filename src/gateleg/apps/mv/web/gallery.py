@@ -68,7 +68,7 @@ async def gallery_page(resources: Resources[MVSettings], cursor: str = "", statu
         def show(found: tuple[Page[Project], list[Card]]) -> None:
             page, cards = found
             if not cards and not cursor:
-                sentence = "All you need is a song and a sentence. Without a song, the studio synthesises one."
+                sentence = "All you need is a song and a sentence."
                 empty("box", "No videos yet" if wanted is None else "No videos with this status", sentence, button="New video", href=NEW)
                 return
             _cards(cards)

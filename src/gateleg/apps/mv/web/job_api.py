@@ -89,7 +89,13 @@ async def estimate(call: Using, project_id: UUID, again: bool = False, scene: Se
 
 @router.post("/projects/{project_id}/generate", status_code=202)
 async def generate(
-    call: Using, project_id: UUID, again: bool = False, scene: Selection = (), storyboard: bool = False, once: Once = None
+    call: Using,
+    project_id: UUID,
+    again: bool = False,
+    scene: Selection = (),
+    storyboard: bool = False,
+    demo_song: Annotated[bool, Query(alias="demoSong", description="Synthesise a song if the project has none.")] = False,
+    once: Once = None,
 ) -> Work:
     """Plan the scenes if there are none, render scenes without a clip, and compose the film.
 
@@ -97,7 +103,7 @@ async def generate(
     written."""
     await changeable_project(call, project_id)
     job = await job_submission.generate(
-        resources_of(call), call.principal, project_id, again=again, only=scene, storyboard=storyboard, once=once
+        resources_of(call), call.principal, project_id, again=again, only=scene, storyboard=storyboard, demo_song=demo_song, once=once
     )
     return _work(project_id, job)
 

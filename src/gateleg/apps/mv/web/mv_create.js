@@ -7,7 +7,9 @@ export default {
     <form class="stack gap-2 mv-create" @submit.prevent="make">
       <div class="fields">
         <label class="field whole"><span class="name">What the video is about</span><textarea class="box prose" rows="3" v-model.trim="prompt" required maxlength="2000" dir="auto" placeholder="A silver robot walks through Austin at night"></textarea></label>
-        <label class="field"><span class="name">Main character or object</span><input class="box" v-model.trim="character" required maxlength="2000" dir="auto" placeholder="A silver robot with blue eyes" /></label>
+        <label class="field"><span class="name">Purpose</span><select class="box" v-model="mode"><option value="music-video">A music video</option><option value="ad-creative">An ad for a product</option></select></label>
+        <label class="field"><span class="name">Main character or object</span><input class="box" v-model.trim="character" :required="mode === 'music-video'" maxlength="2000" dir="auto" placeholder="A silver robot with blue eyes" /></label>
+        <label v-if="mode === 'ad-creative'" class="field"><span class="name">Product, shown in every scene</span><input class="box" v-model.trim="product" required maxlength="2000" dir="auto" placeholder="A red can of lemonade" /></label>
         <label class="field"><span class="name">Title</span><input class="box" v-model.trim="title" maxlength="200" dir="auto" placeholder="Shown at the start" /></label>
       </div>
       <fieldset class="mv-directors"><legend class="name">Director</legend>
@@ -19,8 +21,10 @@ export default {
         <label v-if="films.length" class="field"><span class="name">Provider</span><select class="box" v-model="provider"><option value="studio">Studio: drawn on this machine, free</option><option v-for="one in films" :key="one" :value="one">{{ one }}: a paid video model</option></select></label>
         <label v-if="provider !== 'studio'" class="field"><span class="name">Spend cap in US dollars</span><input class="box num" type="number" min="0" step="0.01" required v-model.number="cap" /></label>
       </div>
-      <div class="field"><span class="name">Song</span><file-drop v-model="songs" :busy="busy" accept="audio/*,video/*" words="or drop it here: MP3, M4A, WAV, FLAC, OGG or a video. Without one, a song is synthesised." :multiple="false" /></div>
+      <div class="field"><span class="name">Song</span><file-drop v-model="songs" :busy="busy" accept="audio/*,video/*" words="or drop it here: MP3, M4A, WAV, FLAC, OGG or a video. " :multiple="false" /></div>
+      <label v-if="!songs.length" class="tick"><input type="checkbox" v-model="demo" />Use a synthesised song</label>
       <div class="field"><span class="name">Picture of the character</span><file-drop v-model="pictures" :busy="busy" accept="image/png,image/jpeg,image/webp" words="or drop it here: PNG, JPEG or WebP. Without one, a figure is drawn." :multiple="false" /></div>
+      <div v-if="mode === 'ad-creative'" class="field"><span class="name">Picture of the product</span><file-drop v-model="products" :busy="busy" accept="image/png,image/jpeg,image/webp" words="or drop it here: PNG, JPEG or WebP, best on a plain background. Every scene shows it." :multiple="false" /></div>
       <label class="tick"><input type="checkbox" v-model="storyboard" />Only write the scenes, so that you can edit them before they are rendered</label>
       <div class="line gap-2">
         <button class="deed first" :disabled="busy">{{ busy ? "Starting" : storyboard ? "Write the scenes" : "Make the video" }}</button>
@@ -32,7 +36,7 @@ export default {
     </form>`,
   props: { directors: Array, films: Array, usual: String, lines: Number, most: Number },
   data() {
-    return { prompt: "", character: "", title: "", director: this.usual, aspect: "16:9", resolution: this.lines, provider: "studio", cap: null, songs: [], pictures: [], storyboard: false, busy: false, part: 0, wrong: null, made: null };
+    return { prompt: "", mode: "music-video", character: "", product: "", products: [], title: "", director: this.usual, aspect: "16:9", resolution: this.lines, provider: "studio", cap: null, songs: [], pictures: [], storyboard: false, demo: false, busy: false, part: 0, wrong: null, made: null };
   },
   mounted() {
     // The form shows its own progress; the framework's loading bar has no accessible name.
@@ -60,18 +64,20 @@ export default {
     },
     async make() {
       this.wrong = null;
-      const large = [...this.songs, ...this.pictures].find((file) => file.size > this.most);
+      const large = [...this.songs, ...this.pictures, ...this.products].find((file) => file.size > this.most);
       if (large) return (this.wrong = { message: `${large.name} has ${sizeOf(large.size)}; the limit is ${sizeOf(this.most)}.` });
       this.busy = true;
       try {
         const token = await readToken();
-        const body = { prompt: this.prompt, characterDescription: this.character, title: this.title, directorConfig: this.director, aspectRatio: this.aspect, resolution: this.resolution };
+        const ad = this.mode === "ad-creative";
+        const body = { prompt: this.prompt, mode: this.mode, characterDescription: this.character || null, productDescription: ad ? this.product : null, title: this.title, directorConfig: this.director, aspectRatio: this.aspect, resolution: this.resolution };
         if (this.provider !== "studio") Object.assign(body, { provider: this.provider, spendCap: this.cap });
         // A second attempt, after a file was refused, uses the same project.
         if (this.made === null) this.made = (await this.post(this.address(), token, body)).projectId;
         await this.send("audio", this.songs, token);
         await this.send("character", this.pictures, token);
-        await this.post(this.address(`/${this.made}/generate?storyboard=${this.storyboard}`), token);
+        if (ad) await this.send("product", this.products, token);
+        await this.post(this.address(`/${this.made}/generate?storyboard=${this.storyboard}&demoSong=${this.demo && !this.songs.length}`), token);
         location.assign(`${window.path_prefix || ""}/mv/${this.made}`);
       } catch (error) {
         this.busy = false;

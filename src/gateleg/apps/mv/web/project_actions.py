@@ -59,7 +59,13 @@ def actions_part(view: View, resources: Resources[MVSettings], loaded: ProjectWi
     missing = [scene for scene in loaded.scenes if scene.status is not SceneStatus.COMPLETED]
 
     async def generate() -> None:
-        await actions.do(lambda: job_submission.generate(resources, view.principal, project.project_id), "Started")
+        demo = False
+        if project.audio_backing_track_s3_key is None:
+            words = "Upload one in the settings, or use a synthesised one."
+            demo = await confirm("This video has no song", words, verb="Use a synthesised song")
+            if not demo:
+                return
+        await actions.do(lambda: job_submission.generate(resources, view.principal, project.project_id, demo_song=demo), "Started")
 
     async def stop() -> None:
         await actions.do(lambda: job_submission.cancel(resources, project.project_id), "Cancelled")
@@ -108,6 +114,16 @@ def _more(actions: ProjectActions, busy: bool) -> None:
     button("Save as template", lambda: keep_as_template(view, resources, project), icon="bookmark_add", look="small")
     if not busy:
         button("Delete", delete, icon="delete", look="small danger")
+
+
+def repair_part(view: View, resources: Resources[MVSettings], project: Project) -> None:
+    """The button that clears what other programs have stored in place of object keys."""
+    actions = ProjectActions(view, resources, project)
+
+    async def repair() -> None:
+        await actions.do(lambda: service.repair_project(resources.store, project.project_id), "Cleared")
+
+    button("Clear these fields", repair, icon="healing", look="small")
 
 
 async def _make_again(actions: ProjectActions, loaded: ProjectWithScenes) -> None:
@@ -192,11 +208,13 @@ async def _settings(actions: ProjectActions) -> None:
             director = Field("Director", project.director_config or own.director, kind="choice", choices=choices)
             concept = Field("What it is about", project.concept_prompt, kind="area", rows=3, whole=True, required=True)
             who = Field("Main character or object", project.character_description or "", whole=True)
+            product = Field("Product, shown in every scene", project.product_description or "", whole=True)
         tag("p", "Scenes that have a clip change only when they are rendered again.", "meta")
         tag("h3", "Song")
         FileForm(f"{below}/audio", accept="audio/*,video/*", words="or drop it here", max_bytes=own.song_bytes)
-        tag("h3", "Picture of the character")
-        FileForm(f"{below}/character", accept="image/png,image/jpeg,image/webp", words="or drop it here", max_bytes=own.picture_bytes)
+        for asset in ("character", "product"):
+            tag("h3", f"Picture of the {asset}")
+            FileForm(f"{below}/{asset}", accept="image/png,image/jpeg,image/webp", words="or drop it here", max_bytes=own.picture_bytes)
         tag("h3", "Lyrics")
         FileForm(
             f"{below}/lyrics", accept=".lrc,.srt,.txt,text/plain", words="or drop them here: LRC, SRT or plain text", max_bytes=200_000
@@ -208,6 +226,7 @@ async def _settings(actions: ProjectActions) -> None:
     changes = [Item.title.set(title.text), Item.director_config.set(director.text)]
     changes += [Item.concept_prompt.set(concept.text)] if concept.text else []
     changes += [Item.character_description.set(who.text)] if who.text else []
+    changes += [Item.product_description.set(product.text)] if product.text else []
     dialog.delete()
     if answer:
         await actions.do(lambda: service.edit_project(actions.resources.store, project.project_id, changes), "Saved")

@@ -14,12 +14,13 @@ from gateleg.apps.mv.progress import progress_of
 from gateleg.apps.mv.reconciliation import reconcile
 from gateleg.apps.mv.tables import FinalVersion
 from gateleg.apps.mv.web.films import films_part, player_part
-from gateleg.apps.mv.web.project_actions import actions_part
+from gateleg.apps.mv.web.project_actions import actions_part, repair_part
 from gateleg.apps.mv.web.scene_editor import editor_part
 from gateleg.apps.mv.web.statuses import project_badge, scene_badge
 from gateleg.apps.mv.web.timeline import draw_song, place_scenes, section_labels
 from gateleg.apps.mv.web.urls import HOME, place_of
 from gateleg.apps.mv.web.views import Links
+from gateleg.model.inspection import refused_object_keys
 from gateleg.objects import ObjectMissing
 from gateleg.web import Role
 from gateleg.web.console.components import Crumb, Topic, ago, card, empty, follow, frame, section, show_not_found, tag
@@ -108,6 +109,12 @@ def _head(view: View, resources: Resources[MVSettings], loaded: ProjectWithScene
     if project.error_message:
         with tag("div", classes="note failed", role="status"):
             tag("span", project.error_message)
+    invalid = [name for item in (project, *loaded.scenes) for name in refused_object_keys(item)]
+    if invalid:
+        with tag("div", classes="note failed", role="status"):
+            tag("span", f"Another program has stored something else than an object key in {', '.join(dict.fromkeys(invalid))}.")
+            if rules.may_change(view.principal, project.owner_id):
+                repair_part(view, resources, project)
 
 
 async def load_progress(resources: Resources[MVSettings], project_id: UUID) -> Progress:
@@ -205,11 +212,11 @@ async def _picture(scene: Scene, links: Links) -> None:
     """The still image of a scene, or else its clip, which plays while the pointer is over it."""
     with tag("span", classes="mv-picture"):
         if scene.still_s3_key is not None:
-            tag("img", src=await links.url(scene.still_s3_key), alt="", loading="lazy")
+            tag("img", src=await links.maybe(scene.still_s3_key), alt="", loading="lazy")
         elif scene.video_clip_s3_key is None:
             ui.icon("image")
         else:
-            url = await links.url(scene.video_clip_s3_key)
+            url = await links.maybe(scene.video_clip_s3_key)
             clip = tag("video", preload="metadata", muted=True, playsinline=True, src=f"{url}#t=1", tabindex=-1, aria_hidden="true")
             clip.on("mouseenter", js_handler="(event) => event.target.play()").on(
                 "mouseleave", js_handler="(event) => event.target.pause()"
@@ -230,7 +237,8 @@ async def read_song(resources: Resources[MVSettings], project: Project) -> Mappi
 def _about(loaded: ProjectWithScenes) -> None:
     project = loaded.project
     facts: list[tuple[str, str | None]] = [
-        ("Character or product", project.character_description or project.product_description),
+        ("Character", project.character_description),
+        ("Product", project.product_description),
         ("Made by", "the studio, which draws on this machine" if project.provider == "studio" else project.provider),
         ("Seed", str(project.seed)),
         ("Frames per second", str(project.fps)),

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateleg.apps.mv import job_submission, rules, scenes
+from gateleg.apps.mv.playing import playing_clip
 from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.tables import Scene, Take, TrimPoints
 from gateleg.apps.mv.web.project_actions import ProjectActions
@@ -31,13 +32,17 @@ async def editor_part(view: View, resources: Resources[MVSettings], loaded: Proj
     editor = _Editor(ProjectActions(view, resources, loaded.project), loaded, scene)
     with section(f"Scene {place}", "mv-editor").props("id=scene"), tag("div", classes="mv-edit"):
         with card("stack gap-2", label="Clip"):
-            await _clip(scene, links)
+            await _clip(loaded, scene, links)
             await _takes(editor, scene, takes, links)
         with card("stack gap-2", label="Text"):
             if rules.may_change(view.principal, loaded.project.owner_id):
                 editor.text_part()
                 editor.place_part()
                 editor.cut_part(takes)
+                tag("h3", "Reference picture of this scene")
+                pictures = f"/api/mv/projects/{scene.project_id}/scenes/{scene.sequence}/references"
+                limit = resources.settings.picture_bytes
+                FileForm(pictures, method="POST", accept="image/png,image/jpeg,image/webp", words="or drop it here", max_bytes=limit)
                 tag("h3", "Upload a clip")
                 address = f"/api/mv/projects/{scene.project_id}/scenes/{scene.sequence}/upload_video"
                 most = resources.settings.clip_bytes
@@ -46,7 +51,7 @@ async def editor_part(view: View, resources: Resources[MVSettings], loaded: Proj
                 tag("p", scene.prompt, dir="auto")
 
 
-async def _clip(scene: Scene, links: Links) -> None:
+async def _clip(loaded: ProjectWithScenes, scene: Scene, links: Links) -> None:
     with tag("div", classes="line gap-1"):
         scene_badge(scene.status)
         for name in ("part", "shot", "move"):
@@ -55,7 +60,9 @@ async def _clip(scene: Scene, links: Links) -> None:
     if scene.error_message:
         tag("p", scene.error_message, "note failed")
     if scene.video_clip_s3_key is not None:
-        tag("video", "", "mv-clip", controls=True, preload="metadata", loop=True, src=await links.url(scene.video_clip_s3_key))
+        playing, _ = playing_clip(loaded, scene)
+        src = await links.maybe(playing or scene.video_clip_s3_key)
+        tag("video", "", "mv-clip", controls=True, preload="metadata", loop=True, src=src)
 
 
 async def _takes(editor: _Editor, scene: Scene, takes: list[Take], links: Links) -> None:
@@ -69,7 +76,7 @@ async def _takes(editor: _Editor, scene: Scene, takes: list[Take], links: Links)
                     "video",
                     preload="metadata",
                     muted=True,
-                    src=f"{await links.url(take.clip_s3_key)}#t=0.5",
+                    src=f"{await links.maybe(take.clip_s3_key)}#t=0.5",
                     aria_hidden="true",
                     tabindex=-1,
                 )

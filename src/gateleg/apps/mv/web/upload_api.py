@@ -78,6 +78,20 @@ async def upload_clip(call: Using, project_id: UUID, sequence: Sequence, request
     return await scene_view(call, project_id, sequence)
 
 
+@router.post("/projects/{project_id}/scenes/{sequence}/references", status_code=201, openapi_extra=_BODY)
+@body_limit("upload")
+async def upload_scene_picture(call: Using, project_id: UUID, sequence: Sequence, request: Request) -> SceneView:
+    """Upload a reference picture for one scene: PNG, JPEG or WebP. Models get it first, and the studio draws it as the character."""
+    await changeable_project(call, project_id)
+    scene = await get_scene(call.host.store, project_id, sequence)
+    async with upload_slot(call.principal), upload_folder() as folder:
+        (file,) = await receive_files(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES))
+        await _probe_upload(call, file.path, "picture")
+        await uploads.store_scene_picture(call.host.store, call.host.objects, scene, file)
+    await call.note("mv.upload", str(project_id), asset=f"reference of scene {sequence}", size=file.size)
+    return await scene_view(call, project_id, sequence)
+
+
 @router.post("/references", status_code=201, openapi_extra=_BODY)
 @body_limit("upload")
 async def upload_reference(call: Using, request: Request, description: Annotated[str, Query(max_length=2_000)] = "") -> ReferenceView:

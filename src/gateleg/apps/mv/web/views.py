@@ -1,5 +1,6 @@
 """Response bodies of projects, scenes, takes and films. Expiring URLs replace object keys."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from gateleg.apps.mv.service import ProjectWithScenes, StatusCount
 from gateleg.apps.mv.tables import FinalVersion, Mode, Project, ProjectStatus, Reference, Scene, SceneStatus, Take
+from gateleg.model.inspection import is_refused, refused_object_keys
 from gateleg.objects import AsyncObjects
 
 
@@ -26,14 +28,24 @@ class Links:
         return await self.objects.presign(key, expires=self.valid)
 
     async def maybe(self, key: str | None) -> str | None:
-        """The URL of an object, or None without a key."""
-        return None if key is None else await self.url(key)
+        """The URL of an object; None without a key, and for what another program has stored in place of one."""
+        return None if key is None or is_refused(key) else await self.url(key)
+
+    async def all(self, keys: Iterable[str]) -> list[str]:
+        """The URLs of objects, without those of invalid keys."""
+        return [await self.url(key) for key in keys if not is_refused(key)]
 
 
 class View(BaseModel):
     """A response body with field names in camel case."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+INVALID = Field(
+    description="Attributes in which another program has stored something else than an object key. They count as absent; "
+    "`POST /projects/{id}/repair` clears them."
+)
 
 
 class Trim(View):
@@ -72,6 +84,7 @@ class SceneView(View):
     created_at: datetime
     updated_at: datetime
     version: int
+    invalid_fields: list[str] = INVALID
 
 
 class ProjectSummary(View):
@@ -102,6 +115,7 @@ class ProjectSummary(View):
     created_at: datetime
     updated_at: datetime
     version: int
+    invalid_fields: list[str] = INVALID
 
 
 class ProjectView(ProjectSummary):
@@ -120,7 +134,7 @@ class TakeView(View):
     """One take of a scene."""
 
     take: int
-    clip_url: str
+    clip_url: str | None
     prompt: str
     provider: str
     duration: float
@@ -134,7 +148,7 @@ class FinalView(View):
     """One film of a project."""
 
     number: int
-    video_url: str
+    video_url: str | None
     duration: float
     companion_urls: dict[str, str]
     playing: bool
@@ -145,7 +159,7 @@ class ReferenceView(View):
     """A reference picture of a character or product."""
 
     reference_id: UUID
-    image_url: str
+    image_url: str | None
     description: str
     source: str
     created_at: datetime
@@ -172,7 +186,7 @@ def _same(model: type[BaseModel], source: Any) -> dict[str, Any]:
 
 def summary_of(project: Project) -> ProjectSummary:
     """A project in a list."""
-    return ProjectSummary.model_validate(_same(ProjectSummary, project))
+    return ProjectSummary.model_validate({**_same(ProjectSummary, project), "invalid_fields": refused_object_keys(project)})
 
 
 async def view_project(links: Links, loaded: ProjectWithScenes) -> ProjectView:
@@ -181,6 +195,7 @@ async def view_project(links: Links, loaded: ProjectWithScenes) -> ProjectView:
     return ProjectView.model_validate(
         {
             **_same(ProjectSummary, project),
+            "invalid_fields": refused_object_keys(project),
             "character_image_url": await links.maybe(project.character_image_s3_key),
             "product_image_url": await links.maybe(project.product_image_s3_key),
             "audio_backing_track_url": await links.maybe(project.audio_backing_track_s3_key),
@@ -199,7 +214,8 @@ async def view_scene(links: Links, scene: Scene, place: int) -> SceneView:
         {
             **_same(SceneView, scene),
             "display_sequence": place,
-            "reference_image_urls": [await links.url(key) for key in scene.reference_image_s3_keys],
+            "invalid_fields": refused_object_keys(scene),
+            "reference_image_urls": await links.all(scene.reference_image_s3_keys),
             "audio_clip_url": await links.maybe(scene.audio_clip_s3_key),
             "video_clip_url": await links.maybe(scene.video_clip_s3_key),
             "original_video_clip_url": await links.maybe(scene.original_video_clip_s3_key),
@@ -212,7 +228,7 @@ async def view_scene(links: Links, scene: Scene, place: int) -> SceneView:
 
 async def view_take(links: Links, take: Take, scene: Scene) -> TakeView:
     """A take with the URL of its clip."""
-    url = await links.url(take.clip_s3_key)
+    url = await links.maybe(take.clip_s3_key)
     return TakeView.model_validate({**_same(TakeView, take), "clip_url": url, "playing": take.take == scene.take})
 
 
@@ -221,8 +237,8 @@ async def view_final(links: Links, final: FinalVersion, project: Project) -> Fin
     return FinalView.model_validate(
         {
             **_same(FinalView, final),
-            "video_url": await links.url(final.video_s3_key),
-            "companion_urls": {name: await links.url(key) for name, key in final.companions.items()},
+            "video_url": await links.maybe(final.video_s3_key),
+            "companion_urls": {name: await links.url(key) for name, key in final.companions.items() if not is_refused(key)},
             "playing": final.number == project.final_version,
         }
     )
@@ -230,5 +246,5 @@ async def view_final(links: Links, final: FinalVersion, project: Project) -> Fin
 
 async def view_reference(links: Links, reference: Reference) -> ReferenceView:
     """A reference picture with its URL."""
-    url = await links.url(reference.image_s3_key)
+    url = await links.maybe(reference.image_s3_key)
     return ReferenceView.model_validate({**_same(ReferenceView, reference), "image_url": url})

@@ -62,6 +62,8 @@ _EVENTS: dict[Role, tuple[str, ...]] = {
     "climax": ("{it} at the heart of it, brighter than before", "The same place again, larger, with {it} in the middle of it all"),
     "close": ("{it} leaves, and the place is what it was", "A last look back; the light goes"),
 }
+#: How every scene names the product.
+_SHOWN = "Clearly in view: {it}"
 _LIGHT: dict[Role, tuple[str, ...]] = {
     "establish": ("quiet light", "long shadows"),
     "introduce": ("soft light from one side", "clear light"),
@@ -73,15 +75,18 @@ _LIGHT: dict[Role, tuple[str, ...]] = {
 }
 
 
-def write_scenes(concept: str, plan: Plan, preset: Preset, subject: str | None = None, seed: int = 0) -> tuple[SceneText, ...]:
-    """Write a text for each scene of a plan. `subject` describes the character or product; every scene that shows it names it.
+def write_scenes(
+    concept: str, plan: Plan, preset: Preset, subject: str | None = None, seed: int = 0, product: str | None = None
+) -> tuple[SceneText, ...]:
+    """Write a text for each scene of a plan. `subject` describes the main character: every scene that shows it names it.
 
-    A scene that varies an earlier one (a repeated chorus) keeps the event and shot of that scene, and is brighter and closer.
+    `product` describes a product, which every scene shows and names. A scene that varies an earlier one (a repeated chorus) keeps the
+    event and shot of that scene, and is brighter and closer.
     """
     texts: list[SceneText] = []
     for slot in plan.slots:
         twin = texts[slot.twin] if slot.twin != slot.index else None
-        texts.append(_write(concept, slot, preset, subject, seed, twin))
+        texts.append(_write(concept, slot, preset, subject, seed, twin, product))
     return tuple(texts)
 
 
@@ -90,17 +95,21 @@ def _pick(options: Sequence[str], *of: object) -> str:
     return options[int.from_bytes(digest[:4], "big") % len(options)]
 
 
-def _write(concept: str, slot: Slot, preset: Preset, subject: str | None, seed: int, twin: SceneText | None) -> SceneText:
+def _write(
+    concept: str, slot: Slot, preset: Preset, subject: str | None, seed: int, twin: SceneText | None, product: str | None
+) -> SceneText:
     shot: Shot = twin.shot if twin else preset.shots[slot.index % len(preset.shots)] if slot.role != "establish" else "wide"
     move: Move = preset.moves[(slot.index + seed) % len(preset.moves)]
     if twin and slot.role == "climax":
         move = "push" if "push" in preset.moves else move
-    who = _sentence(subject) if subject else _who(concept)
+    who = _sentence(subject or product or "") or _who(concept)
     event = _pick(_EVENTS[slot.role], seed, concept, slot.twin, slot.role)
     named = "{it}" in event or slot.role not in ("establish", "close")
     light = _pick(_LIGHT[slot.role], seed, concept, slot.index)
     parts = [f"{_SHOT_WORDS[shot]}, {_MOVE_WORDS[move]}.", f"{_sentence(concept)}."]
     parts.append(f"{_sentence(event.replace('{it}', who[0].lower() + who[1:] if not event.startswith('{it}') else who))}.")
+    if product:
+        parts.append(f"{_SHOWN.format(it=_sentence(product))}.")
     parts.append(f"{light.capitalize()}; {preset.mood}.")
     return SceneText(" ".join(parts), preset.negative, shot, move, named and subject is not None)
 
@@ -152,9 +161,8 @@ def _pattern(phrase: str) -> str:
 
 
 #: Phrases that the studio adds, which name nothing to draw.
-_PHRASES = re.compile(
-    "|".join(_pattern(phrase) for table in (_EVENTS, _LIGHT) for phrases in table.values() for phrase in phrases), re.IGNORECASE
-)
+_SAID_BY_STUDIO = (_SHOWN, *(phrase for table in (_EVENTS, _LIGHT) for phrases in table.values() for phrase in phrases))
+_PHRASES = re.compile("|".join(map(_pattern, _SAID_BY_STUDIO)), re.IGNORECASE)
 
 
 def scene_words(text: str) -> str:
