@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
 from gateleg.cli.demo.application import application
-from gateleg.jobs.tables import LAYOUTS, tables_named
+from gateleg.jobs.tables import TABLES
 from gateleg.model import Table
 from gateleg.store import Store
 from gateleg.web.host import Host
@@ -56,7 +56,7 @@ def test_processes_that_start_together_on_fresh_stores_all_start_and_agree(tmp_p
     assert told[0][0] == told[1][0]
 
 
-QUEUE = tables_named(LAYOUTS["plain"]).all[0].name
+QUEUE = TABLES[0].name
 AGENTS = ("--app", "gateleg.apps.agents.application:application")
 
 

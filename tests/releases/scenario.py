@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from gateleg.jobs import GiveUp, Jobs, JobStatus, ManualClock, Queue, Retry, Submission, TestWorker
 from gateleg.jobs.claim import selection
-from gateleg.jobs.tables.table_names import LAYOUTS
+from gateleg.jobs.tables.table_names import TableNames
 from gateleg.migrate import Migration, Migrator
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, Version, field
 from gateleg.net import Secret
@@ -34,6 +34,11 @@ from gateleg.web.tables import access_table
 #: After the times that the engine's own clock takes for expired.
 START = datetime(2100, 1, 1, tzinfo=UTC)
 SECRET = b"a secret that all releases share"
+#: The tables that earlier releases had for hosts and for programs.
+LAYOUTS = {
+    "delphi": TableNames("DelphiJobQueue", "DelphiJobLedger", "DelphiJobArchive", "conversation_id", "ConversationIndex"),
+    "plain": TableNames(),
+}
 JOB_IDS = [UUID(int=number) for number in range(1, 9)]
 
 songs = Table("Songs", hash="pk", range="sk", tag="kind", indexes=[GSI("by-mood", hash="mood", range="number")])
@@ -148,13 +153,17 @@ def _fill_queue(queue: Queue, clock: ManualClock) -> None:
     first, second, third, fourth, fifth, sixth, seventh, claimed = JOB_IDS
     queue.submit(Submission("plain", job_id=first, priority=80, subject="19305", created_by="ann", tags=("a",), idempotency_key="once"))
     queue.submit(Submission("fails", job_id=second))
-    queue.submit(Submission("plain", job_id=third, parent=first, stage="part", concurrency_key="c", concurrency_limit=2))
+    # The names of these options in earlier releases.
+    parent: dict[str, Any] = {"parent": first}
+    options: dict[str, Any] = {"timeout": 60}
+    dependencies: dict[str, Any] = {"depends_on": [fourth]}
+    queue.submit(Submission("plain", job_id=third, stage="part", concurrency_key="c", concurrency_limit=2, **parent))
     TestWorker(queue, clock).run()
     job = queue.get(first)
     clock.advance(days=8)
     queue.archive_job(job)
-    queue.submit(Submission("plain", job_id=fourth, config={"n": 1}, timeout=60, max_retries=5, unique_key="u"))
-    queue.submit(Submission("plain", job_id=fifth, depends_on=[fourth]))
+    queue.submit(Submission("plain", job_id=fourth, config={"n": 1}, max_retries=5, unique_key="u", **options))
+    queue.submit(Submission("plain", job_id=fifth, **dependencies))
     queue.submit(Submission("plain", job_id=sixth, delay=3600))
     queue.submit(Submission("plain", job_id=seventh))
     queue.cancel(seventh)

@@ -10,7 +10,6 @@ import pytest
 
 from gateleg.jobs import JobStatus, ManualClock, Queue, Submission, TestWorker
 from gateleg.jobs.claim.staleness import Staleness
-from gateleg.jobs.tables.table_names import LAYOUTS, Layout
 from gateleg.migrate import Migration, Migrator
 from gateleg.net import Secret
 from gateleg.objects.links import LinkSigner
@@ -23,7 +22,7 @@ from tests.engine.formats.history import unpack
 from tests.engine.formats.test_formats import differences
 from tests.releases import scenario
 from tests.releases.history import HERE, RELEASES
-from tests.releases.scenario import JOB_IDS, SECRET, Mood, Song
+from tests.releases.scenario import JOB_IDS, LAYOUTS, SECRET, Mood, Song
 
 LATER = scenario.START + timedelta(days=20)
 
@@ -72,7 +71,7 @@ def test_a_cursor_goes_on(store: Store, handed: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_cursor_of_a_list_of_jobs_goes_on_or_is_refused_in_words(
-    store: Store, handed: dict[str, Any], layout: Layout, request: pytest.FixtureRequest
+    store: Store, handed: dict[str, Any], layout: str, request: pytest.FixtureRequest
 ) -> None:
     """The list was asked for in another way three days earlier, and a cursor is for one question."""
     queue = Queue(store, scenario.make_jobs(), tables=LAYOUTS[layout])
@@ -85,7 +84,7 @@ def test_a_cursor_of_a_list_of_jobs_goes_on_or_is_refused_in_words(
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_jobs_run_on(store: Store, clock: ManualClock, layout: Layout) -> None:
+def test_jobs_run_on(store: Store, clock: ManualClock, layout: str) -> None:
     queue = Queue(store, scenario.make_jobs(), tables=LAYOUTS[layout])
     assert queue.submit(Submission("plain", unique_key="u")).job.job_id == JOB_IDS[3]
     leases = Staleness[Any]()

@@ -10,11 +10,12 @@ from gateleg.jobs.errors import JobMissing, JobUnreadable, WrongState
 from gateleg.jobs.finish.complete import change_status, current_after, get_job, get_or_archived, is_retryable, release, waits_for
 from gateleg.jobs.finish.job_changes import attempt_end_actions, finish_actions
 from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.routing import read_jobs
 from gateleg.jobs.rules import Decision, readiness_at
 from gateleg.jobs.tables.archive import ArchivedJob, branch_of, restored
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Readiness, Results
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, check, create, delete, patch
-from gateleg.store.operations import batch_get, query, retrying, transact
+from gateleg.store.operations import query, retrying, transact
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -104,9 +105,8 @@ def _bring_back(context: QueueContext, archived: ArchivedJob) -> Flow[Job]:
 
 def _restart(context: QueueContext, job: Job) -> Flow[Job]:
     """Make a job pending again. The write also touches its open dependencies, so it conflicts with the completion of one at this moment."""
-    refs = [context.tables.job.key(job_id=other) for other in job.dependencies]
-    found = yield from batch_get(refs, consistent=True).flow(context.setup)
-    unfinished = [other for other in found if other is not None and other.status != JobStatus.COMPLETED]
+    dependencies = yield from read_jobs(context, job.dependencies)
+    unfinished = [other for other in dependencies if other.status != JobStatus.COMPLETED]
     now = context.now()
     touched = [patch(other, Job.updated_at.set(now)) for other in unfinished]
     return (
@@ -183,10 +183,8 @@ def settle(context: QueueContext, job_id: UUID) -> Flow[int]:
         return 0
     changed = 0
     for start in range(0, len(job.dependent_jobs), 25):
-        refs = [context.tables.job.key(job_id=other) for other in job.dependent_jobs[start : start + 25]]
-        for dependent in (yield from batch_get(refs, consistent=True).flow(context.setup)):
-            if dependent is not None:
-                changed += yield from update_dependent(context, job, dependent)
+        for dependent in (yield from read_jobs(context, job.dependent_jobs[start : start + 25])):
+            changed += yield from update_dependent(context, job, dependent)
     return changed
 
 
@@ -228,15 +226,18 @@ def retry_failed(
 ) -> Flow[list[Job]]:
     """Retry up to `limit` failed jobs, oldest first, optionally of one type, queue or subject. Returns the jobs that are pending again."""
     retried: list[Job] = []
-    kind = context.tables.job
-    question = kind.in_status(status=JobStatus.FAILED)
-    for attribute, wanted in ((kind.job_type, job_type), (kind.queue, queue), (kind.subject, subject)):
-        if wanted is not None:
-            question = question.filter(attribute == wanted)
-    found = yield from collect_stream(query(question, limit=limit, project=[Job.job_id]), context)
-    for values in found:
+    found: list[tuple[datetime, UUID, QueueContext]] = []
+    for member in context.members:
+        kind = member.tables.job
+        question = kind.in_status(status=JobStatus.FAILED)
+        for attribute, wanted in ((kind.job_type, job_type), (kind.queue, queue), (kind.subject, subject)):
+            if wanted is not None:
+                question = question.filter(attribute == wanted)
+        failed = yield from collect_stream(query(question, limit=limit, project=[Job.job_id, Job.created_at]), context)
+        found += [(values["created_at"], values["job_id"], member) for values in failed]
+    for _, job_id, member in sorted(found, key=lambda each: each[:2])[:limit]:
         try:
-            retried.append((yield from retry(context, values["job_id"])))
+            retried.append((yield from retry(member, job_id)))
         except (WrongState, JobMissing, JobUnreadable):
             # It was retried already, was just archived, or is not a valid job, which is noted.
             continue

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobMissing, JobUnreadable
+from gateleg.jobs.routing import read_archived, read_jobs
 from gateleg.jobs.rules import readiness_at
 from gateleg.jobs.set_aside import UnreadableJob, read_job
 from gateleg.jobs.tables.foreign_form import is_absent
@@ -18,7 +19,7 @@ from gateleg.jobs.tables.job import Job, JobStatus, Readiness, owner_of
 from gateleg.model import DecodeError, spec_of
 from gateleg.model.codec.wire import NULL
 from gateleg.store.flow import Request
-from gateleg.store.operations import batch_get, find
+from gateleg.store.operations import find
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -111,17 +112,11 @@ def open_dependencies(context: QueueContext, job: Job) -> Flow[tuple[UUID, ...]]
     """The dependencies of a job that have not completed, or do not exist yet."""
     if not job.dependencies:
         return ()
-    refs = [context.tables.job.key(job_id=other) for other in job.dependencies]
-    known = yield from batch_get(refs, consistent=True).flow(context.setup)
-    unfinished: list[UUID] = []
-    for other, dependency in zip(job.dependencies, known, strict=True):
-        status = None if dependency is None else dependency.status
-        if dependency is None:
-            archived = yield from find(context.tables.archived_job, job_id=other).flow(context.setup)
-            status = None if archived is None else archived.status
-        if status != JobStatus.COMPLETED:
-            unfinished.append(other)
-    return tuple(unfinished)
+    states = {dependency.job_id: dependency.status for dependency in (yield from read_jobs(context, job.dependencies))}
+    gone = [other for other in job.dependencies if other not in states]
+    if gone:
+        states |= {dependency.job_id: dependency.status for dependency in (yield from read_archived(context, gone))}
+    return tuple(other for other in job.dependencies if states.get(other) != JobStatus.COMPLETED)
 
 
 def adopt(context: QueueContext, item: Item) -> Flow[Job | None]:

@@ -50,7 +50,7 @@ class TestWorker:
         self.queue = queue
         self.clock = clock
         self.worker_id = worker_id
-        self._selector = CandidateSelector(queue.context.setup.ticks, fresh_for=-1.0)
+        self._selectors = [CandidateSelector(queue.context.setup.ticks, fresh_for=-1.0) for _ in queue.members]
 
     def run(self, *, limit: int = 10_000) -> list[Job]:
         """Run until no job is left, or for `limit` attempts. Returns the job as it was after each attempt."""
@@ -66,10 +66,11 @@ class TestWorker:
     def step(self) -> Job | None:
         """Run one attempt and return the updated job; None if no job is claimable."""
         for name in self._queues():
-            self.queue.promote(name, 100)
-            job = self.queue.claim(self._selector, name, self.worker_id)
-            if job is not None:
-                return self._attempt(job)
+            for member, selector in zip(self.queue.members, self._selectors, strict=True):
+                member.promote(name, 100)
+                job = member.claim(selector, name, self.worker_id)
+                if job is not None:
+                    return self._attempt(job)
         return None
 
     def _queues(self) -> list[str]:
@@ -79,8 +80,9 @@ class TestWorker:
         """Move the clock to the time of the next delayed job. Returns False if there is no clock or no such job."""
         if self.clock is None:
             return False
-        store, due_in = self.queue.store, self.queue.context.tables.job.due
-        due = [job["run_at"] for name in self._queues() for job in store.query(due_in, queue=name, limit=1, project=[Job.run_at])]
+        store, kinds = self.queue.store, [member.tables.job for member in self.queue.members]
+        asked = [kind.due(queue=name) for kind in kinds for name in self._queues()]
+        due = [job["run_at"] for question in asked for job in store.query(question, limit=1, project=[Job.run_at])]
         if not due:
             return False
         self.clock.reach(min(due))

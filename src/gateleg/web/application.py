@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.handlers import DeclaredSchedule
     from gateleg.jobs.table_streams import TableStreams
-    from gateleg.jobs.tables import ArchivedJob
+    from gateleg.jobs.tables import ArchivedJob, TableNames
     from gateleg.model import Table
     from gateleg.web.contributions import AgentTool, Check, EventRoute, Found, Surface, Tile
     from gateleg.web.principal import Principal
@@ -71,6 +71,9 @@ class Application:
     check_tenant: Callable[[Any, str], None] | None = None
     #: its job types and handlers; or a function that creates them, for handlers that use the store and the objects
     jobs: Jobs | Callable[[Resources[Any]], Jobs] | None = None
+    #: names the tables that it brings for its jobs, instead of the host's; their `queue` is a name such as `ShopJobQueue`. Hosts and
+    #: workers with the application read, list and run the jobs of both.
+    queue_tables: Callable[[], TableNames] | None = None
     #: schedules beside those that its `jobs` declare with `@jobs.every(...)`; the host writes them when it starts
     schedules: tuple[DeclaredSchedule, ...] = ()
     #: its handlers for changes of its entities, by the streams of their tables; or a function that creates them. Workers call them.
@@ -155,6 +158,7 @@ _FUNCTIONS = {
     **dict.fromkeys(("tiles",), ("resources", "principal")),
     "search": ("resources", "principal", "text"),
     **dict.fromkeys(("sees_job", "changes_job", "job_subject"), ("resources", "principal", "job")),
+    "queue_tables": (),
 }
 
 

@@ -77,6 +77,7 @@ def kit_checks(host: Host) -> list[Check]:
         Check("worker", lambda: _worker(host)),
         Check("clock", lambda: _clock(host)),
         Check("jobs", lambda: _jobs(host)),
+        Check("job tables", lambda: _job_tables(host)),
     ]
 
 
@@ -157,6 +158,20 @@ def jobs_result(unreadable: Sequence[UnreadableJob]) -> CheckResult:
         "warning",
         f"{len(unreadable)} items of the job table are not valid jobs: {named}{more}",
         fix="Correct these attributes, or delete the items. All other jobs go on.",
+    )
+
+
+async def _job_tables(host: Host) -> CheckResult:
+    """Whether the store has jobs in tables of an application that this host does not have."""
+    unread = await host.queue.unread_tables()
+    if not unread:
+        tables = [tables.names.queue for tables in host.queue.context.ledgers]
+        return CheckResult("ok", f"all jobs of the store are in {' and '.join(tables)}")
+    return CheckResult(
+        "failed",
+        f"the store has jobs in {', '.join(unread)}, which no application of this host reads: they are neither listed nor run",
+        fix="Install the application that brings these tables. A host of an earlier release kept the jobs of all applications there: "
+        "with that application, this host lists and runs them all.",
     )
 
 

@@ -225,7 +225,7 @@ class Doors:
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Doors]:
     """A host with a conversation for every way to upload, and one of which comments were rejected after its run."""
-    settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder, job_tables="plain")
+    settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder)
     async with Host.open(settings, [application]) as host:
         token = (await host.keys.create("admin", Role.ADMIN, groups=[])).token
         transport = httpx.ASGITransport(create_app(host, console=False), client=("127.0.0.1", 50_000))

@@ -114,7 +114,7 @@ def test_no_lie_of_an_author_is_printed(tmp_path: Path, liar: str) -> None:
 
 
 async def test_no_lie_of_an_author_is_in_a_report_of_a_host(tmp_path: Path, liar: str) -> None:
-    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path, job_tables="plain")
+    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path)
     async with Host.open(settings, [application]) as host:
         await upload_conversation(host.store, conversation())
         stages = [{"stage": "PCA"}, {"stage": "REPORT", "config": {"model": liar}}]

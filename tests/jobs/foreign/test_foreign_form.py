@@ -12,12 +12,12 @@ from gateleg.jobs.set_aside import UnreadableJob, read_job
 from gateleg.jobs.tables import foreign_form
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
 from gateleg.jobs.tables.queue_tables import tables_named
-from gateleg.jobs.tables.table_names import DELPHI
 from gateleg.model import spec_of, unknown_attributes
 from gateleg.model.codec.wire import iso
 from tests.jobs.foreign.seed_items import PCA, pca_item, pipeline_item, wire_item
+from tests.jobs.layouts import BROUGHT
 
-KIND = tables_named(DELPHI).job
+KIND = tables_named(BROUGHT).job
 
 
 def read(**changes: Any) -> Job:

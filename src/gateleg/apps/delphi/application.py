@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import Job, Jobs
-    from gateleg.jobs.tables import ArchivedJob
+    from gateleg.jobs.tables import ArchivedJob, TableNames
     from gateleg.web import AgentTool, Found, Principal, Resources, Tile
 
 
@@ -35,6 +35,13 @@ def make_jobs(resources: Resources[DelphiSettings]) -> Jobs:
     return delphi_jobs(
         resources.store, resources.objects, lambda: resources.models.for_threads(), queue=lambda: resources.queue, checks=checks
     )
+
+
+def queue_tables() -> TableNames:
+    """The queue tables of Delphi's public schema, for jobs of its types."""
+    from gateleg.apps.delphi.queue_tables import NAMES
+
+    return NAMES
 
 
 def make_routes(resources: Resources) -> APIRouter:
@@ -115,6 +122,7 @@ application = Application(
     about="Groups, common ground, topics and a report from the votes and comments of a conversation.",
     tables=(*tables.TABLES, *vote_tables.TABLES, *run_tables.TABLES),
     jobs=make_jobs,
+    queue_tables=queue_tables,
     routes=make_routes,
     pages=register_pages,
     tiles=find_tiles,

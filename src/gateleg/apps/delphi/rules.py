@@ -88,6 +88,12 @@ def check_operator(principal: Principal) -> None:
         raise NotAllowed(f"{principal.name!r} may not run all conversations again.", fix="Ask an operator.")
 
 
+def check_shared_attributes(principal: Principal) -> None:
+    """Refuse a queue or a concurrency key of a job, which concern the jobs of others too, unless the caller is an operator."""
+    if not principal.may(Role.OPERATOR):
+        raise NotAllowed(f"{principal.name!r} may not choose the queue or the concurrency key of a job.", fix="Leave it out.")
+
+
 def visible_condition(principal: Principal) -> Condition | None:
     """The filter for the conversations that the principal may see; None when they may see all."""
     if principal.may(Role.VIEWER):

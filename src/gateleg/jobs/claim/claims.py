@@ -10,8 +10,9 @@ from uuid import UUID
 
 from gateleg.jobs.adoption import adopt_by_id, find_valid_job
 from gateleg.jobs.claim.selection import Candidate, readable_items
-from gateleg.jobs.finish.complete import expire, slots_ref
+from gateleg.jobs.finish.complete import SETTLE, expire, slots_refs
 from gateleg.jobs.set_aside import UnreadableJob
+from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Job, JobStatus, job_key
 from gateleg.jobs.tables.records import QueueState, RateWindow, Slots
 from gateleg.model import DecodeError
@@ -166,9 +167,11 @@ def _read_candidates(context: QueueContext, selector: CandidateSelector, queue: 
     """
     kind, table, full = context.tables.job, context.queue_table_name, selector.full_keys[:_MAX_IN_VALUES]
     # The first page is small enough to be read within the commit of the claims that follow.
-    payload = _ready_query(kind, table, queue, _MAX_CANDIDATES, tuple(full)) if full else _ready_query(kind, table, queue, limit)
+    known = _known_types(context)
+    narrowed = bool(full or known)
+    payload = _ready_query(kind, table, queue, _MAX_CANDIDATES if narrowed else limit, tuple(full), known)
     candidates: list[Candidate] = []
-    passed = bool(full)
+    passed = narrowed
     while True:
         response = yield Request("Query", payload, "Job.ready")
         readable, strays = readable_items(response["Items"], Candidate.read)
@@ -184,12 +187,27 @@ def _read_candidates(context: QueueContext, selector: CandidateSelector, queue: 
         payload = {**payload, "ExclusiveStartKey": response["LastEvaluatedKey"], "Limit": _FILTERED_PAGE_ITEMS}
 
 
+def _known_types(context: QueueContext) -> tuple[str, ...]:
+    """The job types to claim from further tables of a queue; empty for all types.
+
+    Workers of several programs share such tables, so each takes only the jobs that it can run.
+    """
+    if context.tables is context.members[0].tables:
+        return ()
+    known = sorted({SETTLE, GATE, *(handler.job_type for handler in context.jobs)})
+    return tuple(known) if len(known) <= _MAX_IN_VALUES else ()
+
+
 @lru_cache(maxsize=256)
-def _ready_query(kind: type[Job], table: str, queue: str, limit: int, full: tuple[str, ...] = ()) -> dict[str, Any]:
+def _ready_query(
+    kind: type[Job], table: str, queue: str, limit: int, full: tuple[str, ...] = (), known: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The query for claimable jobs, without a projection: leaving attributes out costs more than it saves."""
     ready = kind.ready(queue=queue)
     if full:
         ready = ready.filter(~Job.concurrency_key.is_in(full))
+    if known:
+        ready = ready.filter(Job.job_type.is_in(known))
     (payload,) = ready.requests(table_name=table, limit=limit)
     return payload
 
@@ -202,8 +220,8 @@ def _try_claim(context: QueueContext, selector: CandidateSelector, candidate: Ca
             job: Job = yield from operation.flow(context.setup)
             selector.record_claimed(candidate)
             return job
-        slot = _take_slot(context, candidate.job_id, candidate.concurrency_key, candidate.concurrency_limit)
-        yield from transact([operation, slot]).flow(context.setup)
+        slots = _take_slots(context, candidate.job_id, candidate.concurrency_key, candidate.concurrency_limit)
+        yield from transact([operation, *slots]).flow(context.setup)
         return (yield from get(context.tables.job, job_id=candidate.job_id, consistent=True).flow(context.setup))
     except (ConditionFailed, NotFound) as refused:
         current = getattr(refused, "current", None)
@@ -288,7 +306,7 @@ def _prepared_claim(kind: type[Job]) -> PreparedUpdate:
     return prepare_patch(planned_claim(kind, *example), _claim_values(*example), mark)
 
 
-def _take_slot(context: QueueContext, job_id: UUID, key: str, limit: int) -> WriteOperation[Any]:
-    """The write that takes one slot of a concurrency key."""
+def _take_slots(context: QueueContext, job_id: UUID, key: str, limit: int) -> list[WriteOperation[Any]]:
+    """The writes that take one slot of a concurrency key in each ledger."""
     has_free_slot = Slots.holders.missing() | (Slots.holders.size() < limit)
-    return upsert(slots_ref(context, key), Slots.holders.add({str(job_id)}), condition=has_free_slot)
+    return [upsert(slots, Slots.holders.add({str(job_id)}), condition=has_free_slot) for slots in slots_refs(context, key)]

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING
 
 from gateleg.jobs.admin import update_dependent
 from gateleg.jobs.adoption import adopt, find_valid_job, open_dependencies
 from gateleg.jobs.finish.complete import change_status, retry_of
 from gateleg.jobs.finish.job_changes import attempt_end_actions
 from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.routing import read_jobs
 from gateleg.jobs.rules import claimed_too_long, decide
 from gateleg.jobs.set_aside import UnreadableJob, job_id_of, read_job
 from gateleg.jobs.tables.foreign_form import is_absent
@@ -55,8 +57,10 @@ MAX_SET_ASIDE = 100
 class Sweep:
     """Where the sweeps of a worker continue, and since when it knows jobs of unknown types."""
 
-    positions: dict[JobStatus, Item | None] = field(default_factory=dict)
-    survey: Item | None = None
+    #: by table and status
+    positions: dict[tuple[str, JobStatus], Item | None] = field(default_factory=dict)
+    #: by table; None at its end
+    survey: dict[str, Item | None] = field(default_factory=dict)
     #: since when it knows them
     strangers: dict[str, float] = field(default_factory=dict)
     #: how many seconds they wait
@@ -80,10 +84,11 @@ def adopt_jobs(context: QueueContext, sweep: Sweep | None = None, *, examine: in
     """
     sweep = sweep or Sweep(grace=0.0)
     changed: list[Job] = []
-    for status, step in ((JobStatus.PENDING, _adopt_pending), (JobStatus.PROCESSING, _end_overdue)):
-        for item in (yield from _next_items(context, sweep, status, examine)):
+    steps = ((JobStatus.PENDING, _adopt_pending), (JobStatus.PROCESSING, _end_overdue))
+    for member, (status, step) in product(context.members, steps):
+        for item in (yield from _next_items(member, sweep, status, examine)):
             try:
-                job = yield from step(context, sweep, item)
+                job = yield from step(member, sweep, item)
             except UNFORESEEN as error:
                 # It must not keep the sweep from the others.
                 context.notices.note(UnreadableJob(job_id_of(item), (f"{type(error).__name__}: {error}",)))
@@ -97,7 +102,8 @@ def _next_items(context: QueueContext, sweep: Sweep, status: JobStatus, examine:
     """The jobs in a status that lack the attributes of Gateleg's indexes: among the newest, the oldest, and the next page of all."""
     question = context.tables.job.in_status(status=status)
     filters = {"FilterExpression": _NOT_INDEXED[status]}
-    table, start = context.queue_table_name, sweep.positions.get(status)
+    table = context.queue_table_name
+    start = sweep.positions.get((table, status))
     reads = [question.reversed().requests(table_name=table, limit=_ENDS), question.requests(table_name=table, limit=_ENDS)]
     if start is not None:
         reads.append(question.requests(table_name=table, limit=examine, start=start))
@@ -108,7 +114,7 @@ def _next_items(context: QueueContext, sweep: Sweep, status: JobStatus, examine:
         if "LastEvaluatedKey" not in response and payload is reads[0][0]:
             # These were all.
             break
-    sweep.positions[status] = response.get("LastEvaluatedKey")
+    sweep.positions[table, status] = response.get("LastEvaluatedKey")
     return list(items.values())
 
 
@@ -133,9 +139,8 @@ def _version_in(item: Item) -> int | None:
 
 def _follow_dependencies(context: QueueContext, job: Job) -> Flow[Job | None]:
     """Cancel a waiting job if a dependency has failed: another program that fails or cancels a job does not tell its dependents."""
-    for other in (yield from open_dependencies(context, job)):
-        dependency = yield from find_valid_job(context, other)
-        if dependency is not None and dependency.status in FINISHED and (yield from update_dependent(context, dependency, job)):
+    for dependency in (yield from read_jobs(context, (yield from open_dependencies(context, job)))):
+        if dependency.status in FINISHED and (yield from update_dependent(context, dependency, job)):
             return (yield from find_valid_job(context, job.job_id))
     return None
 
@@ -160,20 +165,26 @@ def _end_overdue(context: QueueContext, sweep: Sweep, item: Item) -> Flow[Job | 
 
 
 def survey(context: QueueContext, sweep: Sweep, *, examine: int = 200) -> Flow[bool]:
-    """Note the invalid items among the next `examine` items of the whole table, and return whether the table's end was reached.
+    """Note the invalid items among the next `examine` items of each table, and return whether the end of all tables was reached.
 
     No index has an item without a status or a time, and nobody lists a status that does not exist.
     """
-    payload: dict[str, Any] = {"TableName": context.queue_table_name, "Limit": examine}
-    if sweep.survey is not None:
-        payload["ExclusiveStartKey"] = sweep.survey
-    response = yield Request("Scan", payload, "Job.survey")
-    for item in response["Items"]:
-        job = read_job(context.tables.job, item)
-        if isinstance(job, UnreadableJob):
-            context.notices.note(job)
-    sweep.survey = response.get("LastEvaluatedKey")
-    return sweep.survey is None
+    if all(start is None for start in sweep.survey.values()):
+        # A new round.
+        sweep.survey.clear()
+    for member in context.members:
+        table = member.queue_table_name
+        start = sweep.survey.get(table)
+        if table in sweep.survey and start is None:
+            continue
+        payload = {"TableName": table, "Limit": examine} | ({} if start is None else {"ExclusiveStartKey": start})
+        response = yield Request("Scan", payload, "Job.survey")
+        for item in response["Items"]:
+            job = read_job(member.tables.job, item)
+            if isinstance(job, UnreadableJob):
+                context.notices.note(job)
+        sweep.survey[table] = response.get("LastEvaluatedKey")
+    return all(start is None for start in sweep.survey.values())
 
 
 def record_set_aside(context: QueueContext) -> Flow[None]:
@@ -187,7 +198,7 @@ def record_set_aside(context: QueueContext) -> Flow[None]:
 
 
 def set_aside(context: QueueContext, *, clean: bool = False) -> Flow[list[UnreadableJob]]:
-    """The items of the job table that are not valid jobs, as they are now: those that workers and this process have come across.
+    """The items of the job tables that are not valid jobs, as they are now: those that workers and this process have come across.
 
     Up to 100 are named. `clean` also deletes the records of items that were repaired or deleted; workers do that.
     """
@@ -196,7 +207,9 @@ def set_aside(context: QueueContext, *, clean: bool = False) -> Flow[list[Unread
     noticed = list(dict.fromkeys([*recorded, *(bad.job_id for bad in context.notices.noticed)]))[:MAX_SET_ASIDE]
     if not noticed:
         return []
-    current = {bad.job_id: bad for bad in (yield from _still_invalid(context, noticed))}
+    current: dict[str, UnreadableJob] = {}
+    for member in context.members:
+        current |= {bad.job_id: bad for bad in (yield from _still_invalid(member, noticed))}
     for job_id in set(noticed) - current.keys():
         context.notices.forget(job_id)
         if clean and job_id in recorded:

@@ -11,6 +11,7 @@ from gateleg.jobs.admin import cancel
 from gateleg.jobs.errors import JobUnreadable
 from gateleg.jobs.finish.complete import get_or_archived
 from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.routing import by_id
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Progress
 from gateleg.store.operations import query
 
@@ -113,15 +114,20 @@ def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
 
 def _descendants(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    question = context.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
-    return (yield from collect_stream(query(question, project=_ATTRIBUTES), context))
+    found: list[dict[str, Any]] = []
+    for member in context.members:
+        question = member.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
+        found += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
+    return sorted(found, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else found
 
 
 def _archived(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    branch = context.tables.archived_branch
-    question = branch.in_tree(branch.tree_path.begins_with(f"{path}/"), root_job_id=root)
-    found: list[ArchivedBranch] = yield from collect_stream(query(question), context)
+    found: list[ArchivedBranch] = []
+    for member in context.members:
+        branch = member.tables.archived_branch
+        question = branch.in_tree(branch.tree_path.begins_with(f"{path}/"), root_job_id=root)
+        found += yield from collect_stream(query(question), context)
     return [entry.model_dump(include={attribute.name for attribute in _ATTRIBUTES}) for entry in found]
 
 
@@ -169,7 +175,7 @@ def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = Non
         for other in fresh:
             seen.add(other)
             try:
-                cancelled.append((yield from cancel(context, other, reason=reason, force=force)))
+                cancelled.append((yield from by_id(cancel)(context, other, reason=reason, force=force)))
             except JobUnreadable:
                 # It is noted, and the rest of the tree is cancelled.
                 continue

@@ -137,6 +137,11 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     #: the handler's defaults, so that a worker that does not know the job type can submit its jobs
     max_retries: Attr[int | None] = field(None)
     timeout_seconds: Attr[int | None] = field(None)
+    #: which of these two the schedule itself sets; the handler that runs a job decides the others
+    overrides: Attr[list[str]] = field(factory=list, max_length=10)
+    #: seconds after which a run is no longer started
+    start_within: Attr[float | None] = field(None)
+    tags: Attr[list[str]] = field(factory=list, max_length=50)
     #: a run that is later than this many seconds is skipped
     max_delay: Attr[int] = field(600, ge=0)
     next_run_at: Attr[datetime | None] = field(None)

@@ -50,6 +50,14 @@ _SET_ASIDE_SECONDS = 10.0
 _ERROR_LOG_SECONDS = 600.0
 
 
+#: A queue in one of its tables: the name of the table, and that of the queue.
+_Place = tuple[str, str]
+
+
+def _place(member: AsyncQueue, name: str) -> _Place:
+    return member.tables.names.queue, name
+
+
 class MaintenanceTasks:
     """The maintenance of a worker's queues. One worker holds the leader lease of each task; if it is lost, another worker takes over."""
 
@@ -64,17 +72,17 @@ class MaintenanceTasks:
         self._delay_check_seconds = min(_DELAY_CHECK_SECONDS, lease)
         self._archiver = Archiver(queue, objects)
         #: how long the job leases of each queue, and the leader leases of other workers, have stayed unchanged
-        self._job_leases: defaultdict[str, Staleness[UUID]] = defaultdict(Staleness)
+        self._job_leases: defaultdict[_Place, Staleness[UUID]] = defaultdict(Staleness)
         self._other_leaders: defaultdict[str, Staleness[str]] = defaultdict(Staleness)
         #: where the next check of a queue's delays continues
-        self._delay_cursors: dict[str, Item | None] = {}
+        self._delay_cursors: dict[_Place, Item | None] = {}
         self._started_at: float | None = None
         self._last_round_at = float("inf")
         #: until when this worker is the leader of a task, and when it next tries to become one
         self._leader_until: dict[str, float] = {}
         self._next_election: dict[str, float] = {}
-        self._next_lease_check: dict[str, float] = {}
-        self._next_delay_check: dict[str, float] = {}
+        self._next_lease_check: dict[_Place, float] = {}
+        self._next_delay_check: dict[_Place, float] = {}
         self._next_history: dict[str, float] = {}
         self._next_archiving = float("-inf")
         embedded = with_shared_commits(queue.store.transport) is not None
@@ -95,9 +103,10 @@ class MaintenanceTasks:
         """Run each task of which this worker is, or can become, the leader. If a task fails, the others still run."""
         new = self._begin_round()
         for name in self.queues:
-            await self._run_task(f"watch:{name}", self._correct_delays, name)
-            await self._run_task(f"watch:{name}", self._promote, name)
-            await self._run_task(None if new else f"watch:{name}", self._recover_lost_jobs, name)
+            for member in self.queue.members:
+                await self._run_task(f"watch:{name}", self._correct_delays, member, name)
+                await self._run_task(f"watch:{name}", self._promote, member, name)
+                await self._run_task(None if new else f"watch:{name}", self._recover_lost_jobs, member, name)
             await self._run_task(f"watch:{name}", self._record_history, name)
         await self._run_task(self._adoption_task, self._adopt)
         await self._run_task("survey", self._survey)
@@ -156,27 +165,27 @@ class MaintenanceTasks:
             self._next_set_aside = now + _SET_ASIDE_SECONDS
             await self.queue.set_aside(clean=True)
 
-    async def _correct_delays(self, name: str) -> None:
-        now = self.queue.context.setup.ticks()
-        if now < self._next_delay_check.get(name, now):
+    async def _correct_delays(self, member: AsyncQueue, name: str) -> None:
+        now, place = self.queue.context.setup.ticks(), _place(member, name)
+        if now < self._next_delay_check.get(place, now):
             return
-        self._next_delay_check[name] = now + self._delay_check_seconds
-        corrections = await self.queue.correct_delays(name, self._delay_cursors.get(name))
-        self._delay_cursors[name] = corrections.next
+        self._next_delay_check[place] = now + self._delay_check_seconds
+        corrections = await member.correct_delays(name, self._delay_cursors.get(place))
+        self._delay_cursors[place] = corrections.next
         if corrections.number:
             _log.warning("restarted the delays of %d jobs of queue %s, written by a clock that is ahead", corrections.number, name)
 
-    async def _promote(self, name: str) -> None:
+    async def _promote(self, member: AsyncQueue, name: str) -> None:
         """Make delayed jobs claimable when they are due."""
         for _ in range(_MAX_BATCHES):
-            if await self.queue.promote(name, _BATCH_JOBS) < _BATCH_JOBS:
+            if await member.promote(name, _BATCH_JOBS) < _BATCH_JOBS:
                 break
 
-    async def _recover_lost_jobs(self, name: str) -> None:
-        now = self.queue.context.setup.ticks()
-        if now >= self._next_lease_check.get(name, now):
-            self._next_lease_check[name] = now + self._lease_check_seconds
-            await self.queue.reap(name, self._job_leases[name], _BATCH_JOBS)
+    async def _recover_lost_jobs(self, member: AsyncQueue, name: str) -> None:
+        now, place = self.queue.context.setup.ticks(), _place(member, name)
+        if now >= self._next_lease_check.get(place, now):
+            self._next_lease_check[place] = now + self._lease_check_seconds
+            await member.reap(name, self._job_leases[place], _BATCH_JOBS)
 
     async def _record_history(self, name: str) -> None:
         now = self.queue.context.setup.ticks()

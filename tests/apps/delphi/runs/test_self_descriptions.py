@@ -18,7 +18,7 @@ from tests.apps.delphi.test_work import worked
 
 
 async def test_suggestions_are_shown_with_reasons_and_marked_comments_leave_the_groups(tmp_path: Path) -> None:
-    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path, job_tables="plain")
+    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path)
     bodies = {2: "I live in a rural area", 3: "I am 55 years old or older"}
     shown = conversation()
     shown = replace(shown, comments=[replace(one, body=bodies.get(one.comment_id, one.body)) for one in shown.comments])

@@ -132,6 +132,7 @@ class JobDetail(JobView):
     timeout_seconds: int | None = None
     start_by: datetime | None = None
     concurrency_key: str | None = None
+    concurrency_limit: int | None = None
     idempotency_key: str | None = None
     unique_key: str | None = None
     version: int | None = None
@@ -172,7 +173,7 @@ _SHARED = (
     "tags",
 )
 _LIVE = ("updated_at", "run_at", "cancel_requested")
-_DETAILS = ("dependencies", "dependent_jobs", "timeout_seconds", "concurrency_key", "idempotency_key", "unique_key")
+_DETAILS = ("dependencies", "dependent_jobs", "timeout_seconds", "concurrency_key", "concurrency_limit", "idempotency_key", "unique_key")
 
 
 def _common(job: Job | ArchivedJob) -> dict[str, Any]:
@@ -273,6 +274,10 @@ class ScheduleView(BaseModel):
     subject: str | None
     concurrency_key: str | None
     concurrency_limit: int
+    max_retries: int | None
+    timeout_seconds: int | None
+    start_within: float | None
+    tags: list[str]
     enabled: bool
     max_delay: int
     next_run_at: datetime | None
