@@ -37,7 +37,7 @@ unit: $(READY) ## Only the tests
 
 slow: $(READY) ## Whole runs on real data, in separate processes, and typing tests with pyright (minutes)
 	$(BIN)/pytest $(SPREAD) -m slow tests
-	GATELEG_TEST_PREEMPTIONS=3 GATELEG_TEST_EXAMPLES=25 $(BIN)/pytest $(SPREAD) tests/jobs/test_interleavings.py tests/web/test_contract.py
+	GATELEG_TEST_PREEMPTIONS=3 GATELEG_TEST_EXAMPLES=25 $(BIN)/pytest $(SPREAD) tests/jobs/test_interleavings.py tests/web/test_contract.py tests/apps/test_hostile_requests.py
 	GATELEG_TEST_LAWS=400 $(BIN)/pytest $(SPREAD) $(shell grep -rl '@given' tests --include='test_*.py')
 
 plain: $(READY) ## Test the data layer and the queue with all fast paths off (GATELEG_PLAIN=1)

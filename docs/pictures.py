@@ -59,7 +59,7 @@ PICTURES: dict[str, tuple[str, tuple[int, int], bool, Callable[[Page], None] | N
     "console-tree": ("/jobs?type=demo.import", WIDE, False, show_job("demo.import")),
     "console-phone": ("/jobs", PHONE, False, None),
     "console-job-dark": ("/jobs?type=demo.fingerprint", WIDE, True, show_job("demo.fingerprint")),
-    "console-table": ("/tables/DelphiJobQueue", WIDE, False, None),
+    "console-table": ("/tables/JobQueue", WIDE, False, None),
     "console-pattern": ("/tables/Songs?tab=patterns&pattern=Song.of_artist", WIDE, False, run_pattern),
     "console-lost-race": ("/tables/Songs?tab=items", WIDE, False, lose_race),
 }

@@ -52,6 +52,8 @@ class GatelegError(Exception):
     status = 500
     #: what a host answers instead of `message` when the message repeats text of another service; the host still logs the message
     public: str | None = None
+    #: what a host answers instead of `fix` when that is advice for its operators
+    public_fix: str | None = None
 
     def __init__(self, message: str, *, why: str | None = None, fix: str | None = None) -> None:
         self.message = message
@@ -66,7 +68,7 @@ class GatelegError(Exception):
     @property
     def public_text(self) -> str:
         """The text that a host answers with: `public` or else the message, then the fix."""
-        return _sentences(self.public or self.message, self.fix)
+        return _sentences(self.public or self.message, self.fix if self.public_fix is None else self.public_fix)
 
     @classmethod
     def _restore(cls, args: tuple[Any, ...], state: dict[str, Any]) -> Self:

@@ -4,7 +4,8 @@ import asyncio
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -26,11 +27,11 @@ from gateleg.ai import (
     User,
 )
 from gateleg.ai.addresses import parse_model_address
-from gateleg.ai.errors import InvalidModelRequest, ModelTimedOut, PriceUnknown, StreamBroken
+from gateleg.ai.errors import InvalidModelRequest, ModelRefused, ModelTimedOut, PriceUnknown, StreamBroken
 from gateleg.ai.settings import SpendCaps
 from gateleg.ai.spending import Spending
-from gateleg.ai.tables import Spend
-from gateleg.store import AsyncStore, Store
+from gateleg.ai.tables import ModelCall, Spend
+from gateleg.store import AsyncStore, Store, patch, put
 from tests.ai.speaking import events, said
 from tests.net.http.faulty import service
 
@@ -312,3 +313,114 @@ def test_requests_are_counted_and_paid_for(store: Store) -> None:
     with Models(ModelSettings(prices=prices), store=store, account=DELPHI) as models:
         models.chat_with(Script([Reply("a", usage=Usage(5, 2))]), MODEL).reply([User("?")])
     assert [(usage.requests, usage.cost) for usage in recorded(store)] == [(1, Decimal("0.5"))]
+
+
+def ledger(store: Store) -> list[ModelCall]:
+    return sorted(store.export(ModelCall), key=lambda call: call.call_id)
+
+
+def test_every_call_has_one_row_that_agrees_with_the_sums(store: Store) -> None:
+    account = Account("delphi", "acme", subject="run-1", purpose="answer", labels={"run": "1"})
+    script = Script([Reply("a", usage=Usage(3, 4)), ModelRefused("no"), Reply("b", usage=Usage(1, 1))])
+    with Models(settings(), store=store, account=account) as models:
+        chat = models.chat_with(script, MODEL)
+        chat.reply([User("?")])
+        with pytest.raises(ModelRefused):
+            chat.reply([User("?")])
+        chat.reply([User("?")])
+    calls = ledger(store)
+    assert [(call.subject, call.purpose, call.labels, call.status, call.cost) for call in calls] == [
+        ("delphi/acme/run-1", "answer", {"run": "1"}, "answered", Decimal(7)),
+        ("delphi/acme/run-1", "answer", {"run": "1"}, "failed", Decimal(0)),
+        ("delphi/acme/run-1", "answer", {"run": "1"}, "answered", Decimal(2)),
+    ]
+    (day,) = recorded(store)
+    assert (day.calls, day.failed, day.input, day.output, day.cost) == (3, 1, 4, 5, Decimal(9))
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def record_nothing(call: ModelCall) -> list[Any]:
+    return []
+
+
+def lose_a_call(store: Store, account: Account, **caps: Any) -> None:
+    """A call whose process is killed before its end is recorded."""
+
+    def die(call: ModelCall) -> list[Any]:
+        raise Killed
+
+    with Models(settings(**caps), store=store, account=replace(account, record=die)) as models, pytest.raises(Killed):
+        models.chat_with(Script([Reply("a", usage=Usage(3, 4))]), MODEL).reply([User("?")], max_tokens=10)
+
+
+def test_a_lost_call_is_ended_once_with_its_estimate(store: Store) -> None:
+    account = Account("delphi", "acme", subject="run-1")
+    lose_a_call(store, account, applications={"*": 1000})
+    (call,) = ledger(store)
+    assert (call.status, call.output) == ("open", 10)
+    reserved = committed(store)
+    with Models(settings(applications={"*": 1000}), store=store, account=account) as others:
+        # The sums that the application keeps would lack it.
+        assert others.settle_lost("run-1") == 0
+        models = others.billed_to(replace(account, record=record_nothing))
+        for number in (1, 0):
+            assert models.settle_lost("run-1") == number
+    (call,) = ledger(store)
+    assert (call.status, call.estimated, call.cost) == ("unknown", True, Decimal(call.input + 10))
+    (day,) = recorded(store)
+    assert (day.calls, day.estimated, day.cost) == (1, 1, call.cost)
+    assert committed(store) == reserved
+
+
+def test_a_call_that_another_process_ended_as_lost_is_not_counted_again(store: Store) -> None:
+    account = Account("delphi", "acme", subject="run-1")
+    with Models(settings(), store=store, account=account) as models, Models(settings(), store=store, account=account) as others:
+
+        def speak(request: Any) -> Reply:
+            assert others.settle_lost("run-1") == 1
+            return Reply("a", usage=Usage(3, 4))
+
+        models.chat_with(Script([speak]), MODEL).reply([User("?")], max_tokens=10)
+    (call,), (day,) = ledger(store), recorded(store)
+    assert (call.status, day.calls, day.cost) == ("unknown", 1, call.cost)
+
+
+def test_calls_that_last_longer_than_any_can_are_lost(store: Store) -> None:
+    lose_a_call(store, DELPHI)
+    lose_a_call(store, Account("other"))
+    with Models(settings(), store=store, account=DELPHI) as models:
+        assert models.settle_lost() == 0
+        later = Spending(
+            replace(DELPHI, record=record_nothing),
+            settings(),
+            lambda: datetime.now(UTC) + timedelta(seconds=settings().total_seconds + 121),
+        )
+        assert models.run(later.settle_lost()) == 1
+    assert sorted((call.application, call.status) for call in ledger(store)) == [("delphi", "unknown"), ("other", "open")]
+
+
+def test_sums_of_the_application_are_written_with_the_call_and_left_out_once_their_item_is_gone(store: Store) -> None:
+    gone = UsageDay.key(day="2020-01-01", slot="gone")
+
+    def record(call: ModelCall) -> list[Any]:
+        return [
+            patch(gone, UsageDay.calls.add(1)),
+            put(UsageDay(day=call.day, slot="own", application="own", model="m", cost=call.cost or Decimal(0))),
+        ]
+
+    with Models(settings(), store=store, account=replace(DELPHI, record=record)) as models:
+        models.chat_with(Script([Reply("a", usage=Usage(3, 4))]), MODEL).reply([User("?")])
+    assert sorted((day.application, day.cost) for day in recorded(store)) == [("delphi", Decimal(7)), ("own", Decimal(7))]
+
+
+def test_a_model_has_the_name_of_its_provider_and_no_address_in_every_record(store: Store) -> None:
+    named = ModelSettings.model_validate({"providers": {"fake": {"url": "http://127.0.0.1:1"}}, "prices": {"fake:x": {"input": 1}}})
+    with Models(named, store=store, account=DELPHI) as models:
+        models.chat_with(Script([Reply("a", usage=Usage(3, 4))]), MODEL).reply([User("?")])
+        models.book("fake:x", Usage(1_000_000, 0))
+    assert {call.model for call in ledger(store)} == {"fake:x"}
+    (day,) = recorded(store)
+    assert (day.model, day.calls, day.cost) == ("fake:x", 2, Decimal("1.000003"))

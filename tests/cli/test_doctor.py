@@ -27,3 +27,23 @@ def test_a_host_that_is_well_is_said_to_be_so() -> None:
     found = {one["check"]: one["status"] for one in json.loads(result.output)}
     assert (result.exit_code, found["store"], found["tables"], found["objects"]) == (0, "ok", "ok", "ok")
     assert "ok       store: embedded:./data answers" in CliRunner().invoke(app, ["doctor"]).output
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["doctor", "--json"], ["config"], ["jobs", "list"], ["tables", "list"]], ids=" ".join)
+@pytest.mark.parametrize("option", ["--store", "--objects"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://u:topsecret@localhost:1",
+        "http:/u:topsecret@localhost:1",
+        "u:topsecret@localhost:1",
+        "http://u:/top/secret@localhost:1",
+        "http://u:p@topsecret@localhost:1",
+        "embedded:u:topsecret@here?x=topsecret@y",
+        "s3://k:topsecret@b",
+    ],
+)
+def test_no_command_shows_the_password_of_an_address(command: list[str], option: str, address: str) -> None:
+    output = CliRunner().invoke(app, [*command, option, address]).output
+    assert output
+    assert "secret" not in output

@@ -188,3 +188,33 @@ def test_an_engine_opens_without_its_operations() -> None:
         "before = 'gateleg.engine.expressions' in sys.modules; engine.call('ListTables', {}); sys.exit(before)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def with_definition(path: Path, sql: str) -> Path:
+    """A database with one table of one item, whose definition is edited by SQL."""
+    with closing(Engine(path / "gateleg.db", background=False)) as engine:
+        engine.call("CreateTable", TABLE)
+        engine.call("PutItem", {"TableName": "Songs", "Item": {"id": {"S": "a"}}})
+        engine.database.connection.execute(f"UPDATE catalog SET definition = CAST({sql} AS BLOB)")
+    return path
+
+
+def test_a_repair_that_leaves_a_table_out_says_so_and_fails(tmp_path: Path) -> None:
+    data = with_definition(tmp_path / "data", "'?'")
+    assert "cannot be read" in run("engine", "check", "--path", str(data)).output
+    result = run("engine", "repair", "--path", str(data), "--into", str(tmp_path / "new"))
+    new = tmp_path / "new" / "gateleg.db"
+    assert result.exit_code == 1
+    assert f"Songs: 1 item set aside in {new}.aside.jsonl" in result.stdout
+    assert "Songs is not in the new database: " in result.stdout
+    assert "no item was lost" not in result.output
+    assert result.stderr.startswith(f"gateleg: {new} lacks: 1 item of Songs set aside in {new}.aside.jsonl")
+    assert '"item":{"id":{"S":"a"}}' in Path(f"{new}.aside.jsonl").read_text()
+
+
+def test_a_repair_of_a_renamed_field_brings_all_and_succeeds(tmp_path: Path) -> None:
+    data = with_definition(tmp_path / "data", "replace(definition, '\"namespace\"', '\"another\"')")
+    result = run("engine", "repair", "--path", str(data), "--into", str(tmp_path / "new"))
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == "Songs: 1 item saved"
+    assert result.stdout.splitlines()[-1].endswith("all tables and backups are in it, and no item was lost")

@@ -160,7 +160,7 @@ def test_a_tree_shows_every_job(desk: Desk) -> None:
 def test_jobs_of_a_tree_are_told_apart_by_their_configs(desk: Desk) -> None:
     name = desk.submit("echo")
     with Store.connect(desk.store) as store:
-        Queue(store, jobs).submit_many([Submission("echo", {"words": [word]}, parent=UUID(name)) for word in ("one", "two")])
+        Queue(store, jobs).submit_many([Submission("echo", {"words": [word]}, parent_job_id=UUID(name)) for word in ("one", "two")])
     shown = desk.ok("tree", name)
     assert 'echo  words ["one"]' in shown
     assert 'echo  words ["two"]' in shown

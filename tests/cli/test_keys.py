@@ -77,3 +77,11 @@ def test_a_file_that_holds_no_tables_is_told(tmp_path: Path, store: str) -> None
 
 def test_a_key_that_outlives_everybody_is_refused(store: str) -> None:
     assert keys(store, "create", "ann", "--days", "99999999").exit_code == 2
+
+
+@pytest.mark.parametrize("tenant", ["umbrella#acme", " acme", "local", "a\u200bb"])
+def test_a_tenant_that_could_never_use_an_application_is_refused(store: str, tenant: str) -> None:
+    refused = keys(store, "create", "ann", "--tenant", tenant)
+    assert refused.exit_code == 1
+    assert "could never use Agents" in refused.output
+    assert "No keys" in keys(store, "list").output

@@ -1,6 +1,7 @@
 """`gateleg migrate`: what somebody types to move a table, and back."""
 
 import json
+import re
 from pathlib import Path
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from typer.testing import CliRunner, Result
 from gateleg.cli import installed
 from gateleg.cli.commands import app
 from gateleg.migrate import Migration, Migrator, migrations_table
+from gateleg.model import Table
 from gateleg.store import Store
 from tests.migrate.agents_migrations.m0001_agents_by_tenant import migration as agents_by_tenant
 from tests.migrate.moves.layouts import NewAgent, OldAgent, new_agents, old_agents, raw
@@ -35,7 +37,9 @@ def migrate(store: str, *arguments: str) -> Result:
 def test_a_move_is_planned_applied_watched_verified_and_undone(store: str) -> None:
     planned = json.loads(migrate(store, "plan", "agency", "--samples", "2", "--json").output)
     assert [(entry["number"], len(entry["samples"])) for entry in planned] == [(1, 2)]
-    assert "dual-write → backfill" in migrate(store, "plan", "agency").output
+    shown = migrate(store, "plan", "agency").output
+    assert "agents, all (old-agents to new-agents): off → dual-write → backfill" in shown
+    assert re.search(r'before  old-agents  .*"acme-prod".*\n  after   new-agents  .*"aws-prod#acme"', shown)
     applied = migrate(store, "apply", "agency", "--phase", "dual-read", "--segments", "2")
     assert applied.exit_code == 0, applied.output
     assert "as far as dual-read" in applied.output
@@ -55,6 +59,34 @@ def test_a_move_is_planned_applied_watched_verified_and_undone(store: str) -> No
     with Store.connect(store) as opened:
         assert len(raw(opened, old_agents)) == 7
         assert raw(opened, new_agents) == []
+
+
+def test_a_plan_says_what_stops_apply_and_which_items_cannot_be_moved(store: str) -> None:
+    with Store.connect(store) as opened:
+        opened.put(OldAgent(endpoint_id="unknown", agent_uuid="x"))
+    plain = migrate(store, "plan", "agency", "--samples", "0")
+    assert plain.exit_code == 0, plain.output
+    checked = migrate(store, "plan", "agency", "--samples", "0", "--check-items")
+    assert checked.exit_code == 1
+    assert checked.output.count("cannot be moved") == 1
+    with Store.connect(store) as opened:
+        opened.create_tables(Table("new-agents", hash="agent_uuid"))
+    refused = migrate(store, "plan", "agency")
+    assert refused.exit_code == 1
+    assert "apply would be refused:\n    The table new-agents has the key (agent_uuid S)" in refused.output
+    applied = migrate(store, "apply", "agency")
+    assert applied.exit_code == 1
+    assert "Nothing was written." in applied.output
+
+
+def test_a_plan_for_an_old_table_with_another_key_says_so(store: str) -> None:
+    with Store.connect(store) as opened:
+        opened.delete_tables(old_agents)
+        opened.create_tables(Table("old-agents", hash="name"))
+        opened.transport.call("PutItem", {"TableName": "old-agents", "Item": {"name": {"S": "a"}}})
+    planned = migrate(store, "plan", "agency", "--check-items")
+    assert planned.exit_code == 1
+    assert "The table old-agents has the key (name S), but (endpoint_id S, agent_uuid S) is declared" in planned.output
 
 
 def test_status_without_an_application_shows_all(store: str) -> None:

@@ -96,7 +96,7 @@ def test_variables_override_the_file_and_flags_override_both(monkeypatch: pytest
 
 
 def test_another_file_is_named_with_config() -> None:
-    Path("other.toml").write_text('store = "embedded:./other"\njob_tables = "plain"\n')
+    Path("other.toml").write_text('store = "embedded:./other"\n')
     name = submit("embedded:./other")
     assert items("jobs", "list", "--config", "other.toml")[0]["job_id"] == name
     assert out("tables", "list", "-c", "other.toml").count("ACTIVE") == 3

@@ -80,3 +80,11 @@ def test_a_head_over_the_limit_is_refused_before_it_ends() -> None:
 def test_a_long_body_before_a_head_is_not_counted_as_head() -> None:
     reader = read([message(b"x" * 1000) * 3 + b"GET / HT", b"TP/1.1\r\n\r\n"])
     assert len(reader.requests) == 4
+
+
+def test_extensions_of_chunks_are_bounded() -> None:
+    head = CHUNKED.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    assert read([head, b"3;", *[b"x" * 500] * 6, b"\r\nabc\r\n0\r\n\r\n"]).final_response == BAD_REQUEST
+    assert read([head, *[b"1;" + b"x" * 500 + b"\r\na\r\n"] * 6]).final_response == BAD_REQUEST
+    (request,) = read([head, *[b"1\r\na\r\n"] * 900, b"0\r\n\r\n"]).requests
+    assert request.body == b"a" * 900

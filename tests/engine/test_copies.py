@@ -301,9 +301,9 @@ def test_repairing_leaves_out_what_is_half_done(tmp_path: Path) -> None:
     held = world.items()
     world.engine.close()
     report = repair(str(tmp_path / "music.db"), str(tmp_path / "repaired.db"))
-    assert [note for note in report.notes if "was lost" in note] == []
-    assert "Restored was being restored, and is not complete: restore it again." in report.notes
-    assert "The backup second of Music was in progress and is incomplete: create it again." in report.notes
+    assert [note for note in report.missing if "was lost" in note] == []
+    assert "Restored was being restored, and is not complete: restore it again." in report.missing
+    assert "The backup second of Music was in progress and is incomplete: create it again." in report.missing
     again = World(tmp_path / "repaired.db")
     assert again.items() == held
     assert [summary["BackupName"] for summary in again.call("ListBackups")["BackupSummaries"]] == ["first"]

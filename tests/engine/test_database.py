@@ -10,7 +10,7 @@ import pytest
 
 from gateleg.engine import Engine, EngineError, check_integrity, compact, has_checksums, repair
 from gateleg.engine.database import Database
-from gateleg.engine.file_format import FORMAT
+from gateleg.engine.file_format import LATEST_FORMAT
 from gateleg.engine.layout import Layout
 from tests.engine.operations.requests import table
 
@@ -78,9 +78,12 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "data.db"
     Engine(str(path)).close()
     with apsw.Connection(str(path)) as later:
-        later.execute(f"PRAGMA user_version={FORMAT + 1}")
+        later.execute(f"PRAGMA user_version={LATEST_FORMAT + 1}")
     later.close()
-    assert open_error(path) == f"{path} was written by a later version of Gateleg: upgrade to open it"
+    assert open_error(path) == (
+        f"{path} has format {LATEST_FORMAT + 1}, and this version of Gateleg reads formats 1 to {LATEST_FORMAT}: a later version wrote it. "
+        "Nothing was changed. Install that version, or a later one, to open the file"
+    )
 
 
 def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:

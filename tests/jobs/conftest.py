@@ -7,8 +7,9 @@ from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
+from gateleg.jobs.tables.table_names import TableNames
 from gateleg.store import Store
+from tests.jobs.layouts import BROUGHT, PLAIN
 from tests.jobs.sample import make_jobs
 
 
@@ -28,16 +29,16 @@ def jobs() -> Jobs:
     return make_jobs()
 
 
-@pytest.fixture(params=LAYOUTS.values(), ids=list(LAYOUTS))
-def names(request: pytest.FixtureRequest) -> TableNames:
-    """What the tables of `queue` are called: whatever is true of a queue is true by every name."""
-    found: TableNames = request.param
+@pytest.fixture(params=[(PLAIN, ()), (BROUGHT, ()), (PLAIN, (BROUGHT,))], ids=["plain", "delphi", "both"])
+def names(request: pytest.FixtureRequest) -> tuple[TableNames, tuple[TableNames, ...]]:
+    """The tables of `queue`, its own and further ones: whatever is true of a queue is true by every name, and on several tables."""
+    found: tuple[TableNames, tuple[TableNames, ...]] = request.param
     return found
 
 
 @pytest.fixture
-def queue(store: Store, jobs: Jobs, names: TableNames) -> Queue:
-    queue = Queue(store, jobs, tables=names)
+def queue(store: Store, jobs: Jobs, names: tuple[TableNames, tuple[TableNames, ...]]) -> Queue:
+    queue = Queue(store, jobs, tables=names[0], further=names[1])
     queue.ensure_tables()
     return queue
 

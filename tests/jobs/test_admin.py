@@ -116,8 +116,8 @@ def test_a_waiting_job_moves_forwards(queue: Queue, selector: CandidateSelector)
 class TestDependents:
     def test_a_failure_cancels_those_that_wait_and_those_that_wait_for_them(self, queue: Queue, selector: CandidateSelector) -> None:
         first = submitted(queue, priority=90)
-        second = submitted(queue, depends_on=[first.job_id])
-        third = submitted(queue, depends_on=[second.job_id])
+        second = submitted(queue, dependencies=[first.job_id])
+        third = submitted(queue, dependencies=[second.job_id])
         queue.finish(claimed(queue, selector), failed(final=True))
         settle_all(queue, selector)
         for job, because in ((second, first), (third, second)):
@@ -126,8 +126,8 @@ class TestDependents:
 
     def test_a_retry_lets_them_wait_again(self, queue: Queue, selector: CandidateSelector) -> None:
         first = submitted(queue, priority=90)
-        second = submitted(queue, depends_on=[first.job_id])
-        third = submitted(queue, depends_on=[second.job_id])
+        second = submitted(queue, dependencies=[first.job_id])
+        third = submitted(queue, dependencies=[second.job_id])
         queue.finish(claimed(queue, selector), failed(final=True))
         settle_all(queue, selector)
         queue.retry(first.job_id)
@@ -142,7 +142,7 @@ class TestDependents:
 
     def test_cancelling_a_job_cancels_its_dependents(self, queue: Queue, selector: CandidateSelector) -> None:
         first = submitted(queue)
-        second = submitted(queue, depends_on=[first.job_id])
+        second = submitted(queue, dependencies=[first.job_id])
         queue.cancel(first.job_id)
         settle_all(queue, selector)
         assert queue.get(second.job_id).status == JobStatus.CANCELLED
@@ -151,7 +151,7 @@ class TestDependents:
         queue = Queue(store, jobs, QueueSettings(inline_dependents=3))
         queue.ensure_tables()
         first = submitted(queue, priority=90)
-        others = [submitted(queue, depends_on=[first.job_id]) for _ in range(30)]
+        others = [submitted(queue, dependencies=[first.job_id]) for _ in range(30)]
         queue.finish(claimed(queue, selector), DONE)
         assert all(queue.get(job.job_id).readiness is Readiness.BLOCKED for job in others)
         settlement = claimed(queue, selector)

@@ -24,6 +24,8 @@ from gateleg.jobs.tables.job import KEPT_ATTEMPTS, Job, JobStatus
 from gateleg.jobs.tables.records import LeaderLease, Schedule
 from gateleg.store import Store
 from tests.jobs.chaos_worker import LEASE, LINES, jobs, work
+from tests.jobs.foreign.seed_items import boto3_table, odd_item, put_odd, seed_claim, seed_completion
+from tests.jobs.foreign.test_fuzz import check_nothing_is_hidden
 
 pytestmark = pytest.mark.crash
 
@@ -35,6 +37,8 @@ PATIENCE = 300
 WORKERS = 4
 SHORT_JOBS = 4000
 FAULT_RATE = 0.03
+#: How many times other programs put items into the table.
+FOREIGN_ROUNDS = 30
 
 
 class Crew:
@@ -372,3 +376,34 @@ def test_workers_whose_clocks_are_further_apart_than_a_lease_take_no_jobs_from_e
     told = f"{losses} lost in {beats} heartbeats, by 2 workers of which one has a clock {offset:+.0f} s off"
     with capsys.disabled():
         print(f"\n  clocks: {len(found)} jobs completed once each: {told}")
+
+
+def test_odd_items_of_other_programs_beside_jobs_whose_workers_are_killed(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    with _crewed(tmp_path) as (queue, crew):
+        table = boto3_table(queue)
+        for _ in range(WORKERS):
+            crew.start(rate=0.0)
+        names, taken, completed = [], 0, 0
+        for number in range(FOREIGN_ROUNDS):
+            for _ in range(4):
+                put_odd(table, odd_item(chance))
+            names += [one.job.job_id for one in queue.submit_many([Submission("at-once") for _ in range(20)])]
+            for job_id in [one.job.job_id for one in queue.submit_many([Submission("at-once") for _ in range(3)])]:
+                # Another program's worker is faster, or one of the crew is; never both.
+                claimed = seed_claim(table, str(job_id), "other", 1)
+                taken += claimed is not None
+                completed += claimed is not None and seed_completion(table, str(job_id), 2, datetime.now(UTC).isoformat())
+                names.append(job_id)
+            if number % 3 == 0:
+                crew.kill(crew.chance.choice(crew.workers))
+                crew.start(rate=0.0)
+        crew.wait_until(lambda: all(_is_completed(queue, name) for name in names), "every ordinary job is completed")
+        assert completed == taken
+        for name in names:
+            job = queue.get(name)
+            by_gateleg = sum(attempt.outcome == "completed" for attempt in job.attempts)
+            assert by_gateleg + (job.worker_id == "other") == 1
+        for worker in list(crew.workers):
+            crew.kill(worker)
+        check_nothing_is_hidden(queue)

@@ -23,7 +23,7 @@ class TestFanIn:
 
     def joined(self, queue: Queue, number: int) -> tuple[list[Job], Job]:
         parts = [one.job for one in queue.submit_many([Submission("plain") for _ in range(number)])]
-        return parts, queue.submit(Submission("plain", depends_on=[part.job_id for part in parts], stage="join")).job
+        return parts, queue.submit(Submission("plain", dependencies=[part.job_id for part in parts], stage="join")).job
 
     def test_it_runs_once_all_of_them_are_completed(self, queue: Queue, clock: ManualClock) -> None:
         parts, join = self.joined(queue, 120)
@@ -43,20 +43,20 @@ class TestFanIn:
     def test_nothing_is_written_when_one_of_them_is_not_there(self, queue: Queue, store: Store) -> None:
         parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
         with pytest.raises(DependencyMissing):
-            queue.submit(Submission("plain", depends_on=[*parts, uuid4()]))
+            queue.submit(Submission("plain", dependencies=[*parts, uuid4()]))
         assert len(everything(queue)) == 95
 
     def test_submitting_it_again_makes_no_other_gates(self, queue: Queue, store: Store) -> None:
         parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
-        submission = Submission("plain", depends_on=parts, job_id=uuid4())
+        submission = Submission("plain", dependencies=parts, job_id=uuid4())
         assert queue.submit(submission).created
         assert not queue.submit(submission).created
         assert len(everything(queue)) == 95 + 2 + 1
 
     def test_it_can_be_submitted_along_with_all_that_it_waits_for(self, queue: Queue, clock: ManualClock) -> None:
         parts = [Submission("plain", job_id=uuid4()) for _ in range(130)]
-        join = Submission("plain", job_id=uuid4(), depends_on=[part.job_id for part in parts if part.job_id], stage="join")
-        after = Submission("plain", job_id=uuid4(), depends_on=[join.job_id or uuid4()])
+        join = Submission("plain", job_id=uuid4(), dependencies=[part.job_id for part in parts if part.job_id], stage="join")
+        after = Submission("plain", job_id=uuid4(), dependencies=[join.job_id or uuid4()])
         asked = [after, join, *parts, Submission("plain")]
         done = queue.submit_many(asked)
         assert [one.job.job_id for one in done[:-1]] == [one.job_id for one in asked[:-1]]
@@ -68,7 +68,7 @@ class TestFanIn:
 
     def test_it_can_be_submitted_along_with_others(self, queue: Queue, clock: ManualClock) -> None:
         parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
-        first, join = queue.submit_many([Submission("plain"), Submission("plain", depends_on=parts)])
+        first, join = queue.submit_many([Submission("plain"), Submission("plain", dependencies=parts)])
         assert first.job.readiness == Readiness.READY
         assert queue.get(join.job.job_id).readiness == Readiness.BLOCKED
         TestWorker(queue, clock).run()
@@ -77,21 +77,21 @@ class TestFanIn:
     def test_nothing_of_a_batch_is_written_when_one_of_its_dependencies_is_not_there(self, queue: Queue, store: Store) -> None:
         parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
         with pytest.raises(DependencyMissing):
-            queue.submit_many([Submission("plain"), Submission("plain", depends_on=[*parts, uuid4()])])
+            queue.submit_many([Submission("plain"), Submission("plain", dependencies=[*parts, uuid4()])])
         assert len(everything(queue)) == 95
 
     def test_a_cycle_through_very_many_is_refused(self, queue: Queue, store: Store) -> None:
         join = uuid4()
-        parts = [Submission("plain", job_id=uuid4(), depends_on=[join]) for _ in range(95)]
+        parts = [Submission("plain", job_id=uuid4(), dependencies=[join]) for _ in range(95)]
         with pytest.raises(DependencyCycle):
-            queue.submit_many([*parts, Submission("plain", job_id=join, depends_on=[part.job_id for part in parts if part.job_id])])
+            queue.submit_many([*parts, Submission("plain", job_id=join, dependencies=[part.job_id for part in parts if part.job_id])])
         assert everything(queue) == []
 
 
 class TestDependencies:
     def test_a_job_waits_for_those_it_depends_on(self, queue: Queue, selector: CandidateSelector) -> None:
         first, second = submitted(queue, priority=90), submitted(queue, priority=80)
-        last = submitted(queue, depends_on=[first.job_id, second.job_id])
+        last = submitted(queue, dependencies=[first.job_id, second.job_id])
         assert last.readiness is Readiness.BLOCKED
         queue.finish(claimed(queue, selector), DONE)
         assert queue.get(last.job_id).waiting_for == {str(second.job_id)}
@@ -103,21 +103,21 @@ class TestDependencies:
     def test_a_completed_dependency_is_not_waited_for(self, queue: Queue, selector: CandidateSelector) -> None:
         first = submitted(queue)
         queue.finish(claimed(queue, selector), DONE)
-        assert submitted(queue, depends_on=[first.job_id]).readiness is Readiness.READY
+        assert submitted(queue, dependencies=[first.job_id]).readiness is Readiness.READY
 
     def test_a_failed_dependency_is_refused(self, queue: Queue, selector: CandidateSelector) -> None:
         first = submitted(queue)
         queue.finish(claimed(queue, selector), failed(final=True))
         with pytest.raises(DependencyMissing, match="is FAILED"):
-            submitted(queue, depends_on=[first.job_id])
+            submitted(queue, dependencies=[first.job_id])
 
     def test_jobs_submitted_together_depend_on_each_other(self, queue: Queue, selector: CandidateSelector) -> None:
         pca, umap, report = uuid4(), uuid4(), uuid4()
         queue.submit_many(
             [
-                Submission("plain", job_id=report, depends_on=[pca, umap], stage="report"),
+                Submission("plain", job_id=report, dependencies=[pca, umap], stage="report"),
                 Submission("plain", job_id=pca, stage="pca"),
-                Submission("plain", job_id=umap, depends_on=[pca], stage="umap"),
+                Submission("plain", job_id=umap, dependencies=[pca], stage="umap"),
             ]
         )
         order = []
@@ -129,15 +129,15 @@ class TestDependencies:
     def test_a_cycle_is_refused_and_nothing_is_written(self, queue: Queue, store: Store) -> None:
         one, two, three = uuid4(), uuid4(), uuid4()
         circle = [
-            Submission("plain", job_id=one, depends_on=[two]),
-            Submission("plain", job_id=two, depends_on=[three]),
-            Submission("plain", job_id=three, depends_on=[one]),
-            Submission("plain", depends_on=[one]),
+            Submission("plain", job_id=one, dependencies=[two]),
+            Submission("plain", job_id=two, dependencies=[three]),
+            Submission("plain", job_id=three, dependencies=[one]),
+            Submission("plain", dependencies=[one]),
         ]
         with pytest.raises(DependencyCycle, match=" -> "):
             queue.submit_many(circle)
         with pytest.raises(DependencyCycle):
-            queue.submit(Submission("plain", job_id=one, depends_on=[one]))
+            queue.submit(Submission("plain", job_id=one, dependencies=[one]))
         assert everything(queue) == []
 
     def test_a_dependent_that_is_added_while_its_dependency_runs_is_released_with_it(
@@ -145,12 +145,12 @@ class TestDependencies:
     ) -> None:
         first = submitted(queue)
         running = claimed(queue, selector)
-        last = submitted(queue, depends_on=[first.job_id])
+        last = submitted(queue, dependencies=[first.job_id])
         queue.finish(running, DONE)
         assert queue.get(last.job_id).readiness is Readiness.READY
 
     def test_a_delayed_dependent_still_waits_for_its_time(self, queue: Queue, selector: CandidateSelector) -> None:
         first = submitted(queue)
-        last = submitted(queue, depends_on=[first.job_id], delay=100)
+        last = submitted(queue, dependencies=[first.job_id], delay=100)
         queue.finish(claimed(queue, selector), DONE)
         assert queue.get(last.job_id).readiness is Readiness.DELAYED

@@ -266,7 +266,7 @@ def test_a_dependent_that_is_submitted_while_its_dependency_ends(world: Callable
         assert len(one.completions) == 2
 
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
-        submission = Submission("plain", queue=one.name, depends_on=[job.job_id])
+        submission = Submission("plain", queue=one.name, dependencies=[job.job_id])
         return {"a": one.works("a"), "submit": enqueue.submit(one.context, submission)}
 
     assert play(world, lambda one: one.submit(), cast, decide, preemptions=9) > 20
@@ -275,7 +275,7 @@ def test_a_dependent_that_is_submitted_while_its_dependency_ends(world: Callable
 def test_two_dependencies_that_end_together(world: Callable[[], World]) -> None:
     def prepare(one: World) -> Job:
         parents = [one.submit(), one.submit()]
-        return one.submit(depends_on=[parent.job_id for parent in parents])
+        return one.submit(dependencies=[parent.job_id for parent in parents])
 
     def decide(one: World, last: Job, actors: list[Actor]) -> None:
         assert one.queue.get(last.job_id).status == JobStatus.COMPLETED
@@ -290,7 +290,7 @@ def test_two_dependencies_that_end_together(world: Callable[[], World]) -> None:
 def test_a_dependency_that_fails_while_it_is_retried(world: Callable[[], World]) -> None:
     def prepare(one: World) -> tuple[Job, Job]:
         first = one.submit(max_retries=0)
-        return first, one.submit(depends_on=[first.job_id])
+        return first, one.submit(dependencies=[first.job_id])
 
     def fails_and_is_retried(one: World, claimed: Job) -> Flow[None]:
         yield from complete.finish(one.context, claimed, failed(final=True))
@@ -371,7 +371,7 @@ def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], Wo
 def taken_down(it: World) -> tuple[Job, Job]:
     """A job that has failed and its dependent, which was cancelled for it."""
     first = it.submit()
-    second = it.submit(depends_on=[first.job_id])
+    second = it.submit(dependencies=[first.job_id])
     it.queue.store.drive(it.works("w", failed(final=True)))
     it.queue.settle(first.job_id)
     it.until_quiet()

@@ -15,10 +15,11 @@ from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Completed, Decision
 from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
 from gateleg.jobs.tables.queue_tables import moved_to, tables_named
-from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
+from gateleg.jobs.tables.table_names import TableNames
 from gateleg.store import IllegalTransition, Store, create
 from gateleg.store.operations import transact
 from gateleg.store.setup import Setup
+from tests.jobs.layouts import LAYOUTS
 from tests.jobs.sample import claimed, make_jobs, submitted
 
 TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))

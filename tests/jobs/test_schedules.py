@@ -1,5 +1,7 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
@@ -7,9 +9,10 @@ from hypothesis import strategies as st
 
 from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.errors import BadConfig, BadSchedule, ScheduleMissing
-from gateleg.jobs.handlers import DeclaredSchedule
+from gateleg.jobs.handlers import DeclaredSchedule, Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
+from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.submission import Submission
 from gateleg.store import Store
 from tests.jobs.sample import everything, make_jobs
@@ -230,9 +233,28 @@ def test_the_runs_of_a_schedule_need_not_overlap(queue: Queue, clock: ManualCloc
     assert queue.claim(selector, "default", "w") is None
 
 
+def test_a_run_has_the_attributes_of_its_schedule(queue: Queue, clock: ManualClock) -> None:
+    own = {"max_retries": 9, "timeout_seconds": 99, "start_within": 600.0, "tags": ["a"]}
+    queue.schedule("nightly", Submission("plain", **own), every=60)  # type: ignore[arg-type]
+    clock.advance(61)
+    (job,) = queue.run_schedules()
+    assert (job.max_retries, job.timeout_seconds, job.tags) == (9, 99, ["a"])
+    assert job.start_by == job.created_at + timedelta(seconds=600)
+
+
+def test_a_run_without_attributes_of_its_own_has_those_of_its_handler_at_that_time(queue: Queue, clock: ManualClock) -> None:
+    queue.schedule("nightly", Submission("PCA", {}), every=60)
+    handler = queue.context.jobs.of("PCA")
+    later = Jobs()
+    later.add(replace(handler, timeout=7, retry=Retry(times=8)))
+    clock.advance(61)
+    (job,) = Queue(queue.store, later, tables=queue.tables.names, further=[names.names for names in queue.context.ledgers]).run_schedules()
+    assert (job.timeout_seconds, job.max_retries) == (7, 8)
+
+
 @pytest.mark.parametrize(
     "options",
-    [{"delay": 60}, {"idempotency_key": "k"}, {"unique_key": "k"}, {"max_retries": 9}, {"timeout": 9}, {"tags": ["a"]}, {"tenant": "t"}],
+    [{"delay": 60}, {"idempotency_key": "k"}, {"unique_key": "k"}, {"stage": "s"}, {"parent_job_id": uuid4()}, {"tenant": "t"}],
 )
 def test_an_option_that_the_runs_would_not_have_is_refused(queue: Queue, options: dict[str, Any]) -> None:
     (name,) = options

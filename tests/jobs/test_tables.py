@@ -2,17 +2,18 @@
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gateleg.jobs import Jobs, Queue, Submission, TableNames, TestWorker
-from gateleg.jobs.tables import LAYOUTS
 from gateleg.jobs.tables.queue_tables import tables_named
 from gateleg.model import spec_of
 from gateleg.store import Store
 from tests.jobs.chores import jobs as chores
+from tests.jobs.layouts import BROUGHT as DELPHI
+from tests.jobs.layouts import PLAIN
 
-PLAIN, DELPHI = LAYOUTS["plain"], LAYOUTS["delphi"]
 OWN = TableNames("ShopJobs", "ShopJobLedger", "ShopJobArchive", "order", "OrderIndex")
 
 
@@ -81,19 +82,38 @@ class TestAnotherLayout:
             assert caplog.text == ""
             queue = Queue(store, chores)
             queue.ensure_tables()
-            assert queue.other_layout() == "delphi"
-            assert "jobs in DelphiJobQueue, but this queue uses JobQueue" in caplog.text
+            assert queue.unread_tables() == ["DelphiJobQueue"]
+            assert "the store has jobs in DelphiJobQueue, which this queue does not read" in caplog.text
 
     def test_is_not_told_of_when_it_has_none(self) -> None:
         with Store.embedded() as store:
             for tables in (DELPHI, PLAIN):
                 Queue(store, chores, tables=tables).ensure_tables()
-            assert Queue(store, chores).other_layout() is None
+            assert Queue(store, chores).unread_tables() == []
 
-    def test_is_not_told_of_when_both_have_some(self) -> None:
-        with Store.embedded() as store:
+    def test_is_no_reason_to_warn_when_both_have_some(self, caplog: pytest.LogCaptureFixture) -> None:
+        with Store.embedded() as store, caplog.at_level(logging.WARNING, "gateleg.jobs"):
             for tables in (DELPHI, PLAIN):
                 queue = Queue(store, chores, tables=tables)
                 queue.ensure_tables()
                 queue.submit(Submission("echo"))
-            assert queue.other_layout() is None
+            caplog.clear()
+            queue.ensure_tables()
+            assert (queue.unread_tables(), caplog.text) == (["DelphiJobQueue"], "")
+
+    def test_is_read_beside_its_own(self) -> None:
+        with Store.embedded(prefix="dev-") as store:
+            for tables in (DELPHI, PLAIN):
+                Queue(store, chores, tables=tables).ensure_tables()
+            Queue(store, chores, tables=DELPHI).submit(Submission("echo"))
+            assert Queue(store, chores).unread_tables() == ["dev-DelphiJobQueue"]
+            assert Queue(store, chores, further=[DELPHI]).unread_tables() == []
+
+    def test_of_another_installation_is_none_of_this_one(self, tmp_path: Path) -> None:
+        with Store.embedded(str(tmp_path), prefix="dev-") as other:
+            queue = Queue(other, chores, tables=DELPHI)
+            queue.ensure_tables()
+            queue.submit(Submission("echo"))
+            assert Queue(other, chores).unread_tables() == ["dev-DelphiJobQueue"]
+        with Store.embedded(str(tmp_path)) as store:
+            assert Queue(store, chores).unread_tables() == []

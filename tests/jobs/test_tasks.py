@@ -28,7 +28,7 @@ async def greet(job: JobContext, config: Greeting) -> dict[str, str]:
 @jobs.handler("greet-all")
 async def greet_all(job: JobContext, config: dict[str, list[str]]) -> None:
     first = await greet.submit(job, Greeting(name=config["names"][0]))
-    await job.submit_many([greet.submission(Greeting(name=name), depends_on=[first.job.job_id]) for name in config["names"][1:]])
+    await job.submit_many([greet.submission(Greeting(name=name), dependencies=[first.job.job_id]) for name in config["names"][1:]])
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_a_pipeline_with_children_and_dependents_runs_to_its_end(store: Store, c
     @jobs.handler("whole")
     async def whole(job: JobContext, config: dict[str, Any]) -> None:
         parts = [await job.submit(Submission("part", stage=f"part {number}")) for number in range(3)]
-        await job.submit(Submission("part", stage="join", depends_on=[one.job.job_id for one in parts]))
+        await job.submit(Submission("part", stage="join", dependencies=[one.job.job_id for one in parts]))
         job.log("\n".join(f"line {number}" for number in range(1000)))
 
     queue = rehearsed(store, jobs)
@@ -70,7 +70,7 @@ def test_a_failure_takes_its_dependents_along(store: Store, clock: ManualClock) 
 
     queue = rehearsed(store, jobs)
     first = queue.submit(Submission("fails")).job
-    second = queue.submit(Submission("fails", depends_on=[first.job_id])).job
+    second = queue.submit(Submission("fails", dependencies=[first.job_id])).job
     TestWorker(queue, clock).run()
     assert (queue.get(first.job_id).status, queue.get(first.job_id).attempt) == (JobStatus.FAILED, 2)
     assert queue.get(second.job_id).status == JobStatus.CANCELLED

@@ -38,7 +38,7 @@ def test_handlers_that_are_not_a_registry() -> None:
 
 def test_tables_by_the_name_of_a_layout() -> None:
     tables: Any = "plain"
-    with pytest.raises(WrongArgument, match="LAYOUTS"):
+    with pytest.raises(WrongArgument, match="TableNames"):
         Queue(connect(Store), Jobs(), tables=tables)
 
 
@@ -117,7 +117,7 @@ def test_a_schedule_is_refused_where_it_is_declared(case: str) -> None:
 SUBMISSIONS: dict[str, tuple[dict[str, Any], str]] = {
     "a delay as text": ({"delay": "1h"}, "delay='1h' is not a number"),
     "a negative delay": ({"delay": -5}, "delay=-5 is not a time"),
-    "a single dependency": ({"depends_on": UUID(int=1)}, "depends_on is a single UUID"),
+    "a single dependency": ({"dependencies": UUID(int=1)}, "dependencies is a single UUID"),
     "tags as text": ({"tags": "urgent"}, "Write tags=[...]"),
     "a limit without a key": ({"concurrency_limit": 3}, "without concurrency_key="),
     "no time to start": ({"start_within": 0}, "start_within=0 is over before the job can start"),

@@ -48,7 +48,7 @@ def test_an_index_is_added_and_watched_and_items_get_other_types_and_names() -> 
         item = {"id": {"S": f"{number}"}, "town": {"S": "Ulm"}, "age": {"S": f"{number}"}}
         store.transport.call("PutItem", {"TableName": "people", "Item": item})
     one = migrator(store, Migration(1, "people-by-city", tables=(people,), rewrites=(Person,)))
-    assert one.plan()[0][1] == ["create the index by-city (city, id)", "rewrite Person"]
+    assert one.plan()[0][1] == ["people: create the index by-city (city, id)", "rewrite Person"]
     one.apply()
     assert [person.age for person in store.query(Person.in_city, city="Ulm", limit=3)] == [0, 1, 10]
     assert {tuple(sorted(item)) for item in raw(store, plain_people)} == {("_schema", "age", "city", "id")}

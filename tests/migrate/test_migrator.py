@@ -11,7 +11,8 @@ from gateleg.migrate import Migration, Migrator, MoveOptions, Phase, load_migrat
 from gateleg.migrate.errors import BadMigration, CodeOlder, MigrationRefused, MoveClosed, UnknownMigration
 from gateleg.migrate.ledger import begin_empty
 from gateleg.migrate.migrations import in_order
-from gateleg.migrate.moves.tables import LedgerEntry
+from gateleg.migrate.moves.tables import LedgerEntry, MigrationRecord
+from gateleg.model import Table
 from gateleg.store import LockHeld, Store
 from gateleg.store.locks import locks
 from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, agents_move, clients, new_agents, old_agents, opened, raw
@@ -51,7 +52,7 @@ def test_migrations_are_planned_applied_in_order_and_noted() -> None:
     assert [status.state for status in one.status()] == ["pending", "pending"]
     planned = one.plan()
     assert [migration.number for migration, _ in planned] == [1, 2]
-    assert planned[1][1] == ["agents, all: off → dual-write → backfill → verify → dual-read → cut-over"]
+    assert planned[1][1] == ["agents, all (old-agents to new-agents): off → dual-write → backfill → verify → dual-read → cut-over"]
     assert [migration.number for migration in one.apply()] == [1, 2]
     assert [agent.title for agent in store.query(NewAgent.of_partition, partition_key=ACME)] == [f"AGENT {n}" for n in range(5)]
     first, second = one.status()
@@ -122,6 +123,62 @@ def test_two_hosts_do_not_apply_at_once() -> None:
     with store.lock("migrate shop", seconds=60, holder="ann"), pytest.raises(LockHeld, match="ann"):
         other.apply()
     assert other.apply()
+
+
+def test_status_names_who_works_on_it_and_then_that_a_killed_process_left_it() -> None:
+    store = filled()
+    one = migrator(store, move)
+    one.apply(until=Phase.DUAL_WRITE)
+    assert [(status.interrupted, status.held_by) for status in one.status()] == [(False, None)]
+    record = store.get(MigrationRecord, application="shop", number=2)
+    store.patch(record, MigrationRecord.working.set(True))
+    with store.lock("migrate shop", seconds=60, holder="bob"):
+        assert [(status.interrupted, status.held_by) for status in one.status()] == [(False, "bob")]
+    assert [(status.interrupted, status.held_by) for status in one.status()] == [(True, None)]
+    one.apply(until=Phase.BACKFILL)
+    assert [status.interrupted for status in one.status()] == [False]
+
+
+def test_tables_of_a_migration_are_checked_together_before_anything_is_written() -> None:
+    store = Store.embedded()
+    used = Table("used", hash="id")
+    counted = Migration(3, "more", rewrites=(OldAgent,), uses=(used, Table("made", hash="id")))
+    store.create_tables(Table("new-agents", hash="agent_uuid"), Table("used", hash="id", range="number"))
+    one = migrator(store, move, counted)
+    before = store.transport.call("ListTables", {})["TableNames"]
+    with pytest.raises(MigrationRefused) as refused:
+        one.apply()
+    told = refused.value.message
+    assert "The table old-agents, whose items move to new-agents, does not exist" in told
+    assert "The table new-agents has the key (agent_uuid S), but (partition_key S, agent_uuid S) is declared" in told
+    assert "The table used has the key (id S, number S), but (id S) is declared" in told
+    assert "0002 agents-by-tenant, 0003 more cannot be applied. Nothing was written." in told
+    assert store.transport.call("ListTables", {})["TableNames"] == before
+    assert {migration.number: len(problems) for migration, problems in one.problems().items()} == {2: 2, 3: 2}
+
+
+def test_one_name_for_the_old_and_the_new_table_is_refused() -> None:
+    store = filled()
+    same = Store(store.transport, table_names={"new-agents": "old-agents"})
+    with pytest.raises(MigrationRefused, match="old-agents and new-agents are both called old-agents"):
+        migrator(same, move).apply()
+
+
+def test_tables_that_a_migration_uses_are_created_and_planned() -> None:
+    store = filled()
+    one = migrator(store, Migration(1, "using", uses=(Table("used", hash="id"),), apply=lambda store: None))
+    assert one.plan()[0][1][0] == "used: create the table (id)"
+    one.apply()
+    assert store.transport.call("DescribeTable", {"TableName": "used"})["Table"]["TableStatus"] == "ACTIVE"
+
+
+def test_a_dry_run_of_all_items_finds_the_one_that_cannot_be_moved() -> None:
+    store = filled()
+    store.put(OldAgent(endpoint_id="unknown", agent_uuid="x"))
+    (fault,) = migrator(store, move).faults(2)
+    assert (fault["move"], fault["from_table"], fault["to_table"]) == ("agents", "old-agents", "new-agents")
+    assert "unknown" in fault["error"]
+    assert raw(store, new_agents) == []
 
 
 def test_code_that_is_older_than_the_data_is_refused() -> None:

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from gateleg.model.errors import S3KeyRefused
-from gateleg.objects import ByteRange, DigestMismatch, ObjectExists, ObjectMissing, Objects, RangeOutside, References, collect_orphans
+from gateleg.objects import (
+    ByteRange,
+    ContentDiffers,
+    DigestMismatch,
+    ObjectExists,
+    ObjectMissing,
+    Objects,
+    RangeOutside,
+    References,
+    collect_orphans,
+)
 from gateleg.objects.errors import BadMetadata, NotModified
 
 TEXT = b"The quick brown fox"
@@ -240,24 +250,7 @@ class ObjectsContract:
         assert (head.content_type, dict(head.metadata)) == ("text/html", {"m": "2"})
         assert objects.get("a") == TEXT
 
-    @pytest.mark.parametrize(
-        "key",
-        [
-            "../a",
-            "/etc/passwd",
-            "a/../../b",
-            "",
-            " ",
-            " a",
-            "https://x/y",
-            "data:,x",
-            "a?b=c",
-            "back\\slash",
-            "a\0b",
-            "a" * 1025,
-            "a\ud800",
-        ],
-    )
+    @pytest.mark.parametrize("key", ["../a", "/etc/passwd", "a/../../b", "", "https://x/y", "a\0b", "a" * 1025, "a\ud800"])
     def test_invalid_keys_are_refused_by_every_method(self, objects: Objects, key: str) -> None:
         for verb in (objects.get, objects.head, objects.delete, objects.exists, objects.presign, objects.upload, objects.stream):
             with pytest.raises(S3KeyRefused):
@@ -265,7 +258,10 @@ class ObjectsContract:
         with pytest.raises(S3KeyRefused):
             objects.put(key, TEXT)
 
-    @pytest.mark.parametrize("key", ["A", "ä ö/ü.png", "a b+c&d=e%20.txt", "con", "nul.txt", "a.", "x" * 300, "it's", "a:b", "what?"])
+    @pytest.mark.parametrize(
+        "key",
+        ["A", "ä ö/ü.png", "a b+c&d=e%20.txt", "con", "nul.txt", "a.", "x" * 300, "it's", "a:b", "back\\slash", "photo:1.jpg", "what?x=1"],
+    )
     def test_strange_keys_are_keys(self, objects: Objects, key: str) -> None:
         objects.put(key, key.encode())
         assert objects.get(key) == key.encode()
@@ -294,6 +290,15 @@ class ObjectsContract:
         urls = {objects.presign("a", expires=86_400) for _ in range(3)}
         assert len(urls) <= 2
         assert objects.presign("b", expires=86_400) not in urls
+
+    def test_a_link_for_one_content_is_not_made_for_another(self, objects: Objects) -> None:
+        digest = objects.put("a", TEXT).sha256
+        assert objects.presign("a", sha256=digest)
+        with pytest.raises(ContentDiffers):
+            objects.presign("a", sha256="0" * 64)
+        objects.put("a", TEXT + b"x")
+        with pytest.raises(ContentDiffers):
+            objects.presign("a", sha256=digest)
 
     def test_orphans_are_found_and_deleted(self, objects: Objects) -> None:
         for number in range(6):

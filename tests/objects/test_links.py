@@ -33,6 +33,24 @@ def test_a_link_to_write_contains_its_grant(key: str, content_type: str | None, 
     assert SIGNER.verify("PUT", *parts(url), now=0, content_type=content_type, length=length) == grant
 
 
+@pytest.mark.parametrize(
+    ("grant", "changed"),
+    [(Grant("a", sha256="a" * 64), "sha256=" + "b" * 64), (Grant("a", "PUT", once=True), ""), (Grant("a", "PUT"), "once=1")],
+)
+def test_content_and_single_use_are_signed(grant: Grant, changed: str) -> None:
+    key, query = parts(SIGNER.sign(grant, 100))
+    assert SIGNER.verify(grant.method, key, query, now=0) == grant
+    kept = [pair for pair in query.split("&") if not pair.startswith(("sha256=", "once="))]
+    with pytest.raises(LinkRefused):
+        SIGNER.verify(grant.method, key, "&".join([*kept, *filter(None, [changed])]), now=0)
+
+
+def test_a_link_of_the_previous_release_is_still_valid() -> None:
+    link = "/objects/a?expires=100&max_bytes=5&signature=VrfmnU8y6Uf7G1rtN4c2BOaInZ-TZllbEF8agp4eUwY"
+    assert SIGNER.sign(Grant("a", "PUT", max_bytes=5), 100) == link
+    assert SIGNER.verify("PUT", *parts(link), now=0) == Grant("a", "PUT", max_bytes=5)
+
+
 def test_head_is_allowed_where_get_is() -> None:
     assert SIGNER.verify("HEAD", *parts(SIGNER.sign(Grant("a"), 100)), now=0).key == "a"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.objects.sniffing import HEAD, TYPES, sniff, sniff_file
+from tests.attack_strings import grows_steeply
 
 
 def wav() -> bytes:
@@ -100,3 +101,22 @@ def test_a_truncated_character_at_the_end_of_the_head_is_still_text() -> None:
 
 def test_a_large_json_is_detected_by_its_beginning() -> None:
     assert sniff(b'{"text": "' + b"x" * HEAD) == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (b"<!-- a --><!-- b -->\n <p>", "text/html"),
+        (b"<!---->" * 500 + b"<body>", "text/html"),
+        (b"<!---->" * 500 + b"x", "text/plain"),
+        (b"<!-- never closed <html>", "text/plain"),
+        (b"<!-- a --> text --> <html>", "text/plain"),
+    ],
+)
+def test_comments_before_a_page_are_skipped(text: bytes, kind: str) -> None:
+    assert sniff(text) == kind
+
+
+@pytest.mark.parametrize("unit", [b"<!---->", b"<!-- ", b"--> ", b" ", b"From: a\r\n ", b'"a",', b"[{", b"\\", b"\n"])
+def test_the_time_grows_with_the_length_only(unit: bytes) -> None:
+    assert not grows_steeply(lambda length: lambda: sniff(unit * (length // len(unit)) + b"x"))

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.store import Refused, Store, TableBusy, TimedOut
+from gateleg.model import GSI, Table
+from gateleg.store import KeysDiffer, Refused, Store, TableBusy, TimedOut
 from gateleg.store.flow import Request
 from gateleg.store.operations import create_tables, delete_tables, ensure_tables
 from gateleg.store.transports import ServiceError
@@ -29,6 +30,33 @@ def test_existing_table_is_refused_by_create_and_not_changed_by_ensure(memory: S
     assert memory.ensure_tables(shelf, titles) == []
 
 
+def test_tables_with_another_key_are_refused_together_before_any_is_created(memory: Store) -> None:
+    memory.create_tables(Table("Notes", hash="book", range="number"), Table("Titles", hash="id", range="title"))
+    with pytest.raises(KeysDiffer) as refused:
+        memory.ensure_tables(collections, shelf, titles)
+    assert refused.value.problems == {
+        "Notes": ["The table Notes has the key (book S, number S), but (pk S, sk S) is declared."],
+        "Titles": ["The table Titles has the key (id S, title S), but (id S) is declared."],
+    }
+    assert memory.transport.call("ListTables", {})["TableNames"] == ["Notes", "Titles"]
+    assert {problem for one in refused.value.problems.values() for problem in one} <= set(memory.health(shelf, titles).problems)
+
+
+def test_a_key_or_an_index_with_another_type_is_refused(memory: Store) -> None:
+    numbered = {"TableName": "Titles", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}
+    memory.transport.call("CreateTable", {**numbered, "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "N"}]})
+    with pytest.raises(KeysDiffer, match=r"The table Titles has the key \(id N\), but \(id S\) is declared"):
+        memory.ensure_tables(titles)
+    memory.create_tables(Table("Notes", hash="pk", range="sk", indexes=[GSI("by-author", hash="author", range="number")]))
+    with pytest.raises(KeysDiffer, match="The table Notes indexes number as a string, but a number is declared"):
+        memory.ensure_tables(shelf)
+
+
+def test_a_missing_index_is_not_another_key(memory: Store) -> None:
+    memory.create_tables(Table("Notes", hash="pk", range="sk"))
+    assert memory.ensure_tables(shelf) == []
+
+
 def test_deleted_tables_are_named_and_missing_ones_passed_over(memory: Store) -> None:
     memory.create_tables(shelf)
     assert memory.delete_tables(shelf, titles) == ["Notes"]
@@ -41,8 +69,8 @@ def test_states_of_tables_include_missing_ones(memory: Store) -> None:
     assert memory.scope(book="b").table_states(shelf) == {"Notes": "ACTIVE"}
 
 
-def described(*states: str) -> Any:
-    """DescribeTable responses with these states in turn; an empty state is a missing table."""
+def described(*states: str, of: Table = shelf) -> Any:
+    """DescribeTable responses of a table with these states in turn; an empty state is a missing table."""
     left = list(states)
 
     def answer(request: Request) -> Answer:
@@ -52,7 +80,7 @@ def described(*states: str) -> Any:
         if not state:
             return refusal("ResourceNotFoundException")
         table, _, index = state.partition("/")
-        return {"Table": {"TableStatus": table, "GlobalSecondaryIndexes": [{"IndexStatus": index or "ACTIVE"}]}}
+        return {"Table": {**of.definition(), "TableStatus": table, "GlobalSecondaryIndexes": [{"IndexStatus": index or "ACTIVE"}]}}
 
     return answer
 
@@ -89,7 +117,7 @@ def test_expiry_is_switched_on_once() -> None:
     on = {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED"}}
 
     def answer(request: Request) -> Answer:
-        reply: Answer = on if request.operation == "DescribeTimeToLive" else described("ACTIVE")(request)
+        reply: Answer = on if request.operation == "DescribeTimeToLive" else described("ACTIVE", of=collections)(request)
         return reply
 
     operations = [request.operation for request in play(ensure_tables(collections).flow(quiet_setup()), answer).requests]
@@ -116,7 +144,7 @@ def test_expiry_that_cannot_be_switched_on_is_an_error(code: str) -> None:
     def answer(request: Request) -> Answer:
         if request.operation == "UpdateTimeToLive":
             return refusal(code)
-        reply: Answer = described("ACTIVE")(request)
+        reply: Answer = described("ACTIVE", of=collections)(request)
         return reply
 
     with pytest.raises((Refused, ServiceError)):

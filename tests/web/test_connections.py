@@ -6,6 +6,7 @@ import pytest
 
 from gateleg.web.connections import ConnectionLimits, Connections
 from gateleg.web.host import Host
+from gateleg.web.principal import Role
 from tests.web.served import connected, listening, told
 
 HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
@@ -125,6 +126,53 @@ async def test_more_connections_than_the_limit_are_refused_until_one_is_closed(h
         async with connected(port) as third:
             await third.send(HEAD + b"\r\n")
             assert (await third.answer())[0] == 200
+
+
+@pytest.mark.parametrize("chosen", [{"connections": 3}, {"address_connections": 3}], ids=["in all", "from one address"])
+@pytest.mark.parametrize("start", [b"", HEAD, UPGRADE], ids=["nothing", "half a head", "half a handshake"])
+async def test_half_heads_give_way_to_others_oldest_first(host: Host, chosen: dict[str, Any], start: bytes) -> None:
+    async with AsyncExitStack() as open_lines, listening(host, **chosen) as port:
+        used = await open_lines.enter_async_context(connected(port))
+        await used.send(HEAD + b"\r\n")
+        assert (await used.answer())[0] == 200
+        halves = [await open_lines.enter_async_context(connected(port)) for _ in range(2)]
+        for half in halves:
+            await half.send(start)
+        async with connected(port) as other:
+            await other.send(HEAD + b"\r\n")
+            assert (await other.answer())[0] == 200
+            assert told(await halves[0].rest()) == (503, "too-many-connections")
+            await halves[1].send((b"" if start else HEAD) + b"Connection: close\r\n\r\n")
+            assert b"too-many-connections" not in await halves[1].rest()
+            await used.send(HEAD + b"\r\n")
+            assert (await used.answer())[0] == 200
+
+
+async def test_several_names_of_the_host_are_refused(host: Host) -> None:
+    async with listening(host) as port, connected(port) as line:
+        await line.send(HEAD + b"Host: other.example\r\n\r\n")
+        assert told(await line.rest()) == (400, "bad-request")
+
+
+MALFORMED = [b"zz\r\nabc", b"-1\r\na", b"3\r\nabcdef\r\n", b"1\r\na\r\nffffffffffffffffff\r\n"]
+
+
+@pytest.mark.parametrize("path", [b"/api/jobs", b"/signin", b"/nowhere"])
+@pytest.mark.parametrize("body", MALFORMED)
+@pytest.mark.parametrize("pieces", [1, 2])
+async def test_a_malformed_body_is_refused_without_a_traceback(
+    host: Host, caplog: pytest.LogCaptureFixture, path: bytes, body: bytes, pieces: int
+) -> None:
+    await host.keys.create("ann", Role.ADMIN)
+    head = POST.replace(b"/signin", path) + b"Transfer-Encoding: chunked\r\n\r\n"
+    with caplog.at_level("INFO"):
+        async with listening(host) as port, connected(port) as line:
+            for piece in (head + body,) if pieces == 1 else (head, body):
+                await line.send(piece)
+            answer = await line.rest()
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert [record.message for record in caplog.records if record.exc_info] == []
+    assert sum(record.message == "request" for record in caplog.records) <= 1
 
 
 async def test_a_websocket_that_is_refused_gives_its_place_back(host: Host) -> None:

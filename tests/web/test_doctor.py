@@ -56,7 +56,15 @@ async def test_everything_is_checked_and_what_fails_says_so(settings: Settings) 
     async with Host.open(settings, [replace(make_application(), checks=checks), other]) as host:
         found = {(one.application, one.name): one.result for one in await examine(host)}
     kit = {name: result.status for (application, name), result in found.items() if application is None}
-    assert kit == {"store": "ok", "tables": "ok", "objects": "ok", "disk": found[None, "disk"].status, "worker": "warning", "clock": "ok"}
+    assert kit == {
+        "store": "ok",
+        "tables": "ok",
+        "objects": "ok",
+        "disk": found[None, "disk"].status,
+        "worker": "warning",
+        "clock": "ok",
+        "jobs": "ok",
+    }
     assert found["music", "piano"] == CheckResult("failed", "RuntimeError: the piano is locked")
     assert found["music", "violin"].message == "in tune"
     assert found["other", "checks"].message == "RuntimeError: nobody is there"

@@ -253,3 +253,9 @@ async def test_json_without_its_content_type_is_told_how_to_be_sent(client: http
 def test_an_update_that_changes_nothing_advises_the_client() -> None:
     told = body_of(model_errors.EmptyUpdate("The update changes nothing."))["error"]
     assert (told["code"], told["details"]["fix"]) == ("empty-update", "Send at least one attribute to change.")
+
+
+async def test_a_body_with_very_many_problems_is_answered_with_the_first(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/api/jobs", json={"job_type": "sing"} | dict.fromkeys(map(str, range(500))))
+    assert answer.status_code == 422, answer.text
+    assert len(answer.json()["error"]["details"]["problems"]) == 100

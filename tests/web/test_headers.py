@@ -28,6 +28,12 @@ def test_the_origins_of_object_stores_are_for_files_and_not_for_scripts() -> Non
     assert "minio" not in console_policy()
 
 
+def test_pages_send_nothing_to_other_hosts() -> None:
+    """Not by a request, a websocket or the address of a picture."""
+    allowed = {"'self'", "'none'", "'unsafe-inline'", "'unsafe-eval'", "data:", "blob:"}
+    assert {source for sources in directives(console_policy()).values() for source in sources.split()} <= allowed
+
+
 @pytest.mark.parametrize(
     ("options", "origin"),
     [

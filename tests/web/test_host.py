@@ -5,7 +5,8 @@ import pytest
 
 from gateleg.migrate import Migrator, Phase, load_migrations, migrations_table
 from gateleg.migrate.errors import CodeOlder
-from gateleg.store import Store
+from gateleg.model import Table
+from gateleg.store import KeysDiffer, Store
 from gateleg.web.host import Host, describe_store
 from gateleg.web.settings import Settings
 from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, old_agents
@@ -47,6 +48,22 @@ async def test_a_new_store_serves_an_application_before_and_after_its_move(tmp_p
             pass
     async with Host.open(settings, [replace(agency, migrations="tests.web")], tolerant=True) as host:
         assert host.applications == ()
+
+
+async def test_a_table_with_another_key_stops_the_host_which_names_the_migration_that_moves_it(tmp_path: Path) -> None:
+    settings = Settings(store=f"embedded:{tmp_path}/store?durability=relaxed", data=tmp_path)
+    with Store.connect(settings.store, table_names={"old-agents": "new-agents", "GatelegAudit": "audit"}) as before:
+        before.ensure_tables(old_agents, Table("GatelegAudit", hash="id"))
+    for tolerant in (False, True):
+        with pytest.raises(KeysDiffer) as refused:
+            async with Host.open(settings.model_copy(update={"table_names": {"GatelegAudit": "audit"}}), [agency], tolerant=tolerant):
+                pass
+        assert set(refused.value.problems) == {"new-agents", "GatelegAudit"}
+        assert "gateleg migrate plan agency" in refused.value.fix
+        assert '`old-agents = "new-agents"`' in refused.value.fix
+        assert "No migration moves the items of audit" in refused.value.fix
+    with Store.connect(settings.store) as after:
+        assert after.transport.call("ListTables", {})["TableNames"] == ["audit", "new-agents"]
 
 
 async def test_the_stores_of_an_application_work_in_every_phase_of_its_moves(tmp_path: Path) -> None:

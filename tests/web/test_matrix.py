@@ -45,6 +45,7 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/jobs/types"): VIEWER,
     ("GET", "/api/jobs/workers"): VIEWER,
     ("GET", "/api/jobs/archive"): VIEWER,
+    ("GET", "/api/jobs/unreadable"): VIEWER,
     ("GET", "/api/jobs/stats"): VIEWER,
     ("GET", "/api/jobs/history"): VIEWER,
     ("GET", "/api/jobs/queues"): VIEWER,

@@ -179,6 +179,13 @@ async def test_a_link_to_put_takes_exactly_what_it_was_made_for(host: Host, stra
     assert await host.objects.get("up/new.txt") == TEXT
 
 
+async def test_a_form_is_refused_where_the_file_is_the_body(host: Host, stranger: httpx.AsyncClient) -> None:
+    link = await host.objects.presign("up/new.txt", method="PUT")
+    refused = await stranger.put(link, files={"file": ("a.txt", TEXT)})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (415, "form-refused")
+    assert not await host.objects.exists("up/new.txt")
+
+
 async def test_an_upload_that_is_too_large_leaves_nothing(host: Host, stranger: httpx.AsyncClient) -> None:
     link = await host.objects.presign("up/large.bin", method="PUT")
 

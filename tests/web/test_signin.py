@@ -84,10 +84,12 @@ async def test_the_form_takes_the_token_too_and_its_session_can_be_left(stranger
     assert (await stranger.get("/api/session")).status_code == 401
 
 
-@pytest.mark.parametrize("token", ["gl_local_", "gl_local_" + "a" * 43, "nonsense", "gl_local_\u00e9"])
-async def test_a_link_with_another_token_signs_nobody_in(stranger: httpx.AsyncClient, token: str) -> None:
+@pytest.mark.parametrize(
+    ("token", "status"), [("gl_local_", 401), ("gl_local_" + "a" * 43, 401), ("nonsense", 400), ("gl_local_\u00e9", 401)]
+)
+async def test_a_link_with_another_token_signs_nobody_in(stranger: httpx.AsyncClient, token: str, status: int) -> None:
     answer = await stranger.get("/signin", params={"token": token})
-    assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
+    assert (answer.status_code, "set-cookie" in answer.headers) == (status, False)
 
 
 async def test_a_session_of_the_token_ends_with_the_secret(tmp_path: Path, clock: ManualClock) -> None:
@@ -154,3 +156,12 @@ def test_the_way_on_is_always_a_path(place: str) -> None:
     safe = safe_next(place)
     assert safe.startswith("/")
     assert not safe.startswith(("//", "/\\"))
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-origin", "none"])
+async def test_no_link_signs_in_with_a_key(stranger: httpx.AsyncClient, token: str, site: str) -> None:
+    """Another site could sign somebody in as its own user."""
+    answer = await stranger.get("/signin", params={"token": token}, headers={"sec-fetch-site": site, "referer": "http://evil.example/"})
+    assert (answer.status_code, "API key" in answer.text, token in answer.text) == (400, True, False)
+    assert "set-cookie" not in answer.headers
+    assert (await stranger.get("/api/session")).status_code == 401

@@ -37,12 +37,13 @@ from gateleg.ai.prices import Price
 from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, AsyncRerank, Chat, Embeddings, Media, Rerank
 from gateleg.ai.providers.scripted import Script
 from gateleg.ai.replies import Delta, Reply, Structured, Usage
-from gateleg.ai.settings import ModelSettings
+from gateleg.ai.settings import DEFAULT_MODEL, ModelSettings
 from gateleg.ai.spending import Account
 from gateleg.ai.synchronous import Models
-from gateleg.ai.tables import MODEL_TABLES, UsageDay
+from gateleg.ai.tables import MODEL_TABLES, ModelCall, UsageDay
 
 __all__ = [
+    "DEFAULT_MODEL",
     "MODEL_TABLES",
     "Account",
     "AiError",
@@ -63,6 +64,7 @@ __all__ = [
     "MediaOutput",
     "MediaRequest",
     "Message",
+    "ModelCall",
     "ModelFailed",
     "ModelSettings",
     "ModelUnreachable",

@@ -9,10 +9,13 @@ from typing import Literal, get_args
 from gateleg.ai.errors import BadModelAddress
 from gateleg.net import Address
 
-__all__ = ["ModelAddress", "ProviderName", "parse_model_address"]
+__all__ = ["ModelAddress", "ProviderName", "check_address_form", "parse_model_address"]
 
 ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock", "replicate", "rerank", "openai-responses"]
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
+#: A model id of Bedrock: the vendor, a dot, and a name with a hyphen.
+_BARE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?=[\w.:]*-)[\w.:-]+", re.ASCII)
+_FORM = re.compile(r"[a-z][a-z0-9_-]{0,39}:\S+")
 _PLACED = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*)", re.DOTALL)
 _REGIONAL = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*|[a-z]{2}(?:-[a-z]+)+-\d)", re.DOTALL)
 
@@ -30,6 +33,11 @@ class ModelAddress:
         """Whose key it uses: both APIs of OpenAI share one."""
         return self.provider.removesuffix("-responses")
 
+    @property
+    def name(self) -> str:
+        """The provider and the model, without the URL, which callers of a host must not see."""
+        return f"{self.provider}:{self.model}"
+
     def __str__(self) -> str:
         return f"{self.provider}:{self.model}" + (f"@{self.place}" if self.place else "")
 
@@ -37,6 +45,12 @@ class ModelAddress:
 def parse_model_address(text: str) -> ModelAddress:
     """Parse an address. A model's name may contain colons and at signs; text after an `@` is a location only if it looks like one."""
     provider, colon, rest = text.strip().partition(":")
+    bare = text.strip()
+    if provider not in PROVIDERS and _BARE.fullmatch(bare):
+        raise BadModelAddress(
+            f"{text!r} is a bare model id of Bedrock, and this host does not know in which region it is.",
+            fix=f'Set [models.aliases] "{bare}" = "bedrock:{bare}@REGION" in gateleg.toml, and AWS credentials as for botocore.',
+        )
     if not colon or provider not in PROVIDERS:
         raise BadModelAddress(f"{text!r} is not a model address: {provider!r} is not a known provider.")
     form = _REGIONAL if provider == "bedrock" else _PLACED
@@ -49,6 +63,13 @@ def parse_model_address(text: str) -> ModelAddress:
     elif provider == "local" and place:
         raise BadModelAddress(f"{text!r}: a local model has no URL.")
     return ModelAddress(provider, model, place or None)  # type: ignore[arg-type]
+
+
+def check_address_form(text: str) -> None:
+    """Refuse a text that no settings can make an address of. A name of `[models.providers]` is only known to the settings, which resolve it
+    (`ModelSettings.resolve`)."""
+    if not _FORM.fullmatch(text.strip()):
+        raise BadModelAddress(f"{text!r} is not a model address: it has no provider before a colon, or no model after it.")
 
 
 def _checked(url: str, text: str) -> str:

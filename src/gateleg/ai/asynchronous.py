@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
     from gateleg.ai.reranking import Reranking
     from gateleg.ai.settings import ModelSettings
-    from gateleg.ai.spending import Account
+    from gateleg.ai.spending import Account, Ending
     from gateleg.ai.steps import Flow, Step
     from gateleg.net import Retries
     from gateleg.store import AsyncStore
@@ -97,6 +97,18 @@ class AsyncModels:
         found = copy(self)
         found._setup = self._setup.billed_to(account)
         return found
+
+    async def book(self, model: str, usage: Usage, ending: Ending = "answered") -> None:
+        """Record a call that was made without these models, such as by an SDK of your own, under the name of its model."""
+        if self._setup.spending is not None:
+            await self.run(self._setup.spending.book(model, usage, ending))
+
+    async def settle_lost(self, subject: str | None = None) -> int:
+        """Record the calls of the application that were never ended, because their process was killed; returns their number.
+
+        Those for a subject, such as a run that is answered again, at once; others when no call can last that long.
+        """
+        return 0 if self._setup.spending is None else await self.run(self._setup.spending.settle_lost(subject=subject))
 
     def for_threads(self) -> Models:
         """The same models for blocking code in threads. Operations of the store run on this event loop."""

@@ -103,7 +103,7 @@ class ChatCalls:
 
     def _file_provider(self) -> FileProvider:
         if not isinstance(self.provider, FileProvider):
-            raise NotOffered(f"{self.address} does not store files.", fix="Send the file with the message, as an Attachment.")
+            raise NotOffered(f"{self.address.name} does not store files.", fix="Send the file with the message, as an Attachment.")
         return self.provider
 
     def count(self, text: str) -> Flow[TokenCount]:

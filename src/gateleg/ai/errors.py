@@ -1,7 +1,7 @@
 """Errors of models: one class for each kind of failure, with a code, what happened and what to do.
 
 `passing` says whether the same call may succeed later. No error contains a key. A message may quote the service, which may repeat what was
-sent; a host responds with `public` instead.
+sent, and name an address; a host responds with `public` instead, and with `public_fix` where `fix` is advice for its operators.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class WeightsMissing(AiError):
 
     code = "weights-missing"
     status = 503
+    public = "The local model is not installed on this host."
+    public_fix = "Ask an operator of this host."
 
 
 class ExtraMissing(AiError):
@@ -49,6 +51,8 @@ class ExtraMissing(AiError):
 
     code = "extra-missing"
     status = 503
+    public = "The provider of the model is not installed on this host."
+    public_fix = "Ask an operator of this host."
 
 
 class KeyMissing(AiError):
@@ -57,6 +61,8 @@ class KeyMissing(AiError):
     code = "model-key-missing"
     status = 503
     fix = "Set key_env in [models.providers.NAME] of gateleg.toml to the environment variable that holds it; in Python, pass key=..."
+    public = "This host has no key for the model."
+    public_fix = "Ask an operator of this host."
 
 
 class InvalidModelRequest(AiError, ValueError):
@@ -87,6 +93,7 @@ class SpendCapReached(AiError):
     code = "spend-cap-reached"
     status = 429
     fix = "Wait for the next day (UTC), or raise the cap in [models.caps] of the host's settings."
+    public_fix = "Wait for the next day (UTC), ask for a shorter answer, or ask an operator of this host."
 
     def __init__(self, what: str, *, retry_after: float, fix: str | None = None) -> None:
         super().__init__(what, fix=fix)
@@ -99,6 +106,8 @@ class PriceUnknown(AiError):
     code = "price-unknown"
     status = 503
     fix = "Set the price of the model in [models.prices] of the host's settings; it may be 0."
+    public = "There is a spend cap, but no known price for the model."
+    public_fix = "Ask an operator of this host."
 
 
 class ContentRefused(AiError):
@@ -180,6 +189,7 @@ class ModelUnreachable(AiError):
     code = "model-unreachable"
     status = 503
     fix = "Check that the service is running, its address, and the network."
+    public_fix = "Try again later, or ask an operator of this host."
     passing = True
 
 
@@ -213,6 +223,7 @@ class InvalidModelResponse(AiError):
     said = "The response of the model's service is not valid."
     code = "invalid-model-response"
     fix = "Check that the address belongs to a service of this kind."
+    public_fix = "Try again later, or ask an operator of this host."
 
 
 class BadArguments(AiError, ValueError):

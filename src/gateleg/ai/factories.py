@@ -42,7 +42,7 @@ def open_chat(text: str, setup: ModelSetup, key: str | None = None, *, cache: bo
 
 def open_embeddings(text: str, setup: ModelSetup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
     """The embedding model at an address."""
-    address = setup.settings.resolve(text)
+    address = setup.settings.resolve_embeddings(text)
     return Embedding(address, _embeddings(address, setup, options), setup, cache)
 
 
@@ -91,7 +91,7 @@ def _chat(address: ModelAddress, setup: ModelSetup, key: str | None) -> ChatProv
             from gateleg.ai.providers import bedrock, sdk
 
             return sdk.SdkChat(address.model, bedrock.BedrockSdk(address.model, _bedrock(address, setup, key)))
-    raise NotOffered(f"{address} is not a chat model.")
+    raise NotOffered(f"{address.name} is not a chat model.")
 
 
 def open_media(text: str, setup: ModelSetup, key: str | None = None) -> Generation:
@@ -115,7 +115,7 @@ def _media(address: ModelAddress, setup: ModelSetup, key: str | None) -> MediaPr
 
             url = address.place or replicate.USUAL
             return replicate.ReplicateMedia(address.model, remote.Endpoint(url, _needed(address, setup, key, url, replicate.USUAL)))
-    raise NotOffered(f"{address} is not a media model.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
+    raise NotOffered(f"{address.name} is not a media model.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
 
 
 def open_reranker(text: str, setup: ModelSetup, key: str | None = None) -> Reranking:
@@ -125,7 +125,9 @@ def open_reranker(text: str, setup: ModelSetup, key: str | None = None) -> Reran
 
     address = setup.settings.resolve(text)
     if address.provider != "rerank":
-        raise NotOffered(f"{address} is not a reranker.", fix="Use rerank:MODEL@URL, such as rerank:rerank-v3.5@https://api.cohere.com/v2.")
+        raise NotOffered(
+            f"{address.name} is not a reranker.", fix="Use rerank:MODEL@URL, such as rerank:rerank-v3.5@https://api.cohere.com/v2."
+        )
     if address.place is None:
         raise BadModelAddress(f"{text!r} has no endpoint.", fix="Use rerank:MODEL@https://host/v1.")
     endpoint = remote.Endpoint(address.place, key or setup.settings.key_for(address, address.place, address.place))
@@ -135,7 +137,7 @@ def open_reranker(text: str, setup: ModelSetup, key: str | None = None) -> Reran
 def _embeddings(address: ModelAddress, setup: ModelSetup, options: EmbeddingOptions) -> EmbeddingsProvider:
     key, dimensions, prefixes = options.get("key"), options.get("dimensions"), options.get("prefixes")
     if prefixes and address.provider not in ("openai", "ollama"):
-        raise NotOffered(f"{address} does not support prefixes.")
+        raise NotOffered(f"{address.name} does not support prefixes.")
     match address.provider:
         case "local":
             from gateleg.ai.providers.local_embeddings import LocalEmbeddings

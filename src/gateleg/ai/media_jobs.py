@@ -72,7 +72,7 @@ class Generation:
         reserved: Reservation | None = None
         try:
             if self.setup.spending is not None:
-                reserved = yield from self.setup.spending.reserve(self.address, self.estimate(request))
+                reserved = yield from self.setup.spending.reserve(self.address, self.estimate(request), opened=False)
         except AiError:
             yield StoreOperation(delete(MediaRecord, token=self._key(token)))
             raise

@@ -11,7 +11,7 @@ from gateleg.ai.addresses import PROVIDERS, ModelAddress, ProviderName, origin, 
 from gateleg.ai.errors import KeyMissing
 from gateleg.ai.prices import Price
 
-__all__ = ["ModelSettings", "ProviderSettings", "SpendCaps"]
+__all__ = ["DEFAULT_MODEL", "ModelSettings", "ProviderSettings", "SpendCaps"]
 
 #: Matches every application or tenant that is not named.
 EVERY = "*"
@@ -68,6 +68,10 @@ class SpendCaps(BaseModel):
         return None if name is None else self.tenants.get(name, self.tenants.get(EVERY))
 
 
+#: The name of the default embedding model, for rows that name no model.
+DEFAULT_MODEL = "default"
+
+
 class ModelSettings(BaseModel):
     """Default models, keys of providers, prices and spend caps."""
 
@@ -77,6 +81,11 @@ class ModelSettings(BaseModel):
     embeddings: str = Field(default="local:minilm", description="default embedding model")
     providers: dict[str, ProviderSettings] = Field(
         default={}, description="keys by provider (`anthropic`), and custom endpoints under names of your choice"
+    )
+    aliases: dict[str, str] = Field(
+        default={},
+        description="model addresses by other names, such as bare Bedrock ids: "
+        '`"amazon.titan-embed-text-v1" = "bedrock:amazon.titan-embed-text-v1@eu-west-1"`',
     )
     #: by provider (`openai`), for its own endpoint; or by endpoint (`https://host`). Sent nowhere else
     keys: dict[str, SecretStr] = Field(default={}, description="the keys themselves, by provider or endpoint; prefer `key_env`")
@@ -94,7 +103,7 @@ class ModelSettings(BaseModel):
         for name, provider in self.providers.items():
             if name not in PROVIDERS and provider.url is None:
                 raise ValueError(f"providers.{name} needs a url, because it is not one of {', '.join(PROVIDERS)}")
-        for text in (self.chat, self.embeddings, *self.prices):
+        for text in (self.chat, self.embeddings, *self.prices, *self.aliases.values()):
             self.resolve(text)
         return self
 
@@ -108,7 +117,8 @@ class ModelSettings(BaseModel):
         return keys
 
     def resolve(self, text: str) -> ModelAddress:
-        """The address in a text. A name of `providers` stands for its endpoint."""
+        """The address in a text. A name of `aliases` stands for its address, and one of `providers` for its endpoint."""
+        text = self.aliases.get(text.strip(), text)
         name, _, model = text.strip().partition(":")
         named = self.providers.get(name)
         if named is None or named.url is None:
@@ -117,6 +127,18 @@ class ModelSettings(BaseModel):
         # An explicit URL in the address takes precedence.
         address = parse_model_address(f"{speaks}:{model}")
         return address if address.place is not None else parse_model_address(f"{speaks}:{model}@{named.url}")
+
+    def resolve_embeddings(self, text: str) -> ModelAddress:
+        """As `resolve`, for an embedding model: `default` is the one of these settings."""
+        return self.resolve(self.embeddings if text == DEFAULT_MODEL and text not in self.aliases else text)
+
+    def name_of(self, address: ModelAddress) -> str:
+        """The address as the settings name it: with the name of its provider in place of a URL, which tenants must not see."""
+        for name, provider in self.providers.items():
+            speaks = name if name in PROVIDERS else provider.speaks
+            if provider.url is not None and (provider.url, speaks) == (address.place, address.provider):
+                return f"{name}:{address.model}"
+        return str(address)
 
     def price_of(self, address: ModelAddress) -> Price | None:
         """The configured price of a model. Local models are free."""

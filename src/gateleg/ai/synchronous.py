@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gateleg.ai.reranking import Reranking
     from gateleg.ai.settings import ModelSettings
     from gateleg.ai.setup import ModelSetup
-    from gateleg.ai.spending import Account
+    from gateleg.ai.spending import Account, Ending
     from gateleg.ai.steps import Flow, Step
     from gateleg.net import Retries
     from gateleg.store.operations import Operation
@@ -102,6 +102,18 @@ class Models:
         found = copy(self)
         found._setup = self._setup.billed_to(account)
         return found
+
+    def book(self, model: str, usage: Usage, ending: Ending = "answered") -> None:
+        """Record a call that was made without these models, such as by an SDK of your own, under the name of its model."""
+        if self._setup.spending is not None:
+            self.run(self._setup.spending.book(model, usage, ending))
+
+    def settle_lost(self, subject: str | None = None) -> int:
+        """Record the calls of the application that were never ended, because their process was killed; returns their number.
+
+        Those for a subject, such as a run that is answered again, at once; others when no call can last that long.
+        """
+        return 0 if self._setup.spending is None else self.run(self._setup.spending.settle_lost(subject=subject))
 
     def with_setup(self, setup: ModelSetup, store: Carrier | None, check: Callable[[], None]) -> Models:
         """The same connections with another setup and store. `check` is called before each call."""

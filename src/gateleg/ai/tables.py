@@ -2,14 +2,16 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Literal
 
 from gateleg.ai.media import MediaKind, MediaStatus
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
-__all__ = ["MODEL_TABLES", "UsageDay", "cache_table", "media_table", "usage_table"]
+__all__ = ["MODEL_TABLES", "ModelCall", "UsageDay", "cache_table", "calls_table", "media_table", "usage_table"]
 
 cache_table = Table("GatelegModelCache", hash="digest")
 media_table = Table("GatelegMediaJobs", hash="token")
+calls_table = Table("GatelegModelCalls", hash="subject", range="call_id", indexes=[GSI("OpenIndex", hash="open_key", range="opened_at")])
 usage_table = Table(
     "GatelegModelUsage",
     hash="pk",
@@ -30,6 +32,51 @@ class CachedResult(Entity, table=cache_table):
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("{digest}")
+
+
+class ModelCall(Entity, table=calls_table):
+    """One call of a model: the ledger. The sums of days, and those that applications keep, are written in the same transaction.
+
+    Open while it is made, with what it may use at most; then with what it has used. It is never open twice, and ends once.
+    """
+
+    #: application, tenant and what the call was for, such as a run; without that, the day
+    subject: Attr[str]
+    call_id: Attr[str]
+    #: in UTC, such as 2026-11-15
+    day: Attr[str]
+    application: Attr[str]
+    tenant: Attr[str | None] = field(None)
+    model: Attr[str]
+    #: why the application made it, such as `answer` or `summary`
+    purpose: Attr[str] = field("")
+    #: what else the application says about it
+    labels: Attr[dict[str, str]] = field(factory=dict)
+    #: whether the application keeps sums of its own, and so ends it itself if its process was killed
+    summed: Attr[bool] = field(False)
+    #: with a reply; without one, at no cost; with unknown cost, so that the numbers are estimates; or never made
+    status: Attr[Literal["open", "answered", "failed", "unknown", "refused"]] = field("open")
+    input: Attr[int] = field(0)
+    output: Attr[int] = field(0)
+    cached: Attr[int] = field(0)
+    requests: Attr[int] = field(0)
+    images: Attr[int] = field(0)
+    seconds: Attr[Decimal] = field(Decimal(0))
+    #: None without a known price
+    cost: Attr[Decimal | None] = field(None)
+    #: whether the provider did not report the numbers
+    estimated: Attr[bool] = field(False)
+    #: the caps that it counts against, with the cost that is reserved under each
+    scopes: Attr[list[str]] = field(factory=list)
+    reserved: Attr[Decimal | None] = field(None)
+    opened_at: Attr[datetime]
+    ended_at: Attr[datetime | None] = field(None)
+    expires_at: Attr[TTL | None] = field(None)
+
+    key = Key("{subject}", "{call_id}")
+    open_key = Key("open", "{opened_at}", index="OpenIndex", when={"status": ["open"]})
+    of_subject = Pattern(title="The calls for one subject, latest first", order="desc")
+    unfinished = Pattern("OpenIndex", title="Calls that have not ended, oldest first")
 
 
 class UsageDay(Entity, table=usage_table, tag="usage"):
@@ -105,4 +152,4 @@ class MediaRecord(Entity, table=media_table):
 
 
 #: All tables of models.
-MODEL_TABLES = (cache_table, usage_table, media_table)
+MODEL_TABLES = (cache_table, calls_table, usage_table, media_table)

@@ -32,7 +32,7 @@ def doctor(
 
     settings = settings_of_tables(config, store=store, prefix=prefix, objects=objects)
     installed = find_installed(settings)
-    found = [*_left_out(installed), *asyncio.run(_examined(settings, installed))]
+    found = [_without_passwords(one) for one in (*_left_out(installed), *asyncio.run(_examined(settings, installed)))]
     if json:
         print_json([_plain(one) for one in found])
     else:
@@ -66,6 +66,16 @@ async def _examined(settings: "Settings", installed: "Installed") -> "list[Diagn
             return [*broken, *await examine(host)]
     except Exception as error:
         return [Diagnosis("host", CheckResult("failed", f"{type(error).__name__}: {error}"))]
+
+
+def _without_passwords(one: "Diagnosis") -> "Diagnosis":
+    """A diagnosis as it may be shown: people paste it into reports."""
+    from dataclasses import replace
+
+    from gateleg.store.observing.redaction import without_credentials
+
+    shown = replace(one.result, message=without_credentials(one.result.message), fix=without_credentials(one.result.fix))
+    return replace(one, result=shown)
 
 
 def _plain(one: "Diagnosis") -> dict[str, Any]:

@@ -163,9 +163,10 @@ def repair(
     path: DataPath = None,
     config: ConfigOption = None,
 ) -> None:
-    """Recover the intact data of a damaged database into a new one, and list what was lost. The damaged one is not changed.
+    """Recover the data of a damaged database into a new one, and say what is and is not in it. The damaged one is not changed.
 
-    The list of lost items is also written beside the new file; exits with 1 if there are any.
+    Items of tables whose definition cannot be read are set aside in a file beside the new database, and so is the list of lost items. Exits
+    with 1 if anything is missing from the new database.
     """
     from gateleg.engine import EngineError
     from gateleg.engine import repair as save
@@ -180,17 +181,26 @@ def repair(
         recovered = report.recovered.get(name, 0)
         source = f", {recovered:,} of them from the log, an index or loose pages" if recovered else ""
         typer.echo(f"{name}: {count(saved, 'item')} saved{source}")
-    for note in report.notes:
+    for name, aside in report.aside.items():
+        typer.echo(f"{name}: {count(aside, 'item')} set aside in {new}.aside.jsonl")
+    for note in (*report.notes, *report.missing):
         typer.echo(note)
-    if not report.lost:
-        typer.echo(f"{new}: no item was lost")
+    if report.is_complete:
+        typer.echo(f"{new}: all tables and backups are in it, and no item was lost")
         return
     for lost in report.lost:
         typer.echo(f"{lost.table}: {lost.key} was lost")
-    listing = Path(f"{new}.lost.jsonl")
-    listing.touch(mode=0o600)
-    listing.write_text("".join(f"{lost.line()}\n" for lost in report.lost))
-    fail(f"{new}: {count(len(report.lost), 'item')} lost; {listing} has what stands in their place")
+    absent = []
+    if report.lost:
+        listing = Path(f"{new}.lost.jsonl")
+        listing.touch(mode=0o600)
+        listing.write_text("".join(f"{lost.line()}\n" for lost in report.lost))
+        absent.append(f"{count(len(report.lost), 'item')} lost; {listing} has what stands in their place")
+    if report.aside:
+        absent.append(f"{count(sum(report.aside.values()), 'item')} of {', '.join(report.aside)} set aside in {new}.aside.jsonl")
+    if report.missing:
+        absent.append("what is said above")
+    fail(f"{new} lacks: {'; '.join(absent)}. Keep the damaged database")
 
 
 def _place(path: str | None, config: Path | None) -> "StoreAddress":

@@ -40,11 +40,13 @@ def run_host(
     prepared: Callable[[Host], Any] | None = None,
     beside: Beside | None = None,
     drain: float | None = None,
+    when_silent: Callable[[], None] | None = None,
 ) -> None:
     """Open a host and serve it until SIGINT or SIGTERM. `prepared` is awaited before it listens, `beside` is entered while it runs.
 
     `ready` is called with the address and, while no key exists, the link that signs a browser in. `beside` gets the event that is set
-    at shutdown; jobs then have `drain` seconds to end, and the process ends a few seconds later.
+    at shutdown; jobs then have `drain` seconds to end, and the process ends a few seconds later. `when_silent` is called instead of the
+    end of the process if the watchdog finds that the event loop does not answer.
     """
     import asyncio
 
@@ -55,7 +57,7 @@ def run_host(
     set_up_logs(settings)
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_run(settings, applications, ready, prepared, beside, drain))
+            runner.run(_run(settings, applications, ready, prepared, beside, drain, when_silent))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except Exception as error:
@@ -90,12 +92,14 @@ async def _run(
     prepared: Callable[[Host], Any] | None,
     beside: Beside | None,
     drain: float | None,
+    when_silent: Callable[[], None] | None,
 ) -> None:
     import asyncio
     import contextlib
 
     from gateleg.cli.shutdown import stopping_on_signals
     from gateleg.cli.store_startup import open_when_available
+    from gateleg.cli.watchdog import watching
     from gateleg.jobs.worker import DRAIN_GRACE
     from gateleg.web.host import Host
     from gateleg.web.server import address_of, check_reach, listen, serve
@@ -120,7 +124,9 @@ async def _run(
                     # A proxy's address would not work: the token is accepted on this machine only.
                     here = address_of(listener, settings.model_copy(update={"url": None}))
                     link = None if await host.keys.exist() else host.local.link(here)
-                    await serve(host, app, listener, stop=stop, ready=lambda: ready(address, link), first=_warming(settings))
+                    requests = app.state.traffic.requests_under_way
+                    with watching(settings.watchdog_seconds, lambda: list(requests.values()), when_silent):
+                        await serve(host, app, listener, stop=stop, ready=lambda: ready(address, link), first=_warming(settings))
             finally:
                 listener.close()
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gateleg.store import Page
     from gateleg.web.audit import Audit
     from gateleg.web.keys import Keys
+    from gateleg.web.settings import Settings
     from gateleg.web.tables import ApiKey
 
 app = typer.Typer(help="API keys of a host: create, list and revoke them.", add_completion=False, no_args_is_help=True)
@@ -49,12 +50,26 @@ def _with_keys(
     async def run() -> R:
         async with AsyncStore.connect(settings.store, settings.prefix, cursor_key=CURSOR_KEY, table_names=settings.table_names) as opened:
             await opened.ensure_tables(*TABLES)
-            return await work(Keys(opened), Audit(opened, days=settings.audit_days))
+            return await work(Keys(opened, _tenant_check(settings)), Audit(opened, days=settings.audit_days))
 
     try:
         return asyncio.run(run())
     except Exception as error:
         explain(error, settings)
+
+
+def _tenant_check(settings: "Settings") -> "Callable[[str], None]":
+    """The check of a tenant by the installed applications, which are loaded only if a key has one."""
+
+    def check(tenant: str) -> None:
+        from gateleg.cli.installed import installed_applications
+        from gateleg.web.application import tenant_check
+        from gateleg.web.sections import NoSettings
+
+        installed = installed_applications(settings)
+        tenant_check([(one, settings.section(one.name, one.settings or NoSettings)) for one in installed])(tenant)
+
+    return check
 
 
 @app.command()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Seconds for the process to exit by itself once everything in it has stopped.
 _GRACE = 2.0
+#: The variable of a process that has replaced another.
+STARTED_AGAIN = "GATELEG_STARTED_AGAIN"
 #: Child processes that end with this one, each the leader of a session.
 children: set[subprocess.Popen[bytes]] = set()
 
@@ -29,10 +31,24 @@ def exit_soon(seconds: float = _GRACE) -> None:
 
 def exit_now(status: int) -> NoReturn:
     """Exit at once with all children: whatever was printed or logged has been written."""
+    _kill_children()
+    os._exit(status)
+
+
+def _kill_children() -> None:
     for child in children:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
-    os._exit(status)
+
+
+def start_again() -> NoReturn:
+    """Replace this process by a new one with the same command, without its children."""
+    _kill_children()
+    if hasattr(signal, "setitimer"):
+        # The new program would inherit a running timer.
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    os.environ[STARTED_AGAIN] = "1"
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 @contextlib.contextmanager

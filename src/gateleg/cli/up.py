@@ -1,5 +1,6 @@
 """`gateleg up`: everything on this machine with one command."""
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,7 +20,9 @@ from gateleg.commands.options import (
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from gateleg.web.application import Application
     from gateleg.web.host import Host
@@ -47,6 +50,7 @@ def up(
     """Start the store, the objects, a worker, the API and the console on this machine. Ctrl-C lets running jobs finish."""
     from gateleg.cli.host_runner import run_host
     from gateleg.cli.installed import installed_applications
+    from gateleg.cli.shutdown import STARTED_AGAIN, start_again
     from gateleg.cli.worker_process import WorkerTask, worker_process
 
     settings = settings_from(
@@ -63,10 +67,13 @@ def up(
     def ready(address: str, link: str | None) -> None:
         _announce(address, settings, applications)
         announce_link(link)
-        if browser:
+        if browser and STARTED_AGAIN not in os.environ:
             _open_browser(link or address)
 
-    run_host(settings, applications, ready, prepared=prepare, beside=lambda stop: worker_process(task, stop), drain=drain)
+    def beside(stop: "asyncio.Event") -> "AbstractAsyncContextManager[None]":
+        return worker_process(task, stop)
+
+    run_host(settings, applications, ready, prepared=prepare, beside=beside, drain=drain, when_silent=start_again)
     typer.echo("Gateleg has stopped.")
 
 
@@ -86,7 +93,6 @@ def _announce(address: str, settings: "Settings", applications: "Sequence[Applic
 
 def _open_browser(address: str) -> None:
     """Open the console, if there is a screen and the command was typed in a terminal."""
-    import os
     import sys
     import webbrowser
 

@@ -10,7 +10,6 @@ from gateleg.commands.options import (
     AppOption,
     ConfigOption,
     DataOption,
-    JobTablesOption,
     LogOption,
     ObjectsOption,
     PrefixOption,
@@ -37,7 +36,6 @@ def worker(
     store: StoreOption = None,
     data: DataOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
     objects: ObjectsOption = None,
     queues: Annotated[
         str | None, typer.Option(help="Queues to poll, with weights: urgent=3,default. By default, all queues of the handlers.")
@@ -67,7 +65,7 @@ def worker(
 
     weights = None if queues is None else _weights(queues)
     limits = {} if limit is None else _limits(limit)
-    settings = settings_from(config, store=store, data=data, objects=objects, prefix=prefix, job_tables=job_tables, log=log)
+    settings = settings_from(config, store=store, data=data, objects=objects, prefix=prefix, log=log)
     set_up_logs(settings)
     try:
         asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, limits, concurrency, drain, version))
@@ -89,6 +87,7 @@ async def _work(
 
     from gateleg.cli.shutdown import exit_soon, stopping_on_signals
     from gateleg.cli.store_startup import open_when_available
+    from gateleg.cli.watchdog import watching
     from gateleg.jobs.worker import DRAIN_GRACE, WorkerPool, exclude_loaded_modules
     from gateleg.web.settings import format_setting
 
@@ -114,7 +113,8 @@ async def _work(
             for worker in workers.workers:
                 typer.echo(f"{worker.worker_id} works on {', '.join(worker.queues)} of {format_setting(settings.store)}")
             exclude_loaded_modules()
-            await workers.run()
+            with watching(settings.watchdog_seconds, workers.running):
+                await workers.run()
             stopping.cancel()
             for worker in workers.workers:
                 typer.echo(f"{worker.worker_id} has stopped")
@@ -131,8 +131,9 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     """The queue to work on. Applications get all resources of a host; plain handlers the store, and objects for long logs."""
     from gateleg.cli.installed import installed_applications, loaded
     from gateleg.cli.jobs.log_objects import log_objects
+    from gateleg.cli.jobs.queue_connection import brought_tables
     from gateleg.jobs import AsyncQueue, Jobs
-    from gateleg.jobs.tables import LAYOUTS
+    from gateleg.jobs.tables import tables_named
     from gateleg.store import AsyncStore
     from gateleg.web import Application
     from gateleg.web.host import Host
@@ -142,7 +143,9 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     found = None if app is None else loaded(app, "jobs")
     if found is None or isinstance(found, Application):
         applications = installed_applications(settings) if found is None else [found]
-        async with Host.open(settings, applications, rules=rules, tolerant=found is None) as host, consuming(host):
+        # All tables of a host: those of other applications may have jobs of this one, such as those of an earlier release.
+        further = brought_tables(settings, app)
+        async with Host.open(settings, applications, rules=rules, tolerant=found is None, further=further) as host, consuming(host):
             yield host.queue, host.objects
         return
     handlers: Jobs | object = getattr(found, "jobs", found)
@@ -151,7 +154,9 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     if not handlers:
         fail(f"{app} has no job handlers. Decorate functions with its @jobs.handler(...), and import the modules that do", MISUSED)
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
-        queue = AsyncQueue(store, handlers, queue_rules(settings, rules), tables=LAYOUTS[settings.job_tables or "plain"])
+        brought = [(names, await store.table_states(tables_named(names).all[0])) for names in brought_tables(settings, app)]
+        existing = [names for names, states in brought if "MISSING" not in states.values()]
+        queue = AsyncQueue(store, handlers, queue_rules(settings, rules), further=existing)
         await queue.ensure_tables()
         # By the name of the application: others that share the store have their own schedules.
         await queue.declare_schedules({str(app): handlers.schedules})

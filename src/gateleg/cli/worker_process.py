@@ -111,6 +111,7 @@ def _started(task: WorkerTask) -> subprocess.Popen[bytes]:
 async def _work(task: WorkerTask) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
+    from gateleg.cli.watchdog import watching
     from gateleg.jobs.worker import WorkerPool, exclude_loaded_modules
     from gateleg.web.host import Host
     from gateleg.web.logs import set_up_logs
@@ -138,16 +139,17 @@ async def _work(task: WorkerTask) -> None:
         loop.add_signal_handler(signal.SIGTERM, stop)
         reader = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        watching = asyncio.create_task(_until_end(reader, stop))
+        ending = asyncio.create_task(_until_end(reader, stop))
         exclude_loaded_modules()
         if host.queue.context.jobs:
-            await workers.run()
-            watching.cancel()
+            with watching(settings.watchdog_seconds, workers.running):
+                await workers.run()
+            ending.cancel()
         else:
             # Without job types there is nothing to do; a process that exits would be restarted.
-            loop.add_signal_handler(signal.SIGTERM, watching.cancel)
+            loop.add_signal_handler(signal.SIGTERM, ending.cancel)
             with contextlib.suppress(asyncio.CancelledError):
-                await watching
+                await ending
     exit_soon()
 
 

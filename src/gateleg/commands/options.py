@@ -14,13 +14,6 @@ DataOption = Annotated[
     typer.Option("--data", help="Folder for the host's own files, and for tables and objects that the settings do not place elsewhere."),
 ]
 PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Prefix of all table names.")]
-JobTablesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--job-tables",
-        help="The queue's tables: delphi (DelphiJobQueue, ...), used by hosts, or plain (JobQueue, ...), the default of `Queue`.",
-    ),
-]
 ObjectsOption = Annotated[str | None, typer.Option("--objects", help="dir:FOLDER or s3://bucket.")]
 AppOption = Annotated[
     str | None,

@@ -9,6 +9,9 @@ from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.requests import IncomingRequest
 from gateleg.endpoint.responses import BAD_REQUEST, TOO_LARGE
 
+#: Bytes of chunk sizes and extensions that each byte of a body may take: small chunks need five.
+_MOST_FRAMING = 16
+
 
 class ReadPhase(Enum):
     """The part of a request that is being read."""
@@ -30,6 +33,8 @@ class RequestReader:
         #: the bytes of an unfinished head, from the second piece on
         self._head_size: int | None = None
         self._body: bytes | bytearray = b""
+        #: bytes of chunk sizes, their extensions and trailers, without those of the first piece
+        self._framing = 0
         self.phase = ReadPhase.IDLE
         #: complete requests, in order
         self.requests: deque[IncomingRequest] = deque()
@@ -42,6 +47,8 @@ class RequestReader:
 
     def feed(self, data: bytes) -> None:
         """Parse received bytes."""
+        if self.phase is ReadPhase.BODY:
+            self._framing += len(data)
         piece = data
         while piece and not self.ended:
             try:
@@ -53,6 +60,8 @@ class RequestReader:
                 self._refuse(BAD_REQUEST)
         if self.phase is ReadPhase.HEAD:
             self._limit_head(len(data))
+        elif self.phase is ReadPhase.BODY and self._framing > self._limits.head + _MOST_FRAMING * len(self._body):
+            self._refuse(BAD_REQUEST)
 
     def end(self) -> None:
         """Stop reading."""
@@ -129,6 +138,7 @@ class RequestReader:
         request = self._request
         headers = request.headers
         self.phase = ReadPhase.BODY
+        self._framing = 0
         request.method = self._parser.get_method()
         request.keep_alive = self._parser.should_keep_alive()
         length = headers.get(b"content-length")
@@ -142,6 +152,7 @@ class RequestReader:
         if self.ended:
             return
         self.expects_continue = False
+        self._framing -= len(body)
         if not self._body:
             self._body = body
         else:

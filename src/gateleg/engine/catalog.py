@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import apsw
-import orjson
 
-from gateleg.engine import backfill, drops, lifecycle
+from gateleg.engine import backfill, drops, lifecycle, upgrades
 from gateleg.engine.database import Database, DatabaseConnection
-from gateleg.engine.errors import EngineError, not_found
+from gateleg.engine.definitions import dump, load
+from gateleg.engine.errors import not_found
 from gateleg.engine.layout import Layout
-from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Namespace, Table
+from gateleg.engine.read_only import NeedsUpgrade
+from gateleg.engine.schema import Index, Namespace, Table
 from gateleg.engine.statistics import Statistics
 
 _TableName = tuple[Namespace, str]
@@ -33,11 +34,23 @@ class Catalog:
         #: Tables whose items can be read and written, by namespace and name, as last loaded.
         self.available: dict[_TableName, Layout] = {}
         self._loading = threading.Lock()
+        self._upgrade()
         database.on_write = self._refresh_for_write
         database.on_rollback = self._invalidate_after_rollback
         #: whether the current write transaction has changed definitions
         self._definitions_changed = False
         self.refresh()
+
+    def _upgrade(self) -> None:
+        """Bring a file that an earlier version wrote to today's form."""
+        with self._database.reading() as connection:
+            if not upgrades.is_needed(connection):
+                return
+        if self._database.is_read_only:
+            raise NeedsUpgrade(self._database.path)
+        with self._database.write() as connection:
+            if upgrades.is_needed(connection):  # otherwise another process has done it meanwhile
+                upgrades.upgrade(connection, self._clock())
 
     def layout(self, namespace: Namespace, name: str) -> Layout:
         """The layout of a table by name or ARN; raises `ResourceNotFoundException` also while the table is being restored or imported."""
@@ -189,29 +202,3 @@ class Catalog:
         row = connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'next_id' RETURNING value - 1").fetchone()
         assert row is not None
         return int(row[0])
-
-
-def dump(table: Table) -> bytes:
-    """A table's definition as it is stored."""
-    return orjson.dumps(table, default=tuple)
-
-
-def load(definition: bytes) -> Table:
-    """A table from its stored definition."""
-    try:
-        data: dict[str, Any] = orjson.loads(definition)
-        data["namespace"] = Namespace(*data["namespace"])
-        data["keys"] = _load_keys(data["keys"])
-        data["copies"] = tuple(data.get("copies", ()))
-        data["indexes"] = tuple(
-            Index(**{**index, "keys": _load_keys(index["keys"]), "include": tuple(index["include"])}) for index in data["indexes"]
-        )
-        return Table(**data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise EngineError(
-            "InternalServerError", f"The definition of a table is damaged ({error!r}). Run `gateleg engine repair` to save the others"
-        ) from error
-
-
-def _load_keys(data: dict[str, Any]) -> KeySchema:
-    return KeySchema(tuple(KeyAttribute(**a) for a in data["hash"]), tuple(KeyAttribute(**a) for a in data["range"]))

@@ -19,7 +19,8 @@ from gateleg.engine import checksums, fork_guard, permissions
 from gateleg.engine.busy_handler import MAX_WAIT_SECONDS, BusyHandler, limited_wait
 from gateleg.engine.checkpoints import WriteAheadLog
 from gateleg.engine.errors import EngineError
-from gateleg.engine.file_format import prepare
+from gateleg.engine.file_format import check_readable, prepare
+from gateleg.engine.read_only import ReadOnlyAccess, read_only_access
 from gateleg.engine.sqlite_errors import CLOSED, Busy, translate
 from gateleg.engine.waiters import Waiters
 
@@ -45,10 +46,11 @@ class DatabaseConnection(apsw.Connection):
 class Database:
     """One SQLite file, or an in-memory database, used by any number of threads and processes.
 
-    `vfs` names another SQLite VFS than the checksum VFS.
+    `vfs` names another SQLite VFS than the checksum VFS. With `read_only`, and if this process cannot write the file, it is opened for
+    reading only: on read-only media, for instance.
     """
 
-    def __init__(self, path: str, durability: Durability = "full", vfs: str | None = None) -> None:
+    def __init__(self, path: str, durability: Durability = "full", vfs: str | None = None, *, read_only: bool = False) -> None:
         self.path = path
         self._vfs = vfs
         #: Why no new connection may be opened, once the database is closed.
@@ -70,8 +72,12 @@ class Database:
         self._shared: DatabaseConnection | None = None
         self._shared_cursor: apsw.Cursor | None = None
         self._shared_lock = threading.RLock()
+        #: How a file that cannot be written is opened; None for all others.
+        self._read_only: ReadOnlyAccess | None = None
         if path != ":memory:":
-            self._restrict_permissions()
+            self._read_only = read_only_access(path, wanted=read_only)
+            if self._read_only is None:
+                self._restrict_permissions()
             fork_guard.register(self)
         first = self._connect()
         if path == ":memory:":
@@ -80,7 +86,7 @@ class Database:
         else:
             self._local.connection = first
         try:
-            prepare(first, path)
+            (prepare if self._read_only is None else check_readable)(first, path)
         except BaseException as error:
             self.close()
             raise translate(error) from None
@@ -106,7 +112,8 @@ class Database:
             connection.set_busy_handler(connection.busy_handler)
             connection.log = WriteAheadLog(connection, connection.busy_handler)
             self._connections.add(connection)
-            _use_wal(connection)
+            if self._read_only is None:
+                _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[self.durability]}")
             connection.execute(f"PRAGMA cache_size=-{_CACHE_KB}")
             connection.execute("PRAGMA temp_store=MEMORY")
@@ -127,6 +134,8 @@ class Database:
         if self.path == ":memory:":
             return DatabaseConnection(self.path)
         path = Path(self.path)
+        if self._read_only is not None:
+            return self._read_only.connect(DatabaseConnection, self._vfs or checksums.vfs())
         if self._vfs is not None:
             connection = DatabaseConnection(self.path, vfs=self._vfs)
             if checksums.has_checksums(connection):
@@ -197,6 +206,16 @@ class Database:
             finally:
                 _roll_back(connection)
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether this process cannot write the file."""
+        return self._read_only is not None
+
+    def require_writable(self) -> None:
+        """Refuse a write to a file that is open for reading only."""
+        if self._read_only is not None:
+            raise EngineError("AccessDeniedException", f"{self.path} {self._read_only.refusal}")
+
     def write(self) -> "WriteTransaction":
         """A write transaction: `with database.write() as connection`. It is durable after the block ends without an error."""
         return WriteTransaction(self, savepoint=True)
@@ -214,11 +233,13 @@ class Database:
 
     def begin_group(self) -> "WriteGroup":
         """Start a transaction that all writes of this thread join until `commit`."""
+        self.require_writable()
         self.waiters.acquire(self._write_lock)
         return WriteGroup(self)
 
     def try_begin_group(self) -> "WriteGroup | None":
         """`begin_group`, or None if another thread or process is writing."""
+        self.require_writable()
         connection = self.group_connection()
         if not self._write_lock.acquire(blocking=False):
             return None
@@ -288,6 +309,7 @@ class WriteTransaction:
 
     def __enter__(self) -> DatabaseConnection:
         database = self._database
+        database.require_writable()
         group = database._group
         self._grouped = group is not None and group.owner == threading.get_ident()
         if not self._grouped:

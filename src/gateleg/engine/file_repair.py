@@ -9,21 +9,23 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import apsw
 import orjson
 
-from gateleg.engine import changelog, checksums, expiry, keys, permissions, stored_backups
-from gateleg.engine.catalog import dump, load
+from gateleg.engine import changelog, checksums, expiry, keys, permissions, stored_backups, upgrades
+from gateleg.engine.catalog import Catalog
 from gateleg.engine.damage import format_key
 from gateleg.engine.database import Database
+from gateleg.engine.definitions import dump, load, recover
 from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
 from gateleg.engine.layout import Layout
+from gateleg.engine.read_only import is_writable
 from gateleg.engine.salvage import Record, Salvage, SalvagedTree
-from gateleg.engine.schema import Table
-from gateleg.engine.sqlite_pages import HEADER, Pages
+from gateleg.engine.schema import Namespace, Table
+from gateleg.engine.sqlite_pages import HEADER, MalformedPage, Pages
 from gateleg.engine.values import item_size
 
 #: Size and content of a row.
@@ -58,8 +60,22 @@ class RepairReport:
     #: how many of these came from the change log, an index, or orphaned pages
     recovered: dict[str, int] = field(default_factory=dict)
     lost: list[LostItem] = field(default_factory=list)
-    #: other differences from the original
+    #: items of tables and backups whose definition cannot be read, by name; they are in the file `aside_path`, not in the new database
+    aside: dict[str, int] = field(default_factory=dict)
+    #: what else is not in the new database, or may not be
+    missing: list[str] = field(default_factory=list)
+    #: what was done to read the rest
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the new database has all that the damaged one had."""
+        return not (self.lost or self.aside or self.missing)
+
+
+def aside_path(target: str | PathLike[str]) -> Path:
+    """The file beside a repaired database with the items that were set aside, in lines of JSON."""
+    return Path(f"{os.fspath(target)}.aside.jsonl")
 
 
 def repair(path: str | PathLike[str], target: str | PathLike[str]) -> RepairReport:
@@ -69,16 +85,20 @@ def repair(path: str | PathLike[str], target: str | PathLike[str]) -> RepairRepo
         raise EngineError("InternalServerError", f"{path} does not exist: name the file, or the folder, that an engine was opened on")
     if place.exists():
         raise EngineError("InternalServerError", f"{target} exists already: a repair writes a new file")
+    if aside_path(place).exists():
+        raise EngineError("InternalServerError", f"{aside_path(place)} exists already: move it away, or choose another target")
     permissions.make_folder(place.parent)
     report = RepairReport()
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=place.parent) as folder:
         copy = _checkpointed_copy(source, Path(folder), report)
-        draft = Path(folder) / "repaired.db"
+        _upgrade_if_intact(copy)
+        draft, aside = Path(folder) / "repaired.db", Path(folder) / "aside.jsonl"
+        permissions.make_file(aside)
         pages = Pages(copy, fix_bits=True)
         database = Database(str(draft))
         try:
-            with database.write() as connection:
-                _Repair(Salvage(pages), connection, report).run()
+            with database.write() as connection, aside.open("wb") as aside_file:
+                _Repair(Salvage(pages), connection, report, aside_file).run()
             connection = database.connection
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             if pages.fixed:
@@ -86,8 +106,28 @@ def repair(path: str | PathLike[str], target: str | PathLike[str]) -> RepairRepo
         finally:
             pages.close()
             database.close()
+        if aside.stat().st_size:
+            aside.replace(aside_path(place))
         draft.replace(place)
     return report
+
+
+def _upgrade_if_intact(copy: Path) -> None:
+    """Bring a copy whose pages are intact to today's form. Of one with damage, the earlier form is read as far as possible."""
+    pages = Pages(copy)
+    try:
+        intact = not pages.damaged()
+    except MalformedPage:
+        intact = False
+    finally:
+        pages.close()
+    if intact:
+        with suppress(EngineError, apsw.Error):
+            database = Database(str(copy))
+            try:
+                Catalog(database)
+            finally:
+                database.close()
 
 
 def _checkpointed_copy(source: Path, folder: Path, report: RepairReport) -> Path:
@@ -113,13 +153,13 @@ def _checkpointed_copy(source: Path, folder: Path, report: RepairReport) -> Path
         finally:
             connection.close()
     except apsw.Error as error:
-        report.notes.append(f"The latest writes, in the write-ahead log, could not be read: {error}.")
+        report.missing.append(f"The latest writes, in the write-ahead log, could not be read: {error}.")
     return copy
 
 
 def _copy_exclusively(source: Path, copy: Path) -> None:
     """Copy a database that nobody has open. Uses SQLite's VFS: closing a descriptor of our own would release this process's locks."""
-    flags = apsw.SQLITE_OPEN_MAIN_DB | (apsw.SQLITE_OPEN_READWRITE if os.access(source, os.W_OK) else apsw.SQLITE_OPEN_READONLY)
+    flags = apsw.SQLITE_OPEN_MAIN_DB | (apsw.SQLITE_OPEN_READWRITE if is_writable(source) else apsw.SQLITE_OPEN_READONLY)
     file = apsw.VFSFile("unix", str(source.resolve()), [flags, 0])
     try:
         file.xLock(apsw.SQLITE_LOCK_SHARED)
@@ -137,13 +177,23 @@ def _copy_exclusively(source: Path, copy: Path) -> None:
         file.xClose()
 
 
+@dataclass(frozen=True, slots=True)
+class _UnreadDefinition:
+    """A table or backup whose definition cannot be read: its name, why, and what is stored."""
+
+    name: str
+    reason: str
+    stored: bytes
+
+
 class _Repair:
     """One repair: reads from a salvage, writes to a new file."""
 
-    def __init__(self, salvage: Salvage, connection: apsw.Connection, report: RepairReport) -> None:
+    def __init__(self, salvage: Salvage, connection: apsw.Connection, report: RepairReport, aside: BinaryIO) -> None:
         self._salvage = salvage
         self._connection = connection
         self._report = report
+        self._aside = aside
         self._changes = salvage.tree("changes")
         #: the latest item in the log for each row, if the log is intact
         self._latest: dict[tuple[int, bytes], bytes | None] = {}
@@ -155,7 +205,7 @@ class _Repair:
     def run(self) -> None:
         """Copy everything."""
         if not self._salvage.schema_is_intact:
-            self._report.notes.append("The list of SQLite's tables was damaged: compare the tables below with those that you expect.")
+            self._report.missing.append("The list of SQLite's tables was damaged: compare the tables below with those that you expect.")
         self._copy_change_log()
         for name, numbered in _ENGINE_TABLES.items():
             self._copy_engine_table(name, self._salvage.tree(name), numbered)
@@ -164,6 +214,7 @@ class _Repair:
             highest = max(highest, table.id, *(index.id for index in table.indexes))
             self._copy_table(table)
         self._copy_backups()
+        upgrades.complete_tokens(self._connection)
         values = {values[0]: values[1] for _, values in self._salvage.tree("meta").records if len(values) == 2}
         for name, least in (("next_id", highest + 1), ("catalog", 1)):
             known = values.get(name)
@@ -177,7 +228,7 @@ class _Repair:
             with suppress(apsw.Error):
                 self._connection.execute(f"INSERT OR IGNORE INTO {name} VALUES ({', '.join('?' * len(row))})", row)
         if tree.damaged:
-            self._report.notes.append(f"Some entries of the engine's table {name} were lost.")
+            self._report.missing.append(f"Some entries of the engine's table {name} were lost.")
 
     def _copy_change_log(self) -> None:
         self._copy_engine_table("changes", self._changes, numbered=True)
@@ -191,30 +242,85 @@ class _Repair:
                 self._latest[values[1], values[3]] = values[5]
 
     def _tables(self) -> Iterator[Table]:
-        """The tables whose definitions can be read, even from damaged pages: without its definition, all items of a table would be lost."""
+        """The tables whose definitions can be read, even from damaged pages. The items of the others are set aside."""
         catalog = self._salvage.tree("catalog")
         if catalog.damaged:
-            self._report.notes.append("The catalog was damaged: compare the tables below, and their settings, with what you expect.")
+            self._report.missing.append("The catalog was damaged: compare the tables below, and their settings, with what you expect.")
         known: set[int] = set()
+        unread: dict[int, _UnreadDefinition] = {}
         for sound, records in ((True, catalog.records), (False, catalog.suspects)):
             for rowid, values in records:
-                try:
-                    table = load(values[4])
-                    Layout(table)
-                except (EngineError, IndexError, TypeError, ValueError):
-                    self._report.notes.append(f"The definition of a table (number {rowid}) was lost, and its items with it.")
+                number = rowid or 0
+                table = self._read_definition(number, values, sound)
+                if isinstance(table, _UnreadDefinition):
+                    unread.setdefault(number, table)
                     continue
                 if table.restoring:
-                    self._report.notes.append(f"{table.name} was being restored, and is not complete: restore it again.")
+                    self._report.missing.append(f"{table.name} was being restored, and is not complete: restore it again.")
                     known.add(table.id)
                     continue
                 if table.id in known or (not sound and f"items_{table.id}" not in self._salvage.trees):
                     continue
                 known.add(table.id)
                 yield table
-        for name in self._salvage.trees:
-            if name.startswith("items_") and name[6:].isdigit() and int(name[6:]) not in known:
-                self._report.notes.append(f"The definition of a table (number {name[6:]}) was lost, and its items with it.")
+        dropped = {values[0] for _, values in self._salvage.tree("drops").records}
+        trees = self._salvage.trees.keys() - dropped
+        stored = {int(name[6:]) for name in trees if name.startswith("items_") and name[6:].isdigit()}
+        for number in sorted((stored | unread.keys()) - known):
+            lost = _UnreadDefinition(f"table number {number}", "its definition was lost", b"")
+            self._set_aside(unread.get(number, lost), f"items_{number}")
+
+    def _read_definition(self, number: int, values: tuple[Any, ...], sound: bool) -> "Table | _UnreadDefinition":
+        """The table of an entry of the catalog. One that only another version can read is read as far as its rows confirm it."""
+        try:
+            table = load(values[4])
+            Layout(table)
+            return table
+        except (EngineError, IndexError, TypeError, ValueError) as error:
+            reason = str(error.message) if isinstance(error, EngineError) else repr(error)
+        if len(values) != 5 or not all(isinstance(value, str) for value in values[1:4]) or not isinstance(values[4], bytes):
+            return _UnreadDefinition(f"table number {number}", reason, b"")
+        name = values[3]
+        return (
+            self._recover(values[4], number, values[1:4], f"items_{number}", reason, name)
+            if sound
+            else _UnreadDefinition(name, reason, values[4])
+        )
+
+    def _recover(
+        self, definition: bytes, number: int | None, place: tuple[Any, ...], rows: str, reason: str, name: str
+    ) -> "Table | _UnreadDefinition":
+        """The table of a definition that `load` refuses, if all rows are where it says."""
+        account, region, table_name = place
+        try:
+            recovered = recover(definition, number, Namespace(account, region), table_name)
+            layout = Layout(recovered.table)
+        except (EngineError, TypeError, ValueError):
+            return _UnreadDefinition(name, reason, definition)
+        if not all(_fits(layout, values) for _, values in self._salvage.tree(rows).records):
+            return _UnreadDefinition(name, reason, definition)
+        if recovered.renamed:
+            self._report.notes.append(f"{name}: its definition was written by another version: {', '.join(recovered.renamed)}.")
+        if recovered.missing:
+            self._report.missing.append(f"{name}: its definition could not be read whole, and lacks {', '.join(recovered.missing)}.")
+        return recovered.table
+
+    def _set_aside(self, definition: "_UnreadDefinition", rows: str) -> None:
+        """Write the rows of a table or a backup beside the new database, because its definition cannot be read."""
+        tree = self._salvage.tree(rows)
+        about = {"table": definition.name, "reason": definition.reason, "definition": definition.stored.decode("utf-8", "replace")}
+        self._aside.write(orjson.dumps(about) + b"\n")
+        taken = 0
+        for damaged, records in ((False, tree.records), (True, tree.suspects)):
+            for _, values in records:
+                if len(values) == 3 and isinstance(values[0], bytes) and isinstance(values[2], bytes):
+                    taken += 1
+                    row = {"table": definition.name, "key": values[0].hex(), "item": _content(values[2])}
+                    self._aside.write(orjson.dumps({**row, "damaged": True} if damaged else row) + b"\n")
+        self._report.aside[definition.name] = self._report.aside.get(definition.name, 0) + taken
+        self._report.missing.append(f"{definition.name} is not in the new database: {definition.reason}")
+        if tree.damaged or rows not in self._salvage.trees:
+            self._report.missing.append(f"Items of {definition.name} ({rows}) may be missing besides those that were set aside.")
 
     def _copy_table(self, table: Table) -> None:
         table = replace(table, indexes=tuple(replace(index, status="ACTIVE") for index in table.indexes), status="ACTIVE", copies=())
@@ -222,7 +328,7 @@ class _Repair:
         incomplete = bool(lost) or self._changes.damaged
         if incomplete and table.recovery_since is not None:
             table = replace(table, recovery_since=time.time())
-            self._report.notes.append(f"{table.name} can be restored only to times after this repair: its change log is incomplete.")
+            self._report.missing.append(f"{table.name} can be restored only to times after this repair: its change log is incomplete.")
         layout, connection = Layout(table), self._connection
         layout.create(connection)
         connection.executemany(f"INSERT INTO {layout.name} VALUES (?, ?, ?)", ((key, *row) for key, row in rows.items()))
@@ -262,7 +368,7 @@ class _Repair:
             if len(values) == 3 and isinstance(values[0], bytes) and keys.parse(layout.table.keys.attributes, values[0]):
                 doubtful.setdefault(values[0], values[2] if isinstance(values[2], bytes) else None)
         if tree.damaged and (order.damaged or name not in self._salvage.trees or f"sqlite_autoindex_{name}_1" not in self._salvage.trees):
-            self._report.notes.append(f"Items of {layout.table.name} ({name}) may be missing besides those that are listed as lost.")
+            self._report.missing.append(f"Items of {layout.table.name} ({name}) may be missing besides those that are listed as lost.")
         numbers = {values[0]: values[1] for _, values in order.records if len(values) == 2}
         if numbers and not order.damaged:
             doubtful = {key: found for key, found in doubtful.items() if key in numbers}
@@ -301,24 +407,46 @@ class _Repair:
     def _copy_backups(self) -> None:
         tree = self._salvage.tree("backups")
         if tree.damaged:
-            self._report.notes.append("The list of backups was damaged: some may be missing.")
-        incomplete = {values[0] for _, values in self._salvage.tree("copies").records}
+            self._report.missing.append("The list of backups was damaged: some may be missing.")
+        incomplete: set[str] = {values[0] for _, values in self._salvage.tree("copies").records}
         for rowid, values in tree.records:
-            try:
-                table = load(values[11])
-            except (EngineError, IndexError):
-                self._report.notes.append(f"A backup (number {rowid}) was lost.")
+            backup = f"backup_{rowid}"
+            if backup in incomplete:
+                self._report.missing.append(f"The backup {values[5]} of {values[3]} was in progress and is incomplete: create it again.")
                 continue
-            if f"backup_{rowid}" in incomplete:
-                self._report.notes.append(f"The backup {values[5]} of {table.name} was in progress and is incomplete: create it again.")
+            table = self._read_backup(rowid or 0, values)
+            if isinstance(table, _UnreadDefinition):
+                self._set_aside(table, backup)
                 continue
             rows, lost, recovered = self._rows(Layout(table), f"backup_{rowid}")
             stored_backups.create_rows_table(self._connection, f"backup_{rowid}")
             self._connection.executemany(f"INSERT INTO backup_{rowid} VALUES (?, ?, ?)", ((key, *row) for key, row in rows.items()))
             sums = sum(size for size, _ in rows.values()), len(rows)
             marks = ", ".join("?" * 12)
-            self._connection.execute(f"INSERT INTO backups VALUES ({marks})", (rowid, *values[1:9], *sums, values[11]))
+            self._connection.execute(f"INSERT INTO backups VALUES ({marks})", (rowid, *table.namespace, *values[3:9], *sums, dump(table)))
             self._note(f"backup {values[5]} of {table.name}", table, rows, lost, recovered)
+        listed = {f"backup_{rowid}" for rowid, _ in tree.records}
+        for name in sorted(self._salvage.trees):
+            if name.startswith("backup_") and name[7:].isdigit() and name not in listed | incomplete:
+                self._set_aside(_UnreadDefinition(f"backup number {name[7:]}", "its entry in the list of backups was lost", b""), name)
+
+    def _read_backup(self, number: int, values: tuple[Any, ...]) -> "Table | _UnreadDefinition":
+        """The table of an entry of the list of backups."""
+        try:
+            return load(values[11])
+        except EngineError as error:
+            name = f"backup {values[5]} of {values[3]}"
+            return self._recover(values[11], None, values[1:4], f"backup_{number}", str(error.message), name)
+        except (IndexError, TypeError):
+            return _UnreadDefinition(f"backup number {number}", "its entry in the list of backups is damaged", b"")
+
+
+def _content(stored: bytes) -> Any:
+    """A stored item, or the text in its place."""
+    try:
+        return orjson.loads(stored)
+    except orjson.JSONDecodeError:
+        return stored.decode("utf-8", "replace")
 
 
 def _fits(layout: Layout, values: tuple[Any, ...]) -> bool:

@@ -1,6 +1,7 @@
 """Verify and compact a file: keys match rows, indexes match tables, the change log matches the rows."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -10,13 +11,15 @@ import apsw
 import orjson
 
 from gateleg.engine import changelog, checksums, copy_steps, expiry
-from gateleg.engine.catalog import Catalog, load
+from gateleg.engine.catalog import Catalog
 from gateleg.engine.damage import format_key, is_damage
 from gateleg.engine.database import Database
+from gateleg.engine.definitions import load
 from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
-from gateleg.engine.file_format import FORMAT
+from gateleg.engine.file_format import record_checksums
 from gateleg.engine.layout import Layout
+from gateleg.engine.read_only import NeedsUpgrade, read_only_access
 from gateleg.engine.sqlite_pages import MalformedPage, Pages
 from gateleg.engine.values import Item, item_size
 
@@ -27,28 +30,69 @@ _MAX_REPORTED_PAGES = 20
 def check_integrity(path: str | PathLike[str]) -> list[str]:
     """The faults of a file, one sentence each; empty if there are none. Reads one snapshot, while others may keep writing.
 
-    Damage is reported like any other fault; the check continues with what can still be read.
+    Writes nothing, so the file may be on read-only media. Damage is reported like any other fault; the check continues with what can still
+    be read. Of a file in an earlier form, an upgraded copy is checked.
     """
     path = os.fspath(path)
     _must_exist(path)
+    if not Path(path).stat().st_size:
+        return []  # the first process that opens it makes a database of it
     damaged = _damaged_pages(path)
     found = [f"page {number} is corrupt" for number in damaged[:_MAX_REPORTED_PAGES]]
     if len(damaged) > _MAX_REPORTED_PAGES:
         found.append(f"{len(damaged) - _MAX_REPORTED_PAGES} more pages are corrupt")
     try:
-        database = Database(path)
+        return found + _logical_faults(path, bool(damaged))
+    except NeedsUpgrade:
+        with tempfile.TemporaryDirectory(prefix="gateleg-check-") as folder:
+            copy = Path(folder) / "copy.db"
+            try:
+                _copy(path, copy)
+                _upgrade(str(copy))
+                return found + _logical_faults(str(copy), bool(damaged))
+            except apsw.Error as error:
+                return [*found, f"SQLite: {error}"]
     except EngineError as error:
         if not damaged:
             raise
         return [*found, str(error.message)]
+
+
+def _logical_faults(path: str, damaged: bool) -> list[str]:
+    """The faults of what the pages of a file hold."""
+    found: list[str] = []
+    database = Database(path, read_only=True)
     try:
         with database.snapshot() as connection:
-            found.extend(_until_unreadable("The catalog", _faults(connection, database, bool(damaged))))
+            found.extend(_until_unreadable("The catalog", _faults(connection, database, damaged)))
     except apsw.Error as error:
         found.append(f"SQLite: {error}")
     finally:
         database.close()
     return found
+
+
+def _upgrade(path: str) -> None:
+    database = Database(path)
+    try:
+        Catalog(database)
+    finally:
+        database.close()
+
+
+def _copy(path: str, copy: Path) -> None:
+    """A copy of a database that others may be writing to."""
+    access = read_only_access(path, wanted=True)
+    if access is None:
+        return  # an empty file, as an interrupted creation leaves it
+    source = access.connect(apsw.Connection, checksums.vfs())
+    target = apsw.Connection(str(copy), vfs=checksums.vfs())
+    try:
+        with target.backup("main", source, "main") as backup:
+            backup.step()
+    finally:
+        source.close()
+        target.close()
 
 
 def has_checksums(path: str | PathLike[str]) -> bool:
@@ -76,6 +120,8 @@ def _until_unreadable(where: str, faults: Iterator[str]) -> Iterator[str]:
         yield from faults
     except apsw.Error as error:
         yield f"{where}: {'a page is corrupt' if is_damage(error) else error}"
+    except NeedsUpgrade:
+        raise
     except EngineError as error:
         yield f"{where}: {error.message}"
     except (ValueError, TypeError, KeyError, AttributeError, LookupError) as error:
@@ -92,6 +138,7 @@ def compact(path: str | PathLike[str]) -> tuple[int, int]:
     _must_exist(path)
     database = Database(path)
     try:
+        database.require_writable()
         connection = database.connection
         connection.set_busy_timeout(1000)
         before = _bytes(path)
@@ -115,7 +162,8 @@ def _finish_copies_and_restart_backfills(database: Database) -> None:
     catalog = Catalog(database)
     with database.write() as connection:
         copy_steps.finish(catalog, connection)
-        connection.execute("DELETE FROM backfills")
+        # Deleting the rows would pass for complete indexes of expiries.
+        connection.execute("UPDATE backfills SET place = 0")
 
 
 def _rewrite(connection: apsw.Connection) -> None:
@@ -125,7 +173,7 @@ def _rewrite(connection: apsw.Connection) -> None:
         return
     checksums.reserve(connection)
     connection.execute("VACUUM")
-    connection.execute(f"PRAGMA user_version={FORMAT}")
+    record_checksums(connection)
 
 
 def _must_exist(path: str) -> None:

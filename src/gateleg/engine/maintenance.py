@@ -49,7 +49,7 @@ class Maintenance:
 
     def wake_if_needed(self) -> None:
         """Start or wake the thread if there is work."""
-        if not self._background or self._stopped:
+        if not self._background or self._stopped or self._context.database.is_read_only:
             return
         if self._running:
             self._wake.set()

@@ -18,7 +18,7 @@ UNDERFLOW = "Number underflow. Attempting to store a number with magnitude small
 NOT_A_NUMBER = "The parameter cannot be converted to a numeric value"
 
 _NUMBER = pattern(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", 256)
-_LARGE_EXPONENT = pattern(r"[+-]?(\d*)\.?(\d*)[eE]([+-]?\d{1,20})", 256)
+_LARGE_EXPONENT = pattern(r"[+-]?(\d*+)\.?(\d*+)[eE]([+-]?\d{1,20})", 256)
 _PLAIN_INTEGER = pattern(r"0|-?[1-9]\d{0,36}", 256)
 #: Longer strings are not cached; the usual notations of any number are shorter.
 _MAX_CACHED_CHARACTERS = 256

@@ -30,7 +30,17 @@ items with everything that belongs to them) and `gateleg.jobs.table_streams` (ha
 """
 
 from gateleg.jobs.context import JobContext
-from gateleg.jobs.errors import BadConfig, BadSchedule, JobError, JobMissing, KeyReused, ScheduleMissing, UnknownJobType, WrongState
+from gateleg.jobs.errors import (
+    BadConfig,
+    BadSchedule,
+    JobError,
+    JobMissing,
+    JobUnreadable,
+    KeyReused,
+    ScheduleMissing,
+    UnknownJobType,
+    WrongState,
+)
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.handling import giving_up, reporting
 from gateleg.jobs.manual_clock import ManualClock
@@ -57,6 +67,7 @@ __all__ = [
     "JobError",
     "JobMissing",
     "JobStatus",
+    "JobUnreadable",
     "Jobs",
     "KeyReused",
     "ManualClock",

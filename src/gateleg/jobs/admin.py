@@ -5,15 +5,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gateleg.jobs.errors import JobMissing, WrongState
+from gateleg.jobs.adoption import find_valid_job, is_claimed_elsewhere, job_to_change
+from gateleg.jobs.errors import JobMissing, JobUnreadable, WrongState
 from gateleg.jobs.finish.complete import change_status, current_after, get_job, get_or_archived, is_retryable, release, waits_for
 from gateleg.jobs.finish.job_changes import attempt_end_actions, finish_actions
 from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.routing import read_jobs
 from gateleg.jobs.rules import Decision, readiness_at
 from gateleg.jobs.tables.archive import ArchivedJob, branch_of, restored
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Readiness, Results
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, check, create, delete, patch
-from gateleg.store.operations import batch_get, find, query, retrying, transact
+from gateleg.store.operations import query, retrying, transact
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def cancel(context: QueueContext, job_id: UUID, *, reason: str | None = None, fo
     """Cancel a job and return its current state; a finished job stays as it is. Raises `JobMissing` if the queue does not have the job.
 
     A pending job is cancelled at once. A running job is asked to stop; with `force`, its worker loses the lease and the job is cancelled at
-    once, whatever its handler does.
+    once, whatever its handler does. So is a job that another program's worker runs, because that would not see the request.
     """
 
     def decide(job: Job, now: datetime) -> tuple[JobStatus, list[Action]] | None:
@@ -40,7 +42,7 @@ def cancel(context: QueueContext, job_id: UUID, *, reason: str | None = None, fo
             return None
         if job.status == JobStatus.PENDING:
             return JobStatus.CANCELLED, cancel_actions(context, reason, None, now)
-        if not force:
+        if not force and not is_claimed_elsewhere(job):
             if job.cancel_requested is not None:
                 return None
             return JobStatus.PROCESSING, [Job.cancel_requested.set(now), Job.cancel_reason.set(reason)]
@@ -76,6 +78,8 @@ def retry(context: QueueContext, job_id: UUID) -> Flow[Job]:
         raise WrongState(f"Job {job_id} is {job.status}; only failed and cancelled jobs can be retried.")
     if isinstance(job, ArchivedJob):
         job = yield from _bring_back(context, job)
+    else:
+        job = yield from job_to_change(context, job_id)
     delays = context.setup.delays()
     current = job
     while current.status in (JobStatus.FAILED, JobStatus.CANCELLED):
@@ -101,9 +105,8 @@ def _bring_back(context: QueueContext, archived: ArchivedJob) -> Flow[Job]:
 
 def _restart(context: QueueContext, job: Job) -> Flow[Job]:
     """Make a job pending again. The write also touches its open dependencies, so it conflicts with the completion of one at this moment."""
-    refs = [context.tables.job.key(job_id=other) for other in job.dependencies]
-    found = yield from batch_get(refs, consistent=True).flow(context.setup)
-    unfinished = [other for other in found if other is not None and other.status != JobStatus.COMPLETED]
+    dependencies = yield from read_jobs(context, job.dependencies)
+    unfinished = [other for other in dependencies if other.status != JobStatus.COMPLETED]
     now = context.now()
     touched = [patch(other, Job.updated_at.set(now)) for other in unfinished]
     return (
@@ -141,7 +144,7 @@ def _decide_and_write(
     context: QueueContext, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[Action]] | None]
 ) -> Flow[Job]:
     """Write what `decide` returns for the current job, and repeat both when another writer was faster. None leaves the job unchanged."""
-    current = yield from get_job(context, job_id)
+    current = yield from job_to_change(context, job_id)
     delays = context.setup.delays()
     while True:
         decision = decide(current, context.now())
@@ -165,6 +168,7 @@ def set_priority(context: QueueContext, job_id: UUID, priority: int) -> Flow[Job
             raise WrongState(f"Job {job_id} is {job.status}; only pending jobs have a priority to change.")
         return [] if job.priority == priority else [Job.priority.set(priority)]
 
+    yield from job_to_change(context, job_id)
     return (yield from retrying(context.tables.job.key(job_id=job_id), decide).flow(context.setup))
 
 
@@ -174,19 +178,17 @@ def settle(context: QueueContext, job_id: UUID) -> Flow[int]:
     Dependents of a completed job are released, and dependents of a failed or cancelled job are cancelled. When that job is restarted, the
     dependents that it cancelled wait for it again. A job is archived only after its dependents are up to date.
     """
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find_valid_job(context, job_id)
     if job is None:
         return 0
     changed = 0
     for start in range(0, len(job.dependent_jobs), 25):
-        refs = [context.tables.job.key(job_id=other) for other in job.dependent_jobs[start : start + 25]]
-        for dependent in (yield from batch_get(refs, consistent=True).flow(context.setup)):
-            if dependent is not None:
-                changed += yield from _update_dependent(context, job, dependent)
+        for dependent in (yield from read_jobs(context, job.dependent_jobs[start : start + 25])):
+            changed += yield from update_dependent(context, job, dependent)
     return changed
 
 
-def _update_dependent(context: QueueContext, job: Job, dependent: Job) -> Flow[int]:
+def update_dependent(context: QueueContext, job: Job, dependent: Job) -> Flow[int]:
     """Update one dependent, again each time another writer changes it or the job."""
     delays = context.setup.delays()
     current: Job | None = job
@@ -198,7 +200,7 @@ def _update_dependent(context: QueueContext, job: Job, dependent: Job) -> Flow[i
             if delay is None or not is_retryable(error):
                 raise
             dependent = yield from current_after(context, dependent, error, delay)
-            current = yield from find(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
+            current = yield from find_valid_job(context, job.job_id)
     return 0
 
 
@@ -224,16 +226,19 @@ def retry_failed(
 ) -> Flow[list[Job]]:
     """Retry up to `limit` failed jobs, oldest first, optionally of one type, queue or subject. Returns the jobs that are pending again."""
     retried: list[Job] = []
-    kind = context.tables.job
-    question = kind.in_status(status=JobStatus.FAILED)
-    for attribute, wanted in ((kind.job_type, job_type), (kind.queue, queue), (kind.subject, subject)):
-        if wanted is not None:
-            question = question.filter(attribute == wanted)
-    found = yield from collect_stream(query(question, limit=limit, project=[Job.job_id]), context)
-    for values in found:
+    found: list[tuple[datetime, UUID, QueueContext]] = []
+    for member in context.members:
+        kind = member.tables.job
+        question = kind.in_status(status=JobStatus.FAILED)
+        for attribute, wanted in ((kind.job_type, job_type), (kind.queue, queue), (kind.subject, subject)):
+            if wanted is not None:
+                question = question.filter(attribute == wanted)
+        failed = yield from collect_stream(query(question, limit=limit, project=[Job.job_id, Job.created_at]), context)
+        found += [(values["created_at"], values["job_id"], member) for values in failed]
+    for _, job_id, member in sorted(found, key=lambda each: each[:2])[:limit]:
         try:
-            retried.append((yield from retry(context, values["job_id"])))
-        except (WrongState, JobMissing):
-            # It was retried already, or was just archived.
+            retried.append((yield from retry(member, job_id)))
+        except (WrongState, JobMissing, JobUnreadable):
+            # It was retried already, was just archived, or is not a valid job, which is noted.
             continue
     return retried

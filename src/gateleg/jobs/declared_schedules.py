@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.errors import BadSchedule
-from gateleg.jobs.schedules import HISTORY, new_schedule, schedules
+from gateleg.jobs.schedules import HISTORY, find_schedule, in_place_of, new_schedule, schedules
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.records import Schedule
 from gateleg.store import ConditionFailed, patch, put
 from gateleg.store.flow import Pause
-from gateleg.store.operations import find
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,8 +55,8 @@ def _store_declared(context: QueueContext, owner: str, declared: DeclaredSchedul
     ).model_copy(update={"declared_by": owner})
     delays = context.setup.delays()
     while True:
-        current = yield from find(context.tables.schedule, name=declared.name, consistent=True).flow(context.setup)
-        merged = new if current is None else _merged(new, current)
+        current = yield from find_schedule(context, declared.name)
+        merged = new if current is None else in_place_of(current, _merged(new, current))
         if merged == current:
             return []
         try:

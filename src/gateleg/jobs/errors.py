@@ -121,6 +121,13 @@ class JobMissing(JobError):
     fix = "Check the id; failed jobs are kept for 30 days."
 
 
+class JobUnreadable(JobError):
+    """The item of the job is not a valid job: another program, or a newer version of this one, has written it."""
+
+    code = "job-unreadable"
+    fix = "Correct these attributes of the item in the job table, or delete the item. All other jobs go on."
+
+
 class LeaseLost(JobError):
     """The worker no longer owns the job: its lease expired and another worker has the job, or the job was cancelled by force."""
 

@@ -22,6 +22,7 @@ from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from gateleg.jobs.context import JobContext
+    from gateleg.jobs.tables.table_names import TableNames
 
 __all__ = ["DeclaredSchedule", "Handler", "Jobs", "JobsFactory"]
 
@@ -69,6 +70,8 @@ class Handler:
     internal: bool = False
     #: in a host, the application that the handler belongs to
     application: str | None = None
+    #: the queue tables that its application brings for its jobs; None for those of the queue
+    tables: TableNames | None = None
 
     def checked_config(self, config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
         """Validate a config and return it as JSON values. Raises `BadConfig` if it is invalid."""
@@ -384,13 +387,16 @@ class Jobs:
         """The declared schedules."""
         return tuple(self._schedules.values())
 
-    def include(self, other: Jobs, factory: JobsFactory | None = None, *, application: str | None = None) -> None:
+    def include(
+        self, other: Jobs, factory: JobsFactory | None = None, *, application: str | None = None, tables: TableNames | None = None
+    ) -> None:
         """Add all handlers and declared schedules of another registry, such as an application's to its host's.
 
-        `factory` creates that registry in another process.
+        `factory` creates that registry in another process. `tables` are the queue tables that the application brings for its jobs.
         """
         for handler in other:
-            self.add(replace(handler, factory=factory or handler.factory, application=application or handler.application))
+            own = replace(handler, application=application or handler.application, tables=tables or handler.tables)
+            self.add(replace(own, factory=factory or handler.factory))
         for schedule in other.schedules:
             self.add_schedule(schedule)
 

@@ -5,13 +5,15 @@ Each verb is written once, as a flow, in the module it belongs to, and listed on
 
 from __future__ import annotations
 
+import copy
 import inspect
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from gateleg.jobs import admin, declared_schedules, other_tables, queue_admin
+from gateleg.jobs import admin, declared_schedules, queue_admin, routing
 from gateleg.jobs import schedules as _schedules
+from gateleg.jobs import unread_tables as _unread
 from gateleg.jobs.change_feed import ChangeFeed
-from gateleg.jobs.claim import claims, delays, leases
+from gateleg.jobs.claim import claims, delays, foreign_jobs, leases
 from gateleg.jobs.errors import WrongArgument
 from gateleg.jobs.finish import complete
 from gateleg.jobs.handlers import Jobs
@@ -20,21 +22,22 @@ from gateleg.jobs.monitor import history as _history
 from gateleg.jobs.monitor import stats as _stats
 from gateleg.jobs.queue_context import QueueContext, QueueSettings
 from gateleg.jobs.retention import sweeper
+from gateleg.jobs.routing import by_id, by_job
 from gateleg.jobs.submit import enqueue
 from gateleg.jobs.submit.submission import Submitter
-from gateleg.jobs.tables.queue_tables import tables_named
 from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.store import AsyncStore, Store
 from gateleg.store.operations import tables as _tables
 from gateleg.store.verb_signatures import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
 
     from gateleg.jobs.submit.submission import Submission, Submitted
     from gateleg.jobs.tables.queue_tables import QueueTables
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,10 +46,11 @@ R = TypeVar("R")
 def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
     """Create the queue's tables that do not exist, and return their names. Safe to call at every start.
 
-    Logs a warning if the store has jobs only in queue tables with other names.
+    Logs a warning if the store has jobs only in queue tables that this queue does not read.
     """
-    created = yield from _tables.ensure_tables(*context.tables.all).flow(context.setup)
-    yield from other_tables.warn_of_other_tables(context)
+    created = yield from _tables.ensure_tables(*(table for tables in context.ledgers for table in tables.all)).flow(context.setup)
+    if (yield from _unread.is_empty(context)):
+        yield from _unread.warn_of_unread_tables(context)
     return created
 
 
@@ -67,9 +71,14 @@ def _checked_names(tables: Any) -> TableNames:
     if not isinstance(tables, TableNames):
         raise WrongArgument(
             f"tables= takes the names of a queue's tables, and was given {tables!r}.",
-            fix="Give TableNames(...), or one of LAYOUTS of gateleg.jobs.tables, such as LAYOUTS['plain'].",
+            fix="Give TableNames(...), or leave it out for JobQueue, JobLedger and JobArchive.",
         )
     return tables
+
+
+def _context_of(setup: Setup, jobs: Jobs, settings: QueueSettings | None, tables: Any, further: Sequence[Any]) -> QueueContext:
+    others = [_checked_names(names) for names in further]
+    return QueueContext.spanning(setup, _checked_registry(jobs), settings or QueueSettings(), _checked_names(tables), others)
 
 
 class Verb(Generic[P, R]):
@@ -126,8 +135,23 @@ class QueueVerbs:
 
     @property
     def tables(self) -> QueueTables:
-        """The queue's entity classes, for queries of your own: `store.query(queue.tables.job.of_type, job_type="resize")`."""
+        """The queue's entity classes, for queries of your own: `store.query(queue.tables.job.of_type, job_type="resize")`.
+
+        Those of its own tables; `members` has the queue on each of its tables.
+        """
         return self.context.tables
+
+    @property
+    def members(self) -> tuple[Self, ...]:
+        """The same queue on each of its tables, its own first: its claims and queries concern the jobs of these tables only."""
+        if len(self.context.members) == 1:
+            return (self,)
+        return tuple(self._within(member) for member in self.context.members)
+
+    def _within(self, context: QueueContext) -> Self:
+        member = copy.copy(self)
+        member.context = context
+        return member
 
     def __init_subclass__(cls, *, within: str | None = None, **options: Any) -> None:
         """Add the methods to `Queue` or `AsyncQueue`; their subclasses inherit them."""
@@ -145,25 +169,32 @@ class QueueVerbs:
         return enqueue.writes_of(self.context, submission)
 
     ensure_tables = Verb(_ensure_tables)
-    other_layout = Verb(other_tables.other_layout)
-    warn_of_other_tables = Verb(other_tables.warn_of_other_tables)
+    unread_tables = Verb(_unread.unread_tables)
+    warn_of_unread_tables = Verb(_unread.warn_of_unread_tables)
     submit = Verb(enqueue.submit)
     submit_many = Verb(enqueue.submit_many)
     enlist = Verb(enqueue.enlist)
-    get = Verb(complete.get_job)
+    get = Verb(by_id(complete.get_job))
     claim = Verb(claims.claim)
     claim_several = Verb(claims.claim_several)
     promote = Verb(delays.promote)
     correct_delays = Verb(delays.correct_delays)
-    renew = Verb(leases.renew)
-    finish = Verb(complete.finish)
+    renew = Verb(by_job(leases.renew))
+    finish = Verb(by_job(complete.finish))
     reap = Verb(leases.reap)
-    cancel = Verb(admin.cancel)
-    retry = Verb(admin.retry)
+    adopt_jobs = Verb(foreign_jobs.adopt_jobs)
+    survey = Verb(foreign_jobs.survey)
+    record_set_aside = Verb(foreign_jobs.record_set_aside)
+    set_aside = Verb(foreign_jobs.set_aside)
+    find_schedule = Verb(_schedules.find_schedule)
+    read_jobs = Verb(routing.read_jobs)
+    jobs_where = Verb(routing.jobs_where)
+    cancel = Verb(by_id(admin.cancel))
+    retry = Verb(by_id(admin.retry))
     retry_failed = Verb(admin.retry_failed)
-    set_priority = Verb(admin.set_priority)
-    settle = Verb(admin.settle)
-    log = Verb(logs.read_log)
+    set_priority = Verb(by_id(admin.set_priority))
+    settle = Verb(by_id(admin.settle))
+    log = Verb(by_id(logs.read_log))
     pause = Verb(queue_admin.pause)
     resume = Verb(queue_admin.resume)
     drain = Verb(queue_admin.drain)
@@ -181,11 +212,11 @@ class QueueVerbs:
     record_history = Verb(_history.record_history)
     jobs_page = Verb(listing.jobs_page)
     own_jobs_page = Verb(listing.own_jobs_page)
-    get_or_archived = Verb(complete.get_or_archived)
-    read_update = Verb(follow.read_update)
+    get_or_archived = Verb(by_id(complete.get_or_archived))
+    read_update = Verb(by_id(follow.read_update))
     archive_page = Verb(listing.archive_page)
-    tree = Verb(trees.tree)
-    cancel_tree = Verb(trees.cancel_tree)
+    tree = Verb(by_id(trees.tree))
+    cancel_tree = Verb(by_id(trees.cancel_tree))
     schedule = Verb(_schedules.schedule)
     schedules = Verb(_schedules.schedules)
     schedules_page = Verb(_schedules.schedules_page)
@@ -194,22 +225,31 @@ class QueueVerbs:
     set_enabled = Verb(_schedules.set_enabled)
     run_schedules = Verb(_schedules.run_schedules)
     overdue = Verb(sweeper.overdue)
-    archive_job = Verb(sweeper.archive_job)
+    archive_job = Verb(by_job(sweeper.archive_job))
 
 
 class Queue(QueueVerbs, Submitter["Submitted"], within=""):
     """A job queue on a `Store`: `greet.submit(Queue(store, jobs), Greeting(name="Nina"))`.
 
     `jobs` is the registry of handlers. `tables` sets the names of the queue's tables, which must be the same for submitters and workers.
-    Raises `WrongArgument` for an `AsyncStore`.
+    `further` are tables that applications bring for jobs of their types (`Jobs.include(..., tables=)`): the queue reads, lists and runs the
+    jobs of all its tables as one. Raises `WrongArgument` for an `AsyncStore`.
     """
 
     store: Store
 
-    def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
+    def __init__(
+        self,
+        store: Store,
+        jobs: Jobs,
+        settings: QueueSettings | None = None,
+        *,
+        tables: TableNames = PLAIN,
+        further: Sequence[TableNames] = (),
+    ) -> None:
         _refuse_store(store, AsyncStore, "Use AsyncQueue, or pass a Store.")
         self.store = store
-        self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(_checked_names(tables)))
+        self.context = _context_of(store.setup, jobs, settings, tables, further)
 
     def submit_task(self, submission: Submission) -> Submitted:
         """Submit a task's job, like `submit`."""
@@ -224,10 +264,18 @@ class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within
 
     store: AsyncStore
 
-    def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
+    def __init__(
+        self,
+        store: AsyncStore,
+        jobs: Jobs,
+        settings: QueueSettings | None = None,
+        *,
+        tables: TableNames = PLAIN,
+        further: Sequence[TableNames] = (),
+    ) -> None:
         _refuse_store(store, Store, "Use Queue, or pass an AsyncStore.")
         self.store = store
-        self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(_checked_names(tables)))
+        self.context = _context_of(store.setup, jobs, settings, tables, further)
         #: detects commits of other processes
         self.changes = ChangeFeed(store.transport)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.jobs.errors import BadSubmission
 from gateleg.jobs.names import is_name
@@ -11,29 +11,39 @@ from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LeaderLease, QueueState, WorkerRecord
 from gateleg.store import ConditionFailed, delete, put, upsert
-from gateleg.store.operations import batch_get, query
+from gateleg.store.operations import batch_get, find, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.jobs.claim.staleness import Staleness
     from gateleg.jobs.queue_context import QueueContext
-    from gateleg.model import Action, Condition
+    from gateleg.model import Condition
     from gateleg.store.flow import Flow
 
 #: A worker without a report for this long counts as lost.
 ALIVE = timedelta(seconds=60)
 
 
-def _change(context: QueueContext, queue: str, by: str | None, *actions: Action) -> Flow[QueueState]:
+def _change(context: QueueContext, queue: str, by: str | None, **changes: Any) -> Flow[QueueState]:
+    """Change the state of a queue in every ledger, so that programs that use only further tables of the queue follow it too."""
     if not is_name(queue):
         raise BadSubmission(f"{queue!r} is not a valid queue name.", fix="Use 1 to 100 letters, digits and _ . : / -")
-    noted = (QueueState.changed_at.set(context.now()), QueueState.changed_by.set(by))
-    return (yield from upsert(context.tables.queue_state.key(name=queue), *actions, *noted).flow(context.setup))
+    own, *others = context.ledgers
+    if others:
+        known = yield from state_of(context, queue)
+        if known is not None and type(known) is not own.queue_state:
+            changes = {name: getattr(known, name) for name in ("mode", "rate", "rate_seconds")} | changes
+    changes |= {"changed_at": context.now(), "changed_by": by}
+    actions = [getattr(QueueState, name).set(value) for name, value in changes.items()]
+    for tables in others:
+        yield from upsert(tables.queue_state.key(name=queue), *actions).flow(context.setup)
+    changed: QueueState = yield from upsert(own.queue_state.key(name=queue), *actions).flow(context.setup)
+    return changed
 
 
 def _mode(context: QueueContext, queue: str, mode: Literal["running", "paused", "draining"], by: str | None) -> Flow[QueueState]:
-    state = yield from _change(context, queue, by, QueueState.mode.set(mode))
+    state = yield from _change(context, queue, by, mode=mode)
     context.draining_cache.forget(queue)
     return state
 
@@ -66,16 +76,28 @@ def set_rate(context: QueueContext, queue: str, starts: int, *, seconds: int = 6
 
     The windows are fixed, so up to twice as many jobs may start in a short time around the end of a window.
     """
-    return (yield from _change(context, queue, by, QueueState.rate.set(starts), QueueState.rate_seconds.set(seconds)))
+    return (yield from _change(context, queue, by, rate=starts, rate_seconds=seconds))
+
+
+def state_of(context: QueueContext, queue: str) -> Flow[QueueState | None]:
+    """The state of one queue. What only the ledger of a further table has, such as a pause by an earlier release, holds for the queue."""
+    for tables in context.ledgers:
+        state: QueueState | None = yield from find(tables.queue_state, name=queue).flow(context.setup)
+        if state is not None:
+            return state
+    return None
 
 
 def states(context: QueueContext, queues: Sequence[str] | None = None) -> Flow[dict[str, QueueState]]:
     """The states of the given queues, or of all, by name. A queue that was never paused, drained or limited has no state."""
+    found: list[QueueState | None] = []
+    # The queue's own ledger is last, so that its states are kept.
     if queues is None:
-        known = yield from collect_stream(query(context.tables.queue_state.every()), context)
-        return {state.name: state for state in known}
-    refs = [context.tables.queue_state.key(name=name) for name in queues]
-    found = yield from batch_get(refs).flow(context.setup)
+        for tables in reversed(context.ledgers):
+            found += yield from collect_stream(query(tables.queue_state.every()), context)
+    else:
+        refs = [tables.queue_state.key(name=name) for tables in reversed(context.ledgers) for name in queues]
+        found += yield from batch_get(refs).flow(context.setup)
     return {state.name: state for state in found if state is not None}
 
 
@@ -101,7 +123,11 @@ def workers(context: QueueContext) -> Flow[list[WorkerRecord]]:
 
 def every_worker(context: QueueContext) -> Flow[list[WorkerRecord]]:
     """The records of all workers that have not deregistered, including workers that have not reported for minutes."""
-    return (yield from collect_stream(query(context.tables.worker_record.every()), context, expired=True))
+    found: dict[str, WorkerRecord] = {}
+    for tables in context.ledgers:
+        for record in (yield from collect_stream(query(tables.worker_record.every()), context, expired=True)):
+            found.setdefault(record.worker_id, record)
+    return list(found.values())
 
 
 def acquire_leader_lease(context: QueueContext, name: str, holder: str, seconds: float, others: Staleness[str]) -> Flow[bool]:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from gateleg.jobs.rules import RETENTION
-from gateleg.jobs.tables.queue_tables import QueueTables
+from gateleg.jobs.set_aside import Notices
+from gateleg.jobs.tables.queue_tables import QueueTables, tables_beside, tables_named
 from gateleg.model import spec_of
 from gateleg.store.flow import StreamedItems
 from gateleg.store.operations import count
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from gateleg.jobs.handlers import Jobs
+    from gateleg.jobs.handlers import Handler, Jobs
+    from gateleg.jobs.tables.archive import ArchivedJob
     from gateleg.jobs.tables.job import Job, JobStatus
+    from gateleg.jobs.tables.table_names import TableNames
     from gateleg.model import Query
     from gateleg.store.flow import Flow
     from gateleg.store.operations import Stream
@@ -75,7 +79,11 @@ class DrainingCache:
 
 @dataclass(frozen=True)
 class QueueContext:
-    """The store's setup, handlers, settings and tables, which all flows of a queue share."""
+    """The store's setup, handlers, settings and tables, which all flows of a queue share.
+
+    The jobs of a queue may be in several tables: its own, and further ones that applications bring for jobs of their types. All other
+    records (queues, workers, schedules, keys, counts) are in its own ledger. `members` are the contexts of the single tables.
+    """
 
     setup: Setup
     jobs: Jobs
@@ -83,6 +91,44 @@ class QueueContext:
     #: its entities, bound to its tables
     tables: QueueTables = field(default_factory=QueueTables)
     draining_cache: DrainingCache = field(default_factory=DrainingCache, compare=False)
+    #: the items of the job table that are not valid jobs, as far as this process has come across them
+    notices: Notices = field(default_factory=Notices, compare=False)
+
+    #: all tables of the queue, its own first; empty if it has no further ones
+    all_tables: tuple[QueueTables, ...] = ()
+
+    @classmethod
+    def spanning(cls, setup: Setup, jobs: Jobs, settings: QueueSettings, own: TableNames, further: Sequence[TableNames]) -> QueueContext:
+        """The context of a queue on its own tables and further ones."""
+        others = [names for names in dict.fromkeys(further) if names != own]
+        tables = (tables_named(own), *(tables_beside(names, own) for names in others))
+        return cls(setup, jobs, settings, tables[0], all_tables=tables if others else ())
+
+    @cached_property
+    def members(self) -> tuple[QueueContext, ...]:
+        """The contexts of the single tables, that of the queue's own first."""
+        return tuple(replace(self, tables=tables) for tables in self.all_tables) or (self,)
+
+    @cached_property
+    def ledgers(self) -> tuple[QueueTables, ...]:
+        """All tables with the ledgers of their own, which programs that use only these tables write."""
+        return tuple(tables_named(tables.names) for tables in self.all_tables) or (self.tables,)
+
+    def holding(self, job: Job | ArchivedJob) -> QueueContext:
+        """The member whose table a job was read from."""
+        kind = type(job)
+        return next((member for member in self.members if kind in (member.tables.job, member.tables.archived_job)), self)
+
+    def of_type(self, handler: Handler) -> QueueContext:
+        """The member for new jobs of a type: the tables of its application if that brings any, or else the queue's own."""
+        if handler.tables is None:
+            return self.members[0]
+        return next((member for member in self.members if member.tables.names == handler.tables), self.members[0])
+
+    def __post_init__(self) -> None:
+        """Let lists note jobs that cannot be decoded, instead of logging them at every read."""
+        reporting = replace(self.setup, on_unreadable=self.notices.reporter(self.setup.on_unreadable))
+        object.__setattr__(self, "setup", reporting)
 
     @property
     def queue_table_name(self) -> str:

@@ -284,6 +284,15 @@ def lease_expired(worker: str | None, until: Any) -> Lost:
     return Lost(Failure(kind=LEASE_EXPIRED, message=message))
 
 
+def claimed_too_long(job: Job) -> Failed:
+    """The outcome of an attempt of another program's worker, which has no lease, and did not end in time."""
+    message = (
+        f"Worker {job.worker_id or 'unknown'} claimed the job without a lease, as other programs do, and has not ended it within its "
+        f"timeout of {job.timeout_seconds} seconds."
+    )
+    return Failed(Failure(kind=TIMED_OUT, message=message), (TIMED_OUT,))
+
+
 def timed_out(seconds: float) -> Failed:
     """The outcome of an attempt that timed out."""
     return Failed(Failure(kind=TIMED_OUT, message=f"The job took longer than its timeout of {seconds:g} seconds."), (TIMED_OUT,))

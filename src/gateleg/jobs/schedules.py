@@ -16,14 +16,18 @@ from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
 from gateleg.jobs.handlers import Handler, check_time
 from gateleg.jobs.names import is_name
+from gateleg.jobs.queue_admin import state_of
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
+from gateleg.jobs.submit.attributes import RUN_ATTRIBUTES
 from gateleg.jobs.submit.preparation import job_of
 from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import Schedule
 from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, patch, put
 from gateleg.store.flow import Pause
-from gateleg.store.operations import find, page, query, retrying, transact
+from gateleg.store.operations import batch_get, page, query, retrying, transact
+from gateleg.store.operations.merged_pages import merged_page
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
@@ -42,7 +46,9 @@ _MIN_AHEAD = timedelta(minutes=1)
 #: A cron expression of every minute has this many runs in most of a day.
 _MOST_COUNTED = 1_000
 #: The fields of a submission that the runs of a schedule have.
-_SCHEDULED = frozenset({"job_type", "config", "queue", "priority", "subject", "concurrency_key", "concurrency_limit"})
+_SCHEDULED = RUN_ATTRIBUTES | {"job_type", "config"}
+#: Those of which the handler has defaults that may change until a run.
+_OVERRIDES = ("max_retries", "timeout_seconds")
 #: The attributes that a schedule keeps when it is written again.
 HISTORY = ("version", "last_run_at", "last_job_id")
 
@@ -90,10 +96,11 @@ def schedule(
 ) -> Flow[Schedule]:
     """Create or replace a schedule that submits the job at the times of `cron`, or every `every` seconds. Returns the stored schedule.
 
-    Besides the job type and the config, the submission may have a queue, a priority, a subject, and a concurrency key with its limit:
-    `concurrency_key="report"` keeps two runs from overlapping. A late run still happens, unless it is more than `max_delay` seconds late;
-    after an outage, only the last missed run happens. Raises `BadSchedule` for an invalid name or time and for other options of the
-    submission, which the runs would not have, and the errors of `submit` for an invalid submission.
+    Besides the job type and the config, the submission may have the attributes that every run can have (`RunAttributes`): a queue, a
+    priority, a subject, tags, retries, a timeout, the longest wait, and a concurrency key with its limit: `concurrency_key="report"` keeps
+    two runs from overlapping. A late run still happens, unless it is more than `max_delay` seconds late; after an outage, only the last
+    missed run happens. Raises `BadSchedule` for an invalid name or time and for other options of the submission, which the runs would not
+    have, and the errors of `submit` for an invalid submission.
     """
     new = new_schedule(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
     return (yield from _store(context, new))
@@ -122,7 +129,7 @@ def new_schedule(
                 fix="Leave it out. The handler of a run can submit jobs with any option.",
             )
     try:
-        new = context.tables.schedule(
+        new = context.ledgers[0].schedule(
             name=name,
             job_type=job.job_type,
             job_config=job.job_config,
@@ -136,6 +143,9 @@ def new_schedule(
             concurrency_limit=job.concurrency_limit,
             max_retries=job.max_retries,
             timeout_seconds=job.timeout_seconds,
+            overrides=[name for name in _OVERRIDES if getattr(submission, name) is not None],
+            start_within=submission.start_within,
+            tags=job.tags,
             enabled=enabled,
             max_delay=max_delay,
         )
@@ -151,10 +161,10 @@ def _store(context: QueueContext, new: Schedule) -> Flow[Schedule]:
     """Create or replace a schedule, keeping its history. Retried when another writer was faster."""
     delays = context.setup.delays()
     while True:
-        current = yield from find(context.tables.schedule, name=new.name, consistent=True).flow(context.setup)
+        current = yield from find_schedule(context, new.name)
         kept = {} if current is None else {name: getattr(current, name) for name in HISTORY}
         try:
-            stored: Schedule = yield from put(new.model_copy(update=kept)).flow(context.setup)
+            stored: Schedule = yield from put(in_place_of(current, new.model_copy(update=kept))).flow(context.setup)
         except ConditionFailed:
             delay = next(delays, None)
             if delay is None:
@@ -164,14 +174,37 @@ def _store(context: QueueContext, new: Schedule) -> Flow[Schedule]:
             return stored
 
 
+def find_schedule(context: QueueContext, name: str) -> Flow[Schedule | None]:
+    """The schedule of a name, or None.
+
+    A schedule stays in the ledger in which it was created: an earlier release that runs beside this one runs it from there, and each run
+    is one transaction on it, so that it happens once.
+    """
+    refs = [tables.schedule.key(name=name) for tables in context.ledgers]
+    found = yield from batch_get(refs, consistent=True).flow(context.setup)
+    return next((schedule for schedule in found if schedule is not None), None)
+
+
+def in_place_of(current: Schedule | None, new: Schedule) -> Schedule:
+    """The new schedule, in the ledger that has the current one."""
+    return new if current is None else moved_to(type(current), new)
+
+
 def schedules(context: QueueContext) -> Flow[list[Schedule]]:
     """All schedules, sorted by name."""
-    return (yield from collect_stream(query(context.tables.schedule.listed()), context))
+    found: dict[str, Schedule] = {}
+    for tables in context.ledgers:
+        for schedule in (yield from collect_stream(query(tables.schedule.listed()), context)):
+            found.setdefault(schedule.name, schedule)
+    return [found[name] for name in sorted(found)]
 
 
 def schedules_page(context: QueueContext, *, limit: int = 50, cursor: str | None = None) -> Flow[Page[Schedule]]:
     """A page of schedules, sorted by name. Pass its `next` as `cursor` for the next page."""
-    return (yield from page(context.tables.schedule.listed(), limit=limit, cursor=cursor).flow(context.setup))
+    listed = [tables.schedule.listed() for tables in context.ledgers]
+    if len(listed) == 1:
+        return (yield from page(listed[0], limit=limit, cursor=cursor).flow(context.setup))
+    return (yield from merged_page(listed, limit=limit, cursor=cursor).flow(context.setup))
 
 
 def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedule]:
@@ -186,14 +219,16 @@ def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedul
             actions += [Schedule.declared_by.remove(), Schedule.undeclared_at.remove()]
         return actions
 
-    if (yield from find(context.tables.schedule, name=name).flow(context.setup)) is None:
+    current = yield from find_schedule(context, name)
+    if current is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
-    return (yield from retrying(context.tables.schedule.key(name=name), decide).flow(context.setup))
+    return (yield from retrying(type(current).key(name=name), decide).flow(context.setup))
 
 
 def unschedule(context: QueueContext, name: str) -> Flow[None]:
     """Delete a schedule. The jobs that it has submitted stay. Raises `ScheduleMissing`."""
-    if (yield from delete(context.tables.schedule.key(name=name), returning="old").flow(context.setup)) is None:
+    current = yield from find_schedule(context, name)
+    if current is None or (yield from delete(type(current).key(name=name), returning="old").flow(context.setup)) is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
 
 
@@ -241,7 +276,8 @@ def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None
     first, at = at, latest_run(due, at, now)
     skipped = missed_runs(due, first, at)
     actions = [Schedule.next_run_at.set(next_run(due, now))]
-    state = yield from find(context.tables.queue_state, name=due.queue or "default").flow(context.setup)
+    queue = due.queue or "default"
+    state = yield from state_of(context, queue)
     job: Job | None = None
     writes: list[WriteOperation[Any]] = []
     if now - at <= timedelta(seconds=due.max_delay) and (state is None or state.mode != "draining"):
@@ -274,7 +310,7 @@ def _job_or_skip(context: QueueContext, due: Schedule, at: datetime, now: dateti
 
 def _job_of_unknown_type(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job:
     """The job of a run whose type only other workers know. The config was validated when the schedule was created."""
-    return context.tables.job(
+    return context.members[0].tables.job(
         job_id=_id_of(due, at),
         created_at=now,
         updated_at=now,
@@ -288,6 +324,8 @@ def _job_of_unknown_type(context: QueueContext, due: Schedule, at: datetime, now
         concurrency_limit=due.concurrency_limit,
         max_retries=Retry().times if due.max_retries is None else due.max_retries,
         timeout_seconds=due.timeout_seconds or Handler.timeout,
+        start_by=None if due.start_within is None else now + timedelta(seconds=due.start_within),
+        tags=due.tags,
     )
 
 
@@ -310,4 +348,7 @@ def run_submission(schedule: Schedule, created_by: str) -> Submission:
         created_by=created_by,
         concurrency_key=schedule.concurrency_key,
         concurrency_limit=schedule.concurrency_limit,
+        start_within=schedule.start_within,
+        tags=schedule.tags,
+        **{name: getattr(schedule, name) for name in schedule.overrides if name in _OVERRIDES},
     )

@@ -126,7 +126,7 @@ async def _submitted(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]
             stage.submission,
             stage=stage.name,
             priority=job.job.priority if stage.submission.priority is None else stage.submission.priority,
-            depends_on=[children[name] for name in stage.needs],
+            dependencies=[children[name] for name in stage.needs],
             idempotency_key=f"{job.job_id}:{stage.name}",
         )
         try:

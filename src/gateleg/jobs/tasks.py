@@ -39,11 +39,12 @@ class SubmitOptions(TypedDict, total=False):
     run_at: datetime | None
     delay: float | None
     start_within: float | None
-    depends_on: Sequence[UUID]
-    parent: UUID | None
+    start_by: datetime | None
+    dependencies: Sequence[UUID]
+    parent_job_id: UUID | None
     stage: str | None
     max_retries: int | None
-    timeout: int | None
+    timeout_seconds: int | None
     concurrency_key: str | None
     concurrency_limit: int
     idempotency_key: str | None

@@ -35,7 +35,8 @@ class TestWorker:
     """Runs the jobs of a queue in a test, in the calling thread: `TestWorker(queue, clock).run()`.
 
     Every handler runs inline, whatever its `runs=` option. With a clock, delayed jobs and retries run too: when no job is claimable, the
-    clock moves to the time of the next one. Schedules do not run, because they never end; call `queue.run_schedules()` for them.
+    clock moves to the time of the next one. Jobs that other programs have put into the table run
+    too. Schedules do not run, because they never end; call `queue.run_schedules()` for them.
     """
 
     #: keeps pytest from collecting this class as a test
@@ -49,7 +50,7 @@ class TestWorker:
         self.queue = queue
         self.clock = clock
         self.worker_id = worker_id
-        self._selector = CandidateSelector(queue.context.setup.ticks, fresh_for=-1.0)
+        self._selectors = [CandidateSelector(queue.context.setup.ticks, fresh_for=-1.0) for _ in queue.members]
 
     def run(self, *, limit: int = 10_000) -> list[Job]:
         """Run until no job is left, or for `limit` attempts. Returns the job as it was after each attempt."""
@@ -58,17 +59,18 @@ class TestWorker:
             job = self.step()
             if job is not None:
                 ended.append(job)
-            elif not self._advance_to_next_job():
+            elif not self.queue.adopt_jobs() and not self._advance_to_next_job():
                 break
         return ended
 
     def step(self) -> Job | None:
         """Run one attempt and return the updated job; None if no job is claimable."""
         for name in self._queues():
-            self.queue.promote(name, 100)
-            job = self.queue.claim(self._selector, name, self.worker_id)
-            if job is not None:
-                return self._attempt(job)
+            for member, selector in zip(self.queue.members, self._selectors, strict=True):
+                member.promote(name, 100)
+                job = member.claim(selector, name, self.worker_id)
+                if job is not None:
+                    return self._attempt(job)
         return None
 
     def _queues(self) -> list[str]:
@@ -78,8 +80,9 @@ class TestWorker:
         """Move the clock to the time of the next delayed job. Returns False if there is no clock or no such job."""
         if self.clock is None:
             return False
-        store, due_in = self.queue.store, self.queue.context.tables.job.due
-        due = [job["run_at"] for name in self._queues() for job in store.query(due_in, queue=name, limit=1, project=[Job.run_at])]
+        store, kinds = self.queue.store, [member.tables.job for member in self.queue.members]
+        asked = [kind.due(queue=name) for kind in kinds for name in self._queues()]
+        due = [job["run_at"] for question in asked for job in store.query(question, limit=1, project=[Job.run_at])]
         if not due:
             return False
         self.clock.reach(min(due))

@@ -10,9 +10,12 @@ run out of memory while loading fail in obscure ways. `python -m gateleg.limited
 
 Starting a process and importing its libraries takes some tenths of a second. With `preloaded=True`, a fork server that has imported them
 forks a process for each call. Calls stay isolated from each other.
+
+`match_patterns` is how regular expressions of users are applied.
 """
 
 from gateleg.limited_process.limits import LimitReached, ProcessLimits
-from gateleg.limited_process.running import run_limited
+from gateleg.limited_process.matching import Matching, match_patterns, pattern_problems
+from gateleg.limited_process.running import run_limited, run_limited_blocking
 
-__all__ = ["LimitReached", "ProcessLimits", "run_limited"]
+__all__ = ["LimitReached", "Matching", "ProcessLimits", "match_patterns", "pattern_problems", "run_limited", "run_limited_blocking"]

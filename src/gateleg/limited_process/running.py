@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any
 
@@ -47,6 +48,12 @@ async def run_limited(
             if not again:
                 raise LimitReached("crash", "The process could not be started.") from None
     raise AssertionError("the second attempt returns or raises")
+
+
+def run_limited_blocking(function: str, argument: Any, limits: ProcessLimits, **options: Any) -> Any:
+    """As `run_limited`, for code that cannot await: the calling thread waits."""
+    with ThreadPoolExecutor(1) as alone:
+        return alone.submit(asyncio.run, run_limited(function, argument, limits, **options)).result()
 
 
 async def _run(

@@ -15,6 +15,7 @@ from gateleg.store.operations import ScanProgress
 from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key, with_current_key
 from gateleg.store.operations.schema_upgrades import replace_unchanged
+from gateleg.store.operations.tables import check_keys
 from gateleg.store.rates import RateLimiter
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def backfill(
 ) -> Iterator[Report]:
     """Rewrite all items of an entity that do not match its declaration. Yields a report every `every` items, and at the end.
 
-    `read_units` and `write_units` limit the capacity used per second. A dry run writes nothing and reports what is left to do.
+    `read_units` and `write_units` limit the capacity used per second. A dry run writes nothing and reports what is left to do. Raises
+    `KeysDiffer` before the first item if the table is deployed with another key.
     """
     spec = spec_of(entity)
     if spec.key.writes_legacy:
@@ -81,6 +83,7 @@ def backfill(
             f"{spec.name} still writes its legacy key, which the release before needs.",
             fix='Remove writes="legacy" from its key, deploy that everywhere, then run the backfill.',
         )
+    store.drive(check_keys([spec.table], store.setup))
     report = Report(progress or ScanProgress.fresh(segments))
     rate = RateLimiter(write_units, store.setup) if write_units is not None else None
     looked_up: dict[Identity, Any] = {}

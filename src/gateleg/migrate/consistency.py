@@ -18,6 +18,7 @@ from gateleg.model.markers import markers
 from gateleg.model.planning import as_marked, take_marker
 from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
+from gateleg.store.operations.tables import check_keys
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -58,9 +59,11 @@ def check_consistency(store: Store, tables: Sequence[Table], *, fix: bool = Fals
     """Compare counters with the items they count, and unique markers with their owners; with `fix`, correct them.
 
     Scans whole tables, with those of related parents and children, twice if anything looks wrong. The report has what is wrong at the end.
-    Safe with concurrent writers; without `fix` nothing is written.
+    A table that does not exist has no items. Safe with concurrent writers; without `fix` nothing is written. Raises `KeysDiffer` before
+    it reads a table that is deployed with another key.
     """
-    wanted = tables_to_read(tables)
+    existing = store.drive(check_keys(related := tables_to_read(tables), store.setup))
+    wanted = [table for table in related if table in existing]
     found = scan_tables(store, wanted, read_units)
     fixed = 0
     if fix:

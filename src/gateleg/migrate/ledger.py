@@ -10,6 +10,8 @@ from gateleg.migrate.moves.tables import LedgerEntry, MigrationRecord, MoveState
 from gateleg.model import spec_of
 from gateleg.store import AlreadyExists
 from gateleg.store.flow import Request
+from gateleg.store.locks import Lock, locks
+from gateleg.store.operations.reads import Find
 from gateleg.store.operations.tables import describe, ensure_tables
 from gateleg.store.operations.write_kinds import Patch, Put
 
@@ -42,9 +44,18 @@ def read_records(application: str, setup: Setup) -> Flow[dict[int, MigrationReco
 
 
 def note(
-    application: str, migration: Migration, state: Any, action: str, by: str, setup: Setup, *, error: str | None = None, **details: Any
+    application: str,
+    migration: Migration,
+    state: Any,
+    action: str,
+    by: str,
+    setup: Setup,
+    *,
+    error: str | None = None,
+    working: bool = False,
+    **details: Any,
 ) -> Flow[None]:
-    """Record the state of a migration, and what was done to it."""
+    """Record the state of a migration, and what was done to it; `working` at the beginning of work."""
     now = setup.now()
     changes = (
         MigrationRecord.name.set(migration.name),
@@ -52,10 +63,24 @@ def note(
         MigrationRecord.changed_at.set(now),
         MigrationRecord.changed_by.set(by),
         MigrationRecord.error.set(error),
+        MigrationRecord.working.set(working),
     )
     # A patch, because somebody may pause the migration at the same time.
     yield from Patch(MigrationRecord.key(application=application, number=migration.number), changes, "upsert", returning="none").flow(setup)
     yield from log(application, migration, action, by, setup, result=error or str(state), **details)
+
+
+def read_lock(application: str, setup: Setup) -> Flow[Lock | None]:
+    """The lock of a process that works on an application's migrations now; None if nobody holds it."""
+    if (yield from describe(setup.name_of(locks))) is None:
+        return None
+    lock: Lock | None = yield from Find(Lock.key(name=lock_name(application)), consistent=True).flow(setup)
+    return lock if lock is not None and lock.until > setup.now() else None
+
+
+def lock_name(application: str) -> str:
+    """The name of the lock of an application's migrations."""
+    return f"migrate {application}"
 
 
 def log(application: str, migration: Migration, action: str, by: str, setup: Setup, *, result: str = "done", **details: Any) -> Flow[None]:

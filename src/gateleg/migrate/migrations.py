@@ -48,6 +48,8 @@ class Migration:
     rewrites: tuple[type[BaseModel], ...] = ()
     #: entities whose items get another key or table
     moves: tuple[KeyMove, ...] = ()
+    #: tables that `apply` reads or writes besides those above; those that do not exist are created
+    uses: tuple[Table, ...] = ()
     #: any other code; must be idempotent
     apply: Callable[[Store], None] | None = None
     #: undoes `apply`

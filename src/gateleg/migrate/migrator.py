@@ -22,18 +22,20 @@ from gateleg.migrate.moves.retries import repeat_failed
 from gateleg.migrate.moves.steps import MoveOptions
 from gateleg.migrate.moves.tables import ItemError, LedgerEntry
 from gateleg.migrate.pauses import check_paused, check_stage, pause, resume, stages_of
+from gateleg.migrate.preflight import counted_tables, refuse_problems, table_problems
 from gateleg.migrate.shapes import TableSettings
 from gateleg.migrate.statuses import MigrationStatus, error_summary, read_statuses
 from gateleg.model import spec_of
 from gateleg.store.locks import locks, renew
+from gateleg.store.operations.tables import check_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from gateleg.migrate.backfill import Report as BackfillReport
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
-    from gateleg.migrate.moves.tables import Checkpoint
+    from gateleg.migrate.moves.tables import Checkpoint, MigrationRecord
     from gateleg.migrate.plans import Step
     from gateleg.model import Table
     from gateleg.store import Store
@@ -83,18 +85,32 @@ class Migrator:
         records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
         planned = []
         for one in self.migrations:
-            record = records.get(one.number)
-            todo = self._pending_steps(one, until, applied=record is not None and record.state == "applied")
+            todo = self._pending_steps(one, until, applied=_is_applied(records, one))
             if todo:
                 planned.append((one, todo))
         return planned
 
+    def problems(self, *, until: Phase = Phase.CUT_OVER) -> dict[Migration, list[str]]:
+        """What keeps `apply` from beginning: tables that do not exist or have another key than declared. Changes nothing."""
+        records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
+        return self._table_problems(records, self.migrations, until, None)
+
     def samples(self, number: int, items: int = 5) -> list[dict[str, Any]]:
-        """Some old items of a migration's moves, before and after conversion. Changes nothing."""
-        one, found = self._numbered(number), []
-        for move in one.moves:
-            for stage in move.stages:
-                found += self._store.drive(steps.sample(move, stage, self._store.setup, items))
+        """Some old items of a migration's moves, before and after conversion, with the names of their tables. Changes nothing."""
+        return self._dry_run(number, lambda move, stage: steps.sample(move, stage, self._store.setup, items))
+
+    def faults(self, number: int) -> list[dict[str, Any]]:
+        """All old items of a migration's moves that cannot be converted, with the reasons. Reads the whole old tables; changes nothing."""
+        return self._dry_run(number, lambda move, stage: steps.faults(move, stage, self._store.setup))
+
+    def _dry_run(self, number: int, shown: Callable[[KeyMove, MoveStage], Any]) -> list[dict[str, Any]]:
+        """The items that a dry run of each stage shows, with the names of their tables. A table that does not exist has no items."""
+        found: list[dict[str, Any]] = []
+        for move, stage in stages_of(self._numbered(number), None):
+            before, after = (self._store.setup.name_of(spec_of(entity).table) for entity in (move.old, move.new))
+            place = {"move": move.name, "from_table": before, "to_table": after}
+            if self._drive(check_keys([spec_of(move.old).table], self._store.setup)):
+                found += [place | one for one in self._drive(shown(move, stage))]
         return found
 
     def apply(self, *, number: int | None = None, until: Phase = Phase.CUT_OVER, stage: str | None = None) -> list[Migration]:
@@ -105,14 +121,14 @@ class Migrator:
         done = []
         if number is not None:
             self._numbered(number)
-        check_stage([one for one in self.migrations if number is None or one.number <= number], stage)
+        chosen = [one for one in self.migrations if number is None or one.number <= number]
+        check_stage(chosen, stage)
+        before = self._drive(ledger.check_code(self.application, self.migrations, self._store.setup))
+        refuse_problems(self._table_problems(before, chosen, until, stage))
         with self._locked():
             records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
-            for one in self.migrations:
-                if number is not None and one.number > number:
-                    break
-                record = records.get(one.number)
-                applied = record is not None and record.state == "applied"
+            for one in chosen:
+                applied = _is_applied(records, one)
                 if applied and not self._open_stages(one, until, stage):
                     continue
                 self._apply(one, until, stage, again=applied)
@@ -149,7 +165,7 @@ class Migrator:
                 raise MigrationRefused(f"{standing[-1]} was applied after {one}.", fix="Roll back the last one first.")
             if number not in records or records[number].state == "rolled-back":
                 raise MigrationRefused(f"{one} was not applied.")
-            self._record(one, "rolling-back", "rollback", until=str(until))
+            self._record(one, "rolling-back", "rollback", working=True, until=str(until))
             # Parents are restored before their children, which need them; copies of children are deleted before those of their parents.
             for move, which in stages_of(one, stage):
                 self._go_back(move, which, until if until.order > Phase.CUT_OVER.order else Phase.CUT_OVER)
@@ -228,15 +244,24 @@ class Migrator:
         else:
             self._drive(resume(self.application, self.migrations, one, self._by, setup, stage=stage))
 
+    def _table_problems(
+        self, records: Mapping[int, MigrationRecord], chosen: Sequence[Migration], until: Phase, stage: str | None
+    ) -> dict[Migration, list[str]]:
+        """The problems of the migrations that would be applied."""
+        due = [one for one in chosen if not _is_applied(records, one) or self._open_stages(one, until, stage)]
+        found: dict[Migration, list[str]] = self._drive(table_problems(due, self._store.setup))
+        return found
+
     def _apply(self, one: Migration, until: Phase, stage: str | None, *, again: bool) -> None:
         # A resumed migration keeps its backups: later ones would not be from before the migration.
         saved = {} if again or self._backups(one) else self._saved_tables(one)
-        self._record(one, "applying", "apply", until=str(until), backups=saved)
+        self._record(one, "applying", "apply", working=True, until=str(until), backups=saved)
         try:
             for table in one.tables:
                 self._check_paused(one)
                 self._report.step(f"bringing {table.name} to its declaration")
                 apply_table(self._store, table, TableSettings(), _CautiousWatcher(self._report))
+            self._store.ensure_tables(*one.uses)
             for entity in one.rewrites:
                 self._rewrite(one, entity)
             for move, which in stages_of(one, stage):
@@ -287,11 +312,9 @@ class Migrator:
 
     def _recount(self, one: Migration) -> None:
         """Recount: a backfill may have counted children before their parents existed."""
-        tables = [spec_of(move.new).table for move in one.moves]
-        counted = [table for table in tables if any(spec.counted or spec.counters for spec in table.specs)]
-        if counted:
+        if counted := counted_tables(one):
             self._report.step("counting")
-            check_consistency(self._store, list(dict.fromkeys(counted)), fix=True, read_units=self._options.limits.read_units)
+            check_consistency(self._store, counted, fix=True, read_units=self._options.limits.read_units)
 
     def _saved_tables(self, one: Migration) -> dict[str, str]:
         saved: dict[str, str] = {}
@@ -316,12 +339,16 @@ class Migrator:
     def _pending_steps(self, one: Migration, until: Phase, *, applied: bool) -> list[str]:
         todo: list[str] = []
         if not applied:
-            todo += [f"{step.title}" for table in one.tables for step in plan_of(self._store, table, TableSettings()).steps]
+            plans = [plan_of(self._store, table, TableSettings()) for table in one.tables]
+            plans += [plan for table in one.uses if not (plan := plan_of(self._store, table, TableSettings())).exists]
+            todo += [f"{step.table}: {step.title}" for plan in plans for step in plan.steps]
             todo += [f"rewrite {entity.__name__}" for entity in one.rewrites]
         for move, stage in stages_of(one, None):
             state = self._drive(steps.state_of(move, stage, self._store.setup))
             if until.order > state.order:
-                todo.append(f"{move.name}, {stage.name}: {' → '.join((state, *phases_between(state, until)))}")
+                before, after = (self._store.setup.name_of(spec_of(entity).table) for entity in (move.old, move.new))
+                phases = " → ".join((state, *phases_between(state, until)))
+                todo.append(f"{move.name}, {stage.name} ({before} to {after}): {phases}")
         if not applied and one.apply is not None:
             todo.append("run its own code")
         return todo
@@ -340,8 +367,8 @@ class Migrator:
             raise UnknownMigration(f"{self.application} has no migration {number}.")
         return found
 
-    def _record(self, one: Migration, state: str, action: str, *, error: str | None = None, **details: Any) -> None:
-        self._drive(ledger.note(self.application, one, state, action, self._by, self._store.setup, error=error, **details))
+    def _record(self, one: Migration, state: str, action: str, **details: Any) -> None:
+        self._drive(ledger.note(self.application, one, state, action, self._by, self._store.setup, **details))
 
     def _options_for(self, move: KeyMove) -> MoveOptions:
         totals: dict[str, int | None] = {}
@@ -366,7 +393,7 @@ class Migrator:
         """Hold the lock of the application's migrations, so that no other host applies them."""
         self._drive(steps.prepare(self._store.setup))
         self._store.ensure_tables(locks)
-        with self._store.lock(f"migrate {self.application}", seconds=_LOCK_SECONDS, holder=self._by) as lock:
+        with self._store.lock(ledger.lock_name(self.application), seconds=_LOCK_SECONDS, holder=self._by) as lock:
             self._lock = lock
             try:
                 yield
@@ -417,6 +444,11 @@ class _CautiousWatcher:
 
     def kept(self, name: str, backup: str | None) -> None:
         """Nothing is deleted."""
+
+
+def _is_applied(records: Mapping[int, MigrationRecord], one: Migration) -> bool:
+    record = records.get(one.number)
+    return record is not None and record.state == "applied"
 
 
 def _changed_tables(one: Migration) -> list[Table]:

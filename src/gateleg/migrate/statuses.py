@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate.ledger import read_records
+from gateleg.migrate.ledger import read_lock, read_records
 from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.phase_views import read_states
 from gateleg.migrate.moves.tables import MoveState
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.tables import ItemError, MigrationRecord
     from gateleg.store.flow import Flow
+    from gateleg.store.locks import Lock
     from gateleg.store.setup import Setup
 
 #: states without work in progress
@@ -39,6 +40,11 @@ class MigrationStatus:
     changed_by: str = ""
     error: str | None = None
     paused: bool = False
+    #: whether the process that worked on it stopped before the end; the next `apply` or `rollback` continues
+    interrupted: bool = False
+    #: the process that works on the application's migrations now, and until when nobody else can, should it have been killed
+    held_by: str | None = None
+    held_until: datetime | None = None
     #: whether this program has the migration; False if the data is newer than the code
     in_code: bool = True
     #: every stage of every move: phase, progress, verification and errors
@@ -53,7 +59,8 @@ def read_statuses(
     `brief` is for lists that are polled: for finished migrations, it reads only the phases of their stages.
     """
     records = yield from read_records(application, setup)
-    found = [_status(one, records.get(one.number)) for one in migrations]
+    lock = yield from read_lock(application, setup)
+    found = [_status(one, records.get(one.number), lock) for one in migrations]
     states = {(one.move, one.stage): one for one in (yield from read_states(setup))} if brief and records else {}
     for one, status in zip(migrations, found, strict=True):
         if status.changed_at is None or number not in (None, one.number):
@@ -115,9 +122,13 @@ def _brief(move: KeyMove, state: MoveState) -> dict[str, Any]:
     }
 
 
-def _status(one: Migration, record: MigrationRecord | None) -> MigrationStatus:
-    if record is None or record.name != one.name:
-        return MigrationStatus(one.number, one.name, one.about, "pending")
-    return MigrationStatus(
-        one.number, one.name, one.about, record.state, record.changed_at, record.changed_by, record.error, paused=record.paused
-    )
+def _status(one: Migration, record: MigrationRecord | None, lock: Lock | None) -> MigrationStatus:
+    status = MigrationStatus(one.number, one.name, one.about, "pending")
+    if record is not None and record.name == one.name:
+        status = MigrationStatus(
+            one.number, one.name, one.about, record.state, record.changed_at, record.changed_by, record.error, paused=record.paused
+        )
+        status.interrupted = record.working and lock is None
+    if lock is not None and status.state not in _FINISHED:
+        status.held_by, status.held_until = lock.holder, lock.until
+    return status

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects.errors import BadObjectsAddress
 
@@ -42,12 +42,14 @@ def parse_objects_address(text: str) -> ObjectsAddress:
         prefix = prefix.rstrip("/")
         if _BUCKET.fullmatch(bucket) and (not prefix or _is_key(prefix)):
             return ObjectsAddress("s3", bucket, prefix)
-    raise BadObjectsAddress(f"{text!r} is not a valid object store address.")
+    from gateleg.store.observing.redaction import shown_address
+
+    raise BadObjectsAddress(f"{shown_address(text)!r} is not a valid object store address.")
 
 
 def _is_key(prefix: str) -> bool:
     try:
-        check_s3_key(prefix)
+        check_object_key(prefix)
     except S3KeyRefused:
         return False
     return True

@@ -45,6 +45,14 @@ class ObjectChanged(ObjectsError):
     fix = "Start the read or copy again."
 
 
+class ContentDiffers(ObjectsError):
+    """The object does not have the content that was asked for: it was replaced."""
+
+    code = "content-differs"
+    status = 409
+    fix = "Find out who has replaced the object, and restore the content from a backup or a version of the bucket."
+
+
 class ObjectExists(ObjectsError):
     """An object with this key already exists, and `if_absent` was set."""
 

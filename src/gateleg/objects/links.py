@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.net import BadToken, Secret, TokenExpired
 from gateleg.objects.descriptions import content_type_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_EXPIRES = 7 * 24 * 3600
 WINDOW_SECONDS = 900
 _PURPOSE = "object-link"
-_MEMBERS = {"expires", "signature", "type", "length", "max_bytes", "download"}
+_MEMBERS = {"expires", "signature", "type", "length", "max_bytes", "download", "sha256", "once"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,21 @@ class Grant:
     download: str | None = None
     #: the maximum number of bytes of a PUT
     max_bytes: int | None = None
+    #: the SHA-256 digest of the content that a GET serves, in hexadecimal; any other content is refused
+    sha256: str | None = None
+    #: whether a PUT only creates the object, and never replaces it
+    once: bool = False
 
     def __post_init__(self) -> None:
-        check_s3_key(self.key)
+        check_object_key(self.key)
         if self.method not in ("GET", "PUT"):
             raise ValueError("The method of a link must be GET or PUT.")
         if self.method == "GET" and (self.content_type, self.length, self.max_bytes) != (None, None, None):
             raise ValueError("Only a PUT link may have a content type or a length.")
-        if self.method == "PUT" and self.download is not None:
-            raise ValueError("Only a GET link may have a download name.")
+        if self.method == "GET" and self.once:
+            raise ValueError("Only a PUT link may create an object once.")
+        if self.method == "PUT" and (self.download, self.sha256) != (None, None):
+            raise ValueError("Only a GET link may have a download name or a digest.")
         if self.length is not None and self.max_bytes is not None:
             raise ValueError("A link may have an exact length or a maximum length, not both.")
         if min(self.length or 0, self.max_bytes or 0) < 0:
@@ -111,6 +117,8 @@ class LinkSigner:
             "length": grant.length,
             "max_bytes": grant.max_bytes,
             "download": grant.download,
+            "sha256": grant.sha256,
+            "once": 1 if grant.once else None,
             "signature": Secret(self.secret).sign(_PURPOSE, _text(grant), ends=ends),
         }
         query = urlencode({name: value for name, value in members.items() if value is not None}, quote_via=quote, safe="")
@@ -130,6 +138,8 @@ class LinkSigner:
                 _number(members["length"]) if "length" in members else None,
                 members.get("download"),
                 _number(members["max_bytes"]) if "max_bytes" in members else None,
+                members.get("sha256"),
+                "once" in members,
             )
             ends = _number(members["expires"])
             signature = members["signature"]
@@ -153,9 +163,9 @@ class LinkSigner:
 
 
 def _text(grant: Grant) -> str:
-    """The signed text. JSON separates the members unambiguously."""
-    max_bytes = [] if grant.max_bytes is None else [grant.max_bytes]
-    return json.dumps([grant.method, grant.key, grant.content_type, grant.length, grant.download, *max_bytes])
+    """The signed text. JSON separates the members unambiguously. Those that earlier releases did not know are added only if set."""
+    added = [value for value in (grant.max_bytes, grant.sha256, grant.once or None) if value is not None]
+    return json.dumps([grant.method, grant.key, grant.content_type, grant.length, grant.download, *added])
 
 
 def _parsed(query: str) -> dict[str, str]:

@@ -195,20 +195,25 @@ class Objects(Protocol):
         content_type: str | None = None,
         length: int | None = None,
         download: str | None = None,
+        sha256: str | None = None,
     ) -> str:
         """A URL that lets its holder read (GET) or write (PUT) one object for at least `expires` seconds.
 
         Within a window of at most 15 minutes, the same call returns the same URL, so that players and caches do not load an object twice;
         the URL is valid for up to that much longer. A PUT can require a `content_type` and an exact `length` in bytes, which the headers of
-        the request must then repeat. With `download`, browsers save the response under that name.
+        the request must then repeat. With `download`, browsers save the response under that name. With `sha256`, the URL serves only this
+        content: `ContentDiffers` is raised if the object has another, and a folder refuses the request if it was replaced since.
         """
         ...
 
-    def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+    def presign_upload(
+        self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None, once: bool = False
+    ) -> UploadForm:
         """A form that lets its holder upload one object of at most `max_bytes` bytes for at least `expires` seconds.
 
         Send it with the form's method. If it has fields, send them as multipart/form-data with the file as the last field, `file`;
-        otherwise the file is the body.
+        otherwise the file is the body. With `once`, the form only creates the object and never replaces it, if the store can enforce this:
+        a folder does, and a bucket does not. So copy what was uploaded to a key of its own before anything relies on it.
         """
         ...
 
@@ -287,11 +292,14 @@ class AsyncObjects(Protocol):
         content_type: str | None = None,
         length: int | None = None,
         download: str | None = None,
+        sha256: str | None = None,
     ) -> str:
         """See `Objects.presign`."""
         ...
 
-    async def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+    async def presign_upload(
+        self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None, once: bool = False
+    ) -> UploadForm:
         """See `Objects.presign_upload`."""
         ...
 

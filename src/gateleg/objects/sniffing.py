@@ -38,7 +38,8 @@ _BRANDS = {b"M4A ": "audio/mp4", b"M4B ": "audio/mp4", b"qt  ": "video/quicktime
 _ZIPPED = ((b"word/", _DOCX), (b"xl/", _XLSX), (b"ppt/", _PPTX))
 #: Types that are ZIP archives: their last bytes determine which.
 ARCHIVES = frozenset({"application/zip", *(kind for _, kind in _ZIPPED)})
-_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body|title|script|table|div|p|h1)[\s>]", re.IGNORECASE | re.DOTALL)
+_BLANKS = re.compile(rb"\s*")
+_HTML_TAG = re.compile(rb"<(?:!doctype html|html|head|body|title|script|table|div|p|h1)[\s>]", re.IGNORECASE)
 _MAIL = re.compile(
     rb"(?:(?:received|return-path|delivered-to|from|to|subject|date|message-id|mime-version|x-[\w-]+|content-[\w-]+|dkim-signature)"
     rb":[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*\r?\n){2,}",
@@ -107,7 +108,7 @@ def _text(head: bytes) -> str | None:
         return None
     plain = text.lstrip("\ufeff").encode()
     start = plain.lstrip()
-    if _HTML.match(plain):
+    if _is_html(plain):
         return "text/html"
     if start.startswith((b"<?xml", b"<svg")):
         return "image/svg+xml" if b"<svg" in start[:1000] else "text/html" if b"<html" in start[:1000].lower() else "application/xml"
@@ -130,6 +131,22 @@ def _decoded(head: bytes) -> str | None:
     except UnicodeDecodeError:
         high = sum(byte >= 0x80 for byte in head)
         return head.decode("latin-1") if high * 4 < len(head) else None
+
+
+def _is_html(text: bytes) -> bool:
+    """Whether a text begins with a tag of HTML, after any comments. Reads each byte once, as no expression would."""
+    place = 0
+    while text.startswith(b"<!--", place := _after_blanks(text, place)):
+        end = text.find(b"-->", place + len(b"<!--"))
+        if end < 0:
+            return False
+        place = end + len(b"-->")
+    return _HTML_TAG.match(text, place) is not None
+
+
+def _after_blanks(text: bytes, place: int) -> int:
+    blanks = _BLANKS.match(text, place)
+    return place if blanks is None else blanks.end()
 
 
 def _is_json(text: str, *, whole: bool) -> bool:

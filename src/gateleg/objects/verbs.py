@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
-from gateleg.model.attributes.special_types import check_s3_key
-from gateleg.objects.bodies import chunks_of, size_of
+from gateleg.model.attributes.special_types import check_object_key
+from gateleg.objects.bodies import chunks_of, digest_of, size_of
 from gateleg.objects.descriptions import content_type_of, validate_metadata
-from gateleg.objects.errors import DigestMismatch, ObjectMissing
+from gateleg.objects.errors import ContentDiffers, DigestMismatch, ObjectMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,6 +87,15 @@ class Verbs(ABC):
             return False
         return True
 
+    def require_content(self, key: str, sha256: str) -> None:
+        """Raise `ContentDiffers` unless the object has this digest. The content is read if the store does not know its digest."""
+        digest = self.head(key).sha256
+        if digest is None:
+            with self.stream(key) as download:
+                digest = digest_of(iter(download))
+        if digest != sha256:
+            raise ContentDiffers(f"The content of {key!r} has the SHA-256 digest {digest}, not {sha256}.")
+
     def walk(self, prefix: str = "") -> Iterator[Entry]:
         """Iterate over all objects whose keys start with `prefix`, read page by page."""
         cursor: str | None = None
@@ -113,7 +122,7 @@ class AbstractUpload(ABC):
     def __init__(
         self, key: str, content_type: str | None, metadata: Mapping[str, str] | None, sha256: str | None, *, if_absent: bool = False
     ) -> None:
-        self.key = check_s3_key(key)
+        self.key = check_object_key(key)
         self.if_absent = if_absent
         self.content_type = content_type_of(key, content_type)
         self.metadata = validate_metadata(metadata)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.store.errors import BadAddress
+from gateleg.store.observing.redaction import shown_address
 
 if TYPE_CHECKING:
     from gateleg.store.transports import AsyncTransport, Transport
@@ -44,7 +45,7 @@ def parse_address(text: str) -> StoreAddress:
         return StoreAddress("dynamodb", place)
     if kind in ("http", "https") and place.startswith("//") and len(place) > 2:
         return StoreAddress("endpoint", text)
-    raise BadAddress(f"{text!r} is not a store address.")
+    raise BadAddress(f"{shown_address(text)!r} is not a store address.")
 
 
 def _embedded(place: str, options: str) -> StoreAddress:
@@ -52,7 +53,7 @@ def _embedded(place: str, options: str) -> StoreAddress:
     if place and (not options or (name == "durability" and value in ("full", "relaxed"))):
         return StoreAddress("embedded", place, "relaxed" if value == "relaxed" else "full")
     raise BadAddress(
-        f"'embedded:{place}?{options}' is not a store address.",
+        f"'embedded:{shown_address(place)}?{shown_address(options)}' is not a store address.",
         fix="After the question mark, write durability=full or durability=relaxed.",
     )
 

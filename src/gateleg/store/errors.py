@@ -12,7 +12,7 @@ from gateleg.errors import GatelegError
 from gateleg.store.observing.redaction import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gateleg.store.flow import Request
 
@@ -288,6 +288,22 @@ class TableBusy(StoreError):
     code = "table-busy"
     status = 503
     fix = "If it exists, use `ensure_tables`, which does not change it; if it is being changed, wait until it is active."
+
+
+class KeysDiffer(StoreError):
+    """Deployed tables have other keys than declared: items would be lost to every reader, or be written among those of another program."""
+
+    code = "keys-differ"
+    status = 503
+    fix = (
+        "A key cannot be changed in place. Move the items with a migration of the application (`gateleg migrate plan`), or give the "
+        "declared table another name in `[table_names]` of gateleg.toml; `gateleg tables check` compares all tables."
+    )
+
+    def __init__(self, problems: Mapping[str, Sequence[str]], *, fix: str | None = None) -> None:
+        super().__init__(" ".join(problem for found in problems.values() for problem in found), fix=fix)
+        #: the differences in words, by the declared name of the table
+        self.problems = dict(problems)
 
 
 class Refused(StoreError):

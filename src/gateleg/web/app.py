@@ -31,7 +31,7 @@ from gateleg.web.contributions import EventRoute, Surface
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
 from gateleg.web.envelope import error_response, status_of
-from gateleg.web.errors import Refusal, Unknown
+from gateleg.web.errors import InvalidRequest, Refusal, Unknown
 from gateleg.web.event_routes import event_routes
 from gateleg.web.headers import console_policy
 from gateleg.web.limits import HostLimits
@@ -56,16 +56,15 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 _log = logging.getLogger("gateleg.web")
+#: The problems that a response lists at most.
+_MOST_PROBLEMS = 100
 #: Methods whose body may become a stored item.
 _WRITE_METHODS = frozenset({"POST", "PUT", "PATCH"})
 
 
-class InvalidRequest(Refusal):
-    """The path, query or body of a request does not match the API's schema."""
-
-    code = "invalid"
-    status = 422
-    fix = "See `problems`, and the documentation of the API at /api/docs."
+def described_problems(errors: Sequence[Any]) -> list[dict[str, Any]]:
+    """The first problems of a body, as a response lists them: a long list may have one in each of its elements."""
+    return [{"at": [str(part) for part in error["loc"]], "message": problem_message(error)} for error in errors[:_MOST_PROBLEMS]]
 
 
 def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
@@ -177,7 +176,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     async def handle_invalid_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem_message(problem)} for problem in error.errors()]
+        problems = described_problems(error.errors())
         return error_response(
             InvalidRequest("The request is not valid.", fix=_content_type_fix(request, error), details={"problems": problems})
         )
@@ -187,7 +186,7 @@ def _handle_errors(app: FastAPI) -> None:
         if request.method not in _WRITE_METHODS or error.title not in _entity_names(app.state.host):
             # Not an entity built from the request body, so the fault is the server's: answer 500 and log it.
             raise error
-        problems = [{"at": [str(part) for part in problem["loc"]], "message": problem_message(problem)} for problem in error.errors()]
+        problems = described_problems(error.errors())
         return error_response(InvalidRequest("The request body is not a valid item.", details={"problems": problems}))
 
     async def ignore_disconnect(request: HTTPConnection, error: Exception) -> None:

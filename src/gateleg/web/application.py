@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from gateleg.web.errors import Refusal
+from gateleg.errors import GatelegError
+from gateleg.web.errors import BadKey, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.handlers import DeclaredSchedule
     from gateleg.jobs.table_streams import TableStreams
-    from gateleg.jobs.tables import ArchivedJob
+    from gateleg.jobs.tables import ArchivedJob, TableNames
     from gateleg.model import Table
     from gateleg.web.contributions import AgentTool, Check, EventRoute, Found, Surface, Tile
     from gateleg.web.principal import Principal
@@ -68,8 +69,13 @@ class Application:
     migrations: str | None = None
     #: its section of the settings: `[name]` in `gateleg.toml`, and `GATELEG_NAME__FIELD`
     settings: type[BaseModel] | None = None
+    #: raises an error for the tenant of a new API key that could never work with it, given its settings
+    check_tenant: Callable[[Any, str], None] | None = None
     #: its job types and handlers; or a function that creates them, for handlers that use the store and the objects
     jobs: Jobs | Callable[[Resources[Any]], Jobs] | None = None
+    #: names the tables that it brings for its jobs, instead of the host's; their `queue` is a name such as `ShopJobQueue`. Hosts and
+    #: workers with the application read, list and run the jobs of both.
+    queue_tables: Callable[[], TableNames] | None = None
     #: schedules beside those that its `jobs` declare with `@jobs.every(...)`; the host writes them when it starts
     schedules: tuple[DeclaredSchedule, ...] = ()
     #: its handlers for changes of its entities, by the streams of their tables; or a function that creates them. Workers call them.
@@ -129,14 +135,32 @@ def check_applications(applications: Iterable[Application]) -> tuple[Application
     return found
 
 
+def tenant_check(applications: Iterable[tuple[Application, BaseModel]]) -> Callable[[str], None]:
+    """The check of a tenant for a new key, by the applications with their settings. It raises `BadKey`."""
+    checks = [(application, settings) for application, settings in applications if application.check_tenant is not None]
+
+    def check(tenant: str) -> None:
+        for application, settings in checks:
+            assert application.check_tenant is not None
+            try:
+                application.check_tenant(settings, tenant)
+            except GatelegError as error:
+                problem = f"The tenant {tenant!r} could never use {application.title}: {error.message}"
+                raise BadKey(problem, fix="Choose another name of the tenant.") from error
+
+    return check
+
+
 #: The functions of an application, with the names of their arguments.
 _FUNCTIONS = {
     **dict.fromkeys(
         ("jobs", "table_streams", "routes", "surfaces", "streams", "pages", "lifespan", "tools", "checks", "demo"), ("resources",)
     ),
+    "check_tenant": ("settings", "tenant"),
     **dict.fromkeys(("tiles",), ("resources", "principal")),
     "search": ("resources", "principal", "text"),
     **dict.fromkeys(("sees_job", "changes_job", "job_subject"), ("resources", "principal", "job")),
+    "queue_tables": (),
 }
 
 

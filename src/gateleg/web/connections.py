@@ -15,6 +15,7 @@ from gateleg.web.errors import BadRequest, HeadTooLarge, TooManyConnections, Too
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from gateleg.web.errors import Refusal
     from gateleg.web.settings import Settings
@@ -62,14 +63,36 @@ class Connections:
     bounds: ConnectionLimits
     _open: Counter[str] = field(default_factory=Counter)
     _total: int = 0
+    #: the connections whose first line or headers are incomplete, with their addresses, oldest first
+    _heads: dict[BoundedHttp, str] = field(default_factory=dict)
 
     def enter(self, address: str) -> bool:
-        """Count a connection. False, and nothing is counted, if there are too many."""
-        if self._total >= self.bounds.total or (address not in self.bounds.proxies and self._open[address] >= self.bounds.each):
+        """Count a connection. False, and nothing is counted, if there are too many.
+
+        The oldest connection that has not sent its whole head gives way to a new one: half heads of one client do not shut out the others
+        at its address.
+        """
+        if self._total >= self.bounds.total and not self._make_room(lambda _: True):
+            return False
+        if address not in self.bounds.proxies and self._open[address] >= self.bounds.each and not self._make_room(address.__eq__):
             return False
         self._open[address] += 1
         self._total += 1
         return True
+
+    def _make_room(self, among: Callable[[str], object]) -> bool:
+        oldest = next((head for head, address in self._heads.items() if among(address) and not head.is_answering), None)
+        if oldest is not None:
+            oldest.give_way()
+        return oldest is not None
+
+    def head_begins(self, head: BoundedHttp, address: str) -> None:
+        """Note that a connection has not sent its whole head."""
+        self._heads[head] = address
+
+    def head_ends(self, head: BoundedHttp) -> None:
+        """Note that a connection has sent its head, or was closed."""
+        self._heads.pop(head, None)
 
     def leave(self, address: str) -> None:
         """Uncount a connection that was closed."""
@@ -111,10 +134,23 @@ class BoundedHttp(HttpToolsProtocol):
         """Release the slot of the connection."""
         self._stop_watching()
         self.resume_writing()
+        self._release()
+        super().connection_lost(exc)
+
+    def _release(self) -> None:
         if self._address is not None:
             self._shared.leave(self._address)
             self._address = None
-        super().connection_lost(exc)
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether an earlier request of this connection has no complete response yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def give_way(self) -> None:
+        """Close this connection, which has not sent its head, for another one."""
+        self._release()
+        self._refuse(TooManyConnections("The host has too many open connections, and this one was the slowest."), linger=False)
 
     def data_received(self, data: bytes) -> None:
         """Pass data to the parser; headers in small pieces, each of which is counted before the next."""
@@ -159,6 +195,10 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Measure the exact size of the headers, then let the request begin."""
+        if sum(name == b"host" for name, _ in self.headers) > 1:
+            # Proxies and applications may each take another one.
+            self._refused = BadRequest("The request has several Host headers.")
+            raise self._refused
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > self._bounds.head:
             self._refused = self._too_large()
@@ -195,8 +235,12 @@ class BoundedHttp(HttpToolsProtocol):
             protocol.counted = (self._shared, address)
 
     def send_400_response(self, msg: str) -> None:
-        """Respond to invalid HTTP, or to a violated limit, with the error envelope."""
-        self._refuse(self._refused or BadRequest("The request is not valid HTTP."))
+        """Respond to invalid HTTP, or to a violated limit, with the error envelope. An incomplete body's request has no other response."""
+        error = self._refused or BadRequest("The request is not valid HTTP.")
+        if self._in_head or self.cycle is None or self.cycle.response_complete:
+            self._refuse(error)
+        else:
+            self._break_off(error)
 
     def pause_writing(self) -> None:
         """Start the timer of a client that does not read its response."""
@@ -212,6 +256,9 @@ class BoundedHttp(HttpToolsProtocol):
         super().resume_writing()
 
     def _watch_head(self) -> None:
+        # Not after a whole request, before anything of the next one.
+        if self._address is not None and (self._received or self.cycle is None):
+            self._shared.head_begins(self, self._address)
         self._timer = self.loop.call_later(self._bounds.seconds, self._head_is_late)
 
     def _head_is_late(self) -> None:
@@ -242,6 +289,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._refuse(error)
 
     def _stop_watching(self) -> None:
+        self._shared.head_ends(self)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gateleg.jobs.set_aside import UnreadableJob
     from gateleg.jobs.tables import WorkerRecord
     from gateleg.web.host import Host
 
@@ -75,6 +76,8 @@ def kit_checks(host: Host) -> list[Check]:
         Check("disk", lambda: _disk(host.settings.data)),
         Check("worker", lambda: _worker(host)),
         Check("clock", lambda: _clock(host)),
+        Check("jobs", lambda: _jobs(host)),
+        Check("job tables", lambda: _job_tables(host)),
     ]
 
 
@@ -93,7 +96,9 @@ async def _tables(host: Host) -> CheckResult:
     if health.ok:
         return CheckResult("ok", f"all {len(host.tables)} tables match their declarations")
     return CheckResult(
-        "failed", " ".join(health.problems), fix="`gateleg tables plan` shows the differences, `gateleg tables apply` applies them."
+        "failed",
+        " ".join(health.problems),
+        fix="`gateleg tables plan` shows the differences, `gateleg tables apply` applies those that do not concern the key of a table.",
     )
 
 
@@ -136,6 +141,37 @@ def worker_result(workers: Sequence[WorkerRecord], handled: set[str]) -> CheckRe
         "warning",
         f"no worker has been seen for {missing}",
         fix="Start one with `gateleg worker`, or with `gateleg up`, which includes one.",
+    )
+
+
+async def _jobs(host: Host) -> CheckResult:
+    return jobs_result(await host.queue.set_aside())
+
+
+def jobs_result(unreadable: Sequence[UnreadableJob]) -> CheckResult:
+    """Whether all items of the job table are valid jobs, as far as workers have looked."""
+    if not unreadable:
+        return CheckResult("ok", "no invalid item has been found in the job table")
+    named = "; ".join(f"{bad.job_id}: {bad.reason}" for bad in unreadable[:3])
+    more = f", and {len(unreadable) - 3} more" if len(unreadable) > 3 else ""
+    return CheckResult(
+        "warning",
+        f"{len(unreadable)} items of the job table are not valid jobs: {named}{more}",
+        fix="Correct these attributes, or delete the items. All other jobs go on.",
+    )
+
+
+async def _job_tables(host: Host) -> CheckResult:
+    """Whether the store has jobs in tables of an application that this host does not have."""
+    unread = await host.queue.unread_tables()
+    if not unread:
+        tables = [tables.names.queue for tables in host.queue.context.ledgers]
+        return CheckResult("ok", f"all jobs of the store are in {' and '.join(tables)}")
+    return CheckResult(
+        "failed",
+        f"the store has jobs in {', '.join(unread)}, which no application of this host reads: they are neither listed nor run",
+        fix="Install the application that brings these tables. A host of an earlier release kept the jobs of all applications there: "
+        "with that application, this host lists and runs them all.",
     )
 
 

@@ -69,6 +69,7 @@ ADVICE: Mapping[type[Exception], str] = {
     job_errors.UnknownJobType: "Correct the name of the job type.",
     job_errors.ConfigTooLarge: _SEND_LESS,
     job_errors.BadEvent: _SEND_LESS,
+    object_errors.ContentDiffers: "Ask the host's operator to restore the content.",
     object_errors.ObjectExists: "Choose another key.",
     object_errors.ObjectsClosed: _TRY_LATER,
     object_errors.ObjectMissing: "Check the key; the object may have been deleted.",
@@ -102,7 +103,8 @@ def body_of(error: Exception) -> dict[str, Any]:
 
 def advice_for(error: GatelegError) -> str:
     """What the client can do about an error."""
-    return next((ADVICE[kind] for kind in type(error).__mro__ if kind in ADVICE), error.fix)
+    own = error.fix if error.public_fix is None else error.public_fix
+    return next((ADVICE[kind] for kind in type(error).__mro__ if kind in ADVICE), own)
 
 
 def _body(code: str, message: str, details: dict[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,14 @@ class BadRequest(Refusal):
     code = "bad-request"
 
 
+class InvalidRequest(Refusal):
+    """The path, query or body of a request does not match the API's schema."""
+
+    code = "invalid"
+    status = 422
+    fix = "See `problems`, and the documentation of the API at /api/docs."
+
+
 class NotSignedIn(Refusal):
     """The request is not authenticated."""
 

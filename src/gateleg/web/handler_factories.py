@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs import Jobs
 from gateleg.jobs.handlers import JobsFactory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.jobs import TableNames
     from gateleg.web.application import Application
     from gateleg.web.settings import Settings
 
 __all__ = ["factory_of"]
 
 
-def factory_of(settings: Settings, application: Application) -> JobsFactory | None:
-    """A factory with which a process creates an application's handlers. None if its `jobs` are not a function that can be imported."""
+def factory_of(
+    settings: Settings, application: Application, *, tables: TableNames | None = None, further: Sequence[TableNames] = ()
+) -> JobsFactory | None:
+    """A factory with which a process creates an application's handlers. None if its `jobs` are not a function that can be imported.
+
+    `tables` are the queue tables that it brings, `further` those of all applications of the host.
+    """
     if application.jobs is None or isinstance(application.jobs, Jobs):
         return None
     needed = {"jobs": application.jobs, "settings": application.settings, "lifespan": application.lifespan}
-    parts = {field: address_of(one) for field, one in needed.items() if one is not None}
+    parts = {field: address_of(part) for field, part in needed.items() if part is not None}
     if None in parts.values():
         return None
-    return JobsFactory("gateleg.web.handler_processes:open_jobs", {"settings": settings.pack(), "name": application.name, "parts": parts})
+    arguments = {
+        "settings": settings.pack(),
+        "name": application.name,
+        "parts": parts,
+        "tables": None if tables is None else asdict(tables),
+        "further": [asdict(names) for names in further],
+    }
+    return JobsFactory("gateleg.web.handler_processes:open_jobs", arguments)
 
 
 def address_of(named: Any) -> str | None:

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 import gateleg
 from gateleg.web.api.calls import Viewing, host_of
@@ -20,6 +20,14 @@ class Alive(BaseModel):
 
     status: str = "ok"
     version: str = gateleg.__version__
+
+
+class Ready(Alive):
+    """The host is running and can work."""
+
+    unreadable_jobs: list[str] = Field(
+        default=[], description="Items of the job table that are not valid jobs, each with what is wrong; only for callers with a key."
+    )
 
 
 class NotReady(Refusal):
@@ -40,25 +48,36 @@ async def health() -> Alive:
 
 @router.head("/ready", include_in_schema=False)
 @router.get("/ready")
-async def ready(request: Request) -> Alive:
-    """Whether the host can work: the store responds, and every table and index exists as declared."""
+async def ready(request: Request) -> Ready:
+    """Whether the host can work: the store responds, and every table and index exists as declared.
+
+    Items of the job table that are not valid jobs are named, but do not make the host unready: all other jobs go on.
+    """
     host, now = host_of(request), host_of(request).store.setup.ticks()
     looked = getattr(request.app.state, "health", None)
     if looked is None or not looked[1].ok or now - looked[0] >= _CACHE_SECONDS:
         # One billed request per table, so frequent callers get the result of a moment ago.
         looked = request.app.state.health = (now, await host.store.within(5.0).health(*host.tables))
     found = looked[1]
+    # Anonymous callers learn that something is wrong, but not what.
+    known = getattr(request.state, "principal", None) is not None
     if not found.ok:
-        # Anonymous callers learn that something is wrong, but not what.
-        known = getattr(request.state, "principal", None) is not None
         details = {"problems": list(found.problems)} if known else None
         raise NotReady("The store does not respond, or lacks a declared table or index.", details=details)
-    return Alive()
+    if not known:
+        return Ready()
+    return Ready(unreadable_jobs=[f"{bad.job_id}: {bad.reason}" for bad in await host.queue_stats.set_aside()])
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(call: Viewing, request: Request) -> PlainTextResponse:
     """Requests, the store and the jobs, in the text format of Prometheus."""
     host = call.host
-    lines = exposition(request.app.state.traffic, host.costs.by_pattern(), await host.queue_stats.read(5.0), await host.queue.workers())
+    lines = exposition(
+        request.app.state.traffic,
+        host.costs.by_pattern(),
+        await host.queue_stats.read(5.0),
+        await host.queue.workers(),
+        unreadable=len(await host.queue_stats.set_aside()),
+    )
     return PlainTextResponse(lines, media_type=_CONTENT_TYPE)

@@ -13,22 +13,21 @@ from gateleg.ai.tables import cache_table
 from gateleg.errors import GatelegError
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.table_streams import stream_table
-from gateleg.jobs.tables import LAYOUTS
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics, NoAnswer, ServiceFailed, TableMissing, Throttled, TimedOut
 from gateleg.store.addresses import parse_address
-from gateleg.web.application import Application, check_applications, check_made
+from gateleg.web.application import Application, check_applications, check_made, tenant_check
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
 from gateleg.web.handler_factories import factory_of
 from gateleg.web.keys import Keys
 from gateleg.web.lifespans import run_in_own_task
 from gateleg.web.local_access import LocalAccess
-from gateleg.web.migrations import check_migrations, jobs_for_migrations, store_for, tables_for_migrations
+from gateleg.web.migrations import check_deployed_keys, check_migrations, jobs_for_migrations, store_for, tables_for_migrations
 from gateleg.web.principal import Role
-from gateleg.web.queue_rules import queue_rules
+from gateleg.web.queue_rules import further_tables, queue_rules, queue_tables_of
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
 from gateleg.web.search import Hit, ToolCatalog, job_subject, search_applications
@@ -42,12 +41,12 @@ from gateleg.web.webhooks import Webhooks
 from gateleg.web.webhooks.delivery_jobs import webhook_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
     from pydantic import BaseModel
 
     from gateleg.jobs import Job, QueueSettings
-    from gateleg.jobs.tables import ArchivedJob
+    from gateleg.jobs.tables import ArchivedJob, TableNames
     from gateleg.model import Table
     from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects
@@ -122,7 +121,8 @@ class Host:
         own = (table for application in self.applications for table in application.tables)
         moved = tables_for_migrations(self.applications)
         consumed = (stream_table,) if any(application.table_streams is not None for application in self.applications) else ()
-        return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *MODEL_TABLES, *moved, *consumed, *own)))
+        queue = (table for tables in self.queue.context.ledgers for table in tables.all)
+        return tuple(dict.fromkeys((*queue, *WEB_TABLES, *MODEL_TABLES, *moved, *consumed, *own)))
 
     def tools_for(self, principal: Principal) -> list[OfferedTool]:
         """The agent tools that a principal may use, of all applications."""
@@ -169,12 +169,13 @@ class Host:
         rules: QueueSettings | None = None,
         prepare: bool = True,
         tolerant: bool = False,
+        further: Sequence[TableNames] | None = None,
     ) -> AsyncIterator[Host]:
         """Open a host on the configured store and object stores, create missing tables, and close everything at the end of the block.
 
         A worker passes the settings of its queue as `rules`. With `prepare=False`, tables and schedules stay as they are: a handler
         process relies on its worker, which has prepared them. A `tolerant` host logs an application that fails to start and continues
-        without it.
+        without it. `further` are the queue tables that applications bring, by default those of `applications`.
         """
         installed = check_applications(applications)
         settings = settings.naming_tables(installed)
@@ -202,8 +203,9 @@ class Host:
             closing.push_async_callback(models.close)
             closing.push_async_callback(events.close)
             store_with_timeout = store.within(_AUTHENTICATION_TIMEOUT_SECONDS)
-            keys = Keys(store_with_timeout)
-            queue = AsyncQueue(store, Jobs(), queue_rules(settings, rules), tables=LAYOUTS[settings.queue_layout])
+            keys = Keys(store_with_timeout, tenant_check(zip(installed, sections, strict=True)))
+            brought = further_tables(installed) if further is None else further
+            queue = AsyncQueue(store, Jobs(), queue_rules(settings, rules), further=brought)
             host = cls(
                 settings=settings,
                 store=store,
@@ -229,11 +231,14 @@ class Host:
             host = replace(host, resources={one.name: host._resources(one, own) for one, own in zip(installed, sections, strict=True)})
             handlers = host._add_handlers()
             if prepare:
+                await check_deployed_keys(installed, host.tables, store)
                 for application in installed:
                     with host.isolate_failure(application):
                         await check_migrations(application, store)
                 await store.ensure_tables(*host.tables)
-                await queue.warn_of_other_tables()
+                for resources in host.resources.values():
+                    await resources.models.settle_lost()
+                await queue.warn_of_unread_tables()
                 own = {one.name: (*handlers[one.name].schedules, *one.schedules) for one in installed if one.name in handlers}
                 await queue.declare_schedules(own)
             yield await host._start(handlers, closing)
@@ -252,7 +257,7 @@ class Host:
             audit=self.audit,
             secrets=self.secrets.of(name),
             outgoing=self.outgoing,
-            webhooks=Webhooks(name, self.store, self.queue, self.secrets.of(name), self.outgoing.guard),
+            webhooks=Webhooks(name, self.store, self.queue, self.secrets.of(name), self.outgoing),
             stores=self.stores,
             host_data=self.settings.data,
             tools_for=self.tool_catalog,
@@ -268,7 +273,9 @@ class Host:
         for application, resources in self.applications_with_resources:
             with self.isolate_failure(application):
                 made = _jobs_of(application, resources)
-                jobs.include(made, factory_of(self.settings, application), application=application.name)
+                tables, further = queue_tables_of(application), [tables.names for tables in self.queue.context.ledgers[1:]]
+                factory = factory_of(self.settings, application, tables=tables, further=further)
+                jobs.include(made, factory, application=application.name, tables=tables)
                 found[application.name] = made
         return found
 

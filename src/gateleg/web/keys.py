@@ -20,7 +20,7 @@ from gateleg.web.principal import Principal, Role
 from gateleg.web.tables import ApiKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from gateleg.store import AsyncStore, Page
 
@@ -64,8 +64,9 @@ def check_usable(key: ApiKey, now: datetime) -> None:
 class Keys:
     """The keys of a host, in its store."""
 
-    def __init__(self, store: AsyncStore) -> None:
+    def __init__(self, store: AsyncStore, check_tenant: Callable[[str], None] = lambda tenant: None) -> None:
         self._store = store
+        self._check_tenant = check_tenant
         self._read: dict[str, tuple[float, ApiKey | None]] = {}
         self._some: tuple[float, bool] | None = None
 
@@ -94,6 +95,8 @@ class Keys:
     ) -> NewKey:
         """A key that can be shown, but is not valid before `keep`."""
         now = self._store.setup.now()
+        if tenant:
+            self._check_tenant(tenant)
         if ends_at is not None and (ends_at.tzinfo is None or ends_at <= now):
             raise BadKey("A key must expire in the future, at a time with a time zone.")
         key_id = "".join(secrets.choice(_ALPHABET) for _ in range(12))

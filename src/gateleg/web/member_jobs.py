@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 
-from gateleg.jobs import Job, JobMissing
+from gateleg.jobs import Job, JobMissing, JobUnreadable
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.store import Page
 from gateleg.web.access import principal_of
@@ -76,7 +76,7 @@ class MemberJobs:
         """A job, in the queue or in the archive."""
         try:
             job = await self.resources.queue.get_or_archived(job_id)
-        except JobMissing:
+        except (JobMissing, JobUnreadable):
             job = None
         if job is None or not await self.sees(job):
             raise Unknown(f"There is no job {job_id}.", fix=f"GET /api/{self.application.name}/jobs lists those that you have submitted.")

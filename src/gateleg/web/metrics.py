@@ -35,25 +35,39 @@ class Traffic:
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     #: responses by route, and by the first bound that they stayed under
     buckets: Counter[tuple[str, float]] = field(default_factory=Counter)
-    under_way: int = 0
+    #: the requests that have no response yet, by their ids, each as it was sent
+    requests_under_way: dict[int, str] = field(default_factory=dict)
+    _arrived: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begun(self) -> None:
-        """Count a request that arrived."""
-        with self._lock:
-            self.under_way += 1
+    @property
+    def under_way(self) -> int:
+        """The number of requests that have no response yet."""
+        return len(self.requests_under_way)
 
-    def ended(self, method: str, route: str, status: int, seconds: float) -> None:
+    def begun(self, request: str) -> int:
+        """Count a request that arrived, and return its number."""
+        with self._lock:
+            self._arrived += 1
+            self.requests_under_way[self._arrived] = request
+            return self._arrived
+
+    def ended(self, number: int, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
         with self._lock:
-            self.under_way -= 1
+            self.requests_under_way.pop(number, None)
             self.requests[method if method in _METHODS else "OTHER", route, status] += 1
             self.seconds[route] += seconds
             self.buckets[route, next((bound for bound in BOUNDS if seconds <= bound), float("inf"))] += 1
 
 
 def exposition(
-    traffic: Traffic, costs: Mapping[tuple[str, str], Tally], queues: Iterable[QueueStats], workers: Sequence[WorkerRecord]
+    traffic: Traffic,
+    costs: Mapping[tuple[str, str], Tally],
+    queues: Iterable[QueueStats],
+    workers: Sequence[WorkerRecord],
+    *,
+    unreadable: int = 0,
 ) -> str:
     """All metrics as text."""
     families = [
@@ -61,6 +75,7 @@ def exposition(
         *_store(costs),
         *_jobs(queues),
         ("gateleg_workers", "gauge", "Workers alive.", [({}, len(workers))]),
+        ("gateleg_jobs_unreadable", "gauge", "Items of the job table that are not valid jobs, up to 100.", [({}, unreadable)]),
     ]
     return "".join(_family(*family) for family in families)
 

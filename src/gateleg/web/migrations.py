@@ -1,8 +1,11 @@
-"""The migrations of a host's applications: stores that work in every phase of a move, and a check that code is not older than its data."""
+"""The migrations of a host's applications: stores that work in every phase of a move, and checks that code and data fit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from gateleg.store import KeysDiffer
+from gateleg.store.operations.tables import check_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,6 +47,45 @@ def tables_for_migrations(applications: Iterable[Application]) -> tuple[Table, .
     from gateleg.store.locks import locks
 
     return migrations_table, locks
+
+
+async def check_deployed_keys(applications: Iterable[Application], tables: Iterable[Table], store: AsyncStore) -> None:
+    """Raise `KeysDiffer`, which says what to do about each table, if one is deployed with another key than declared. Writes nothing."""
+    declared = tuple(tables)
+    try:
+        await store.drive(check_keys(declared, store.setup))
+    except KeysDiffer as error:
+        deployed = {table.name: store.setup.name_of(table) for table in declared}
+        migrated = _names_before_moves(applications)
+        ways = [_way_out(name, deployed[name], migrated.get(name)) for name in error.problems]
+        raise KeysDiffer(error.problems, fix=" ".join(("Nothing was written.", *ways))) from None
+
+
+def _names_before_moves(applications: Iterable[Application]) -> dict[str, tuple[str, str]]:
+    """By the name of a table that a migration fills: the application, and the name under which it declares the table before."""
+    from gateleg.model import spec_of
+
+    return {
+        spec_of(move.new).table.name: (application, spec_of(move.old).table.name)
+        for application, migrations in migrations_of(applications).items()
+        for migration in migrations
+        for move in migration.moves
+        if spec_of(move.new).table is not spec_of(move.old).table
+    }
+
+
+def _way_out(name: str, deployed: str, migrated: tuple[str, str] | None) -> str:
+    """What to do about a table that is deployed with another key."""
+    if migrated is None:
+        return (
+            f"No migration moves the items of {deployed}: keep it for the program that wrote it, and name a new table with "
+            f"`{name} = ...` in [table_names] of gateleg.toml; `gateleg tables plan` shows the difference."
+        )
+    application, before = migrated
+    return (
+        f"A migration of {application} moves the items of {deployed}: in [table_names] of gateleg.toml, set `{before} = "
+        f'"{deployed}"` and `{name} = ...` to a new name, then `gateleg migrate plan {application}` shows its steps.'
+    )
 
 
 async def check_migrations(application: Application, store: AsyncStore) -> None:

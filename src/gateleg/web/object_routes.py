@@ -1,5 +1,6 @@
 """`/objects/{key}`: read objects with a signed link or the role viewer; write them with a signed link."""
 
+import hashlib
 from collections.abc import AsyncIterator
 from email.utils import format_datetime, parsedate_to_datetime
 from typing import Any
@@ -7,9 +8,19 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
-from gateleg.objects import AsyncDownload, ByteRange, DirectoryObjects, Grant, ObjectInfo, RangeOutside, content_disposition
+from gateleg.objects import (
+    AsyncDownload,
+    ByteRange,
+    ContentDiffers,
+    DirectoryObjects,
+    Grant,
+    ObjectExists,
+    ObjectInfo,
+    RangeOutside,
+    content_disposition,
+)
 from gateleg.web.access import principal_of
 from gateleg.web.api.calls import host_of
 from gateleg.web.api.etags import fits
@@ -35,6 +46,22 @@ _ACTIVE_POLICY = (
     "img-src data: blob:; font-src data:; media-src data: blob:; frame-ancestors 'self'"
 )
 _PASSIVE_POLICY = "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+
+
+class LinkUsed(Refusal):
+    """A link for one upload was used before, with other content."""
+
+    code = "link-used"
+    status = 409
+    fix = "Request a new link for each file."
+
+
+class FormRefused(Refusal):
+    """A form was sent to a link that takes the file itself."""
+
+    code = "form-refused"
+    status = 415
+    fix = "Send the file as the body, such as with curl -T."
 
 
 class RangeRefused(Refusal):
@@ -95,7 +122,7 @@ def _granted(host: Host, request: Request, key: str) -> Grant:
     if not principal_of(request).may(Role.VIEWER):
         raise NotAllowed("This needs the role viewer.")
     try:
-        check_s3_key(key)
+        check_object_key(key)
     except S3KeyRefused:
         raise Unknown("The object does not exist.") from None
     return Grant(key)
@@ -108,6 +135,8 @@ async def get_object(request: Request, key: str) -> Response:
     host = host_of(request)
     grant = _granted(host, request, key)
     info = await host.objects.head(key)
+    if grant.sha256 not in (None, info.sha256):
+        raise ContentDiffers("The object was replaced after the link was created, which is for its earlier content.")
     headers = described(info, grant.download)
     if fits(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
@@ -156,6 +185,21 @@ async def put_object(request: Request, key: str) -> ObjectView:
     length = int(announced) if announced is not None else None
     content_type = request.headers.get("content-type")
     grant = host.sync_objects.verify("PUT", key, request.url.query, content_type=content_type, length=length)
-    body = request.stream() if grant.max_bytes is None else bounded(request.stream(), grant.max_bytes)
-    info = await host.objects.put(key, body, content_type=grant.content_type or content_type)
+    if grant.content_type is None and (content_type or "").partition(";")[0].strip().lower() == "multipart/form-data":
+        raise FormRefused("The link takes the file itself, not a form.")
+    digest = hashlib.sha256()
+    body = _hashed(request.stream() if grant.max_bytes is None else bounded(request.stream(), grant.max_bytes), digest)
+    try:
+        info = await host.objects.put(key, body, content_type=grant.content_type or content_type, if_absent=grant.once)
+    except ObjectExists:
+        info = await host.objects.head(key)
+        # The response to the first request may have been lost.
+        if info.sha256 != digest.hexdigest():
+            raise LinkUsed("The link was used before, and permits one upload.") from None
     return ObjectView.of_info(info)
+
+
+async def _hashed(chunks: AsyncIterator[bytes], digest: Any) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        digest.update(chunk)
+        yield chunk

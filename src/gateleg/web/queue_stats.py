@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue
     from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.set_aside import UnreadableJob
 
 #: Statistics of this age are served from the cache.
 MAX_AGE_SECONDS = 2.0
@@ -23,6 +24,7 @@ class QueueStatsCache:
     def __init__(self, queue: AsyncQueue) -> None:
         self._queue = queue
         self._lock = asyncio.Lock()
+        self._set_aside: tuple[float, tuple[UnreadableJob, ...]] | None = None
         self._read: tuple[float, float, tuple[QueueStats, ...]] | None = None
 
     async def queue_names(self) -> list[str]:
@@ -30,6 +32,14 @@ class QueueStatsCache:
         states, workers = await self._queue.states(), await self._queue.workers()
         own = {handler.queue for handler in self._queue.context.jobs}
         return sorted(own | set(states) | {name for worker in workers for name in worker.queues}) or ["default"]
+
+    async def set_aside(self, max_age: float = MAX_AGE_SECONDS) -> tuple[UnreadableJob, ...]:
+        """The items of the job table that are not valid jobs."""
+        ticks = self._queue.store.setup.ticks
+        async with self._lock:
+            if self._set_aside is None or ticks() - self._set_aside[0] >= max_age:
+                self._set_aside = (ticks(), tuple(await self._queue.set_aside()))
+            return self._set_aside[1]
 
     async def read(self, max_age: float = MAX_AGE_SECONDS) -> tuple[QueueStats, ...]:
         """The statistics of every known queue over the last `WINDOW_MINUTES`."""

@@ -80,7 +80,7 @@ class RequestContextMiddleware:
                     headers[name] = value
             await send(message)
 
-        self._traffic.begun()
+        number = self._traffic.begun(f"{scope['method']} {sent_path(scope)} ({request_id})")
         try:
             await self.app(scope, receive, send_with_headers)
         except ClientDisconnect:
@@ -95,7 +95,7 @@ class RequestContextMiddleware:
             await error_response(error)(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
-            self._traffic.ended(scope["method"], route_of(scope), status, seconds)
+            self._traffic.ended(number, scope["method"], route_of(scope), status, seconds)
             self._log_request(scope, status, seconds, request_id)
 
     def _log_request(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:

@@ -97,11 +97,6 @@ class Settings(BaseModel):
         default={},
         description="full names of single tables, instead of prefix and name: Table=name, separated by commas, or TOML",
     )
-    job_tables: Literal["plain", "delphi"] | None = Field(
-        default=None,
-        description="tables of the job queue: delphi (DelphiJobQueue, ...) or plain (JobQueue, ...); the default is delphi for a "
-        "host, and plain for commands whose --app is a Jobs object",
-    )
     objects: str = Field(
         default="dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix; by default in the folder `data`"
     )
@@ -144,6 +139,11 @@ class Settings(BaseModel):
     upload_seconds: float = Field(default=120, gt=0, description="maximum seconds for reading an upload")
     head_limit: int = Field(default=65_536, ge=1_024, description="maximum bytes of the request line and the headers")
     request_seconds: float = Field(default=30, gt=0, description="maximum seconds until the headers of a request are complete")
+    watchdog_seconds: float = Field(
+        default=30,
+        ge=0,
+        description="seconds after which a process whose event loop does not answer logs why and ends; 0 for never",
+    )
     body_pace: int = Field(default=500, ge=0, description="minimum rate of a request body, in bytes per second")
     connections: int = Field(default=800, ge=1, description="maximum number of open connections")
     address_connections: int = Field(
@@ -212,11 +212,6 @@ class Settings(BaseModel):
     def origin(self, name: str) -> str:
         """Where the value of a setting came from: a file, an environment variable, a flag, or `default`."""
         return self._origins.get(name, DEFAULT)
-
-    @property
-    def queue_layout(self) -> Literal["plain", "delphi"]:
-        """The table layout of the host's job queue: that of existing hosts unless `job_tables` is set."""
-        return self.job_tables or "delphi"
 
     def load_secret(self, *, make: bool = True) -> Secret:
         """The configured secret, or the one in the data folder, which is created there unless `make` is false."""
@@ -425,7 +420,9 @@ def _from_file(place: Path, given: bool, sections: Sections, problems: list[str]
         if name in own:
             continue
         near = nearest(name, _TABLES if isinstance(value, dict) else Settings.model_fields)
-        if near or not isinstance(value, dict):
+        if name in _REMOVED:
+            problems.append(f"{place}: {name!r} is no longer a setting: {_REMOVED[name]}")
+        elif near or not isinstance(value, dict):
             problems.append(f"{place}: unknown setting {name!r}{near}")
         else:
             sections.setdefault(section_key(name), {}).update({field: RawSetting(one, str(place)) for field, one in value.items()})
@@ -444,6 +441,8 @@ def _from_environ(environ: Mapping[str, str], sections: Sections, problems: list
         application, separator, field = name.partition("__")
         if name in Settings.model_fields:
             found[name] = _split_text(name, text)
+        elif name in _REMOVED:
+            problems.append(f"{variable} is no longer a setting: {_REMOVED[name]}")
         elif separator and application and field:
             sections.setdefault(application, {})[field] = RawSetting(text, variable, is_text=True)
         elif near := nearest(name, Settings.model_fields):
@@ -454,8 +453,13 @@ def _from_environ(environ: Mapping[str, str], sections: Sections, problems: list
 
 #: Settings that are tables in a file: a section that resembles one of them is a mistyped setting.
 _TABLES = [name for name, field in Settings.model_fields.items() if get_origin(field.annotation) is dict]
+#: Settings of earlier releases, and what to do about each.
+_REMOVED = {
+    "job_tables": "remove it. Hosts and commands use JobQueue, JobLedger and JobArchive, and beside them the tables that applications "
+    "bring for their jobs. Jobs that are stored in either are found; nothing has to be moved."
+}
 #: Variables that other parts of Gateleg read.
-_NOT_SETTINGS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS", "GATELEG_PLAIN"})
+_NOT_SETTINGS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS", "GATELEG_PLAIN", "GATELEG_STARTED_AGAIN"})
 
 
 def _split_text(name: str, value: Any) -> Any:

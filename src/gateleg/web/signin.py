@@ -30,6 +30,10 @@ def safe_next(place: str | None) -> str:
     return "/" if parts.scheme or parts.netloc or parts.path in ("/signin", "/signout") else place
 
 
+_KEY_IN_LINK = (
+    "A link cannot sign in with an API key. Enter the key here, and replace it if it was yours: "
+    "browsers and proxies keep the addresses of links."
+)
 _HINT = "It begins with <code>gl_</code>. The operator of this host creates keys with <code>gateleg keys create</code>."
 #: For a host without keys.
 _TOKEN_HINT = "This host has no keys yet. Open the link that it printed when it started, or enter what <code>gateleg token</code> prints."
@@ -60,7 +64,12 @@ def signin_routes(host: Host, limits: HostLimits) -> APIRouter:
         place = safe_next(next)
         if request.state.principal is not None:
             return RedirectResponse(place, 303)
-        return await begin(request, token, place) if token else signin_page(place, keys=await has_keys())
+        if not token:
+            return signin_page(place, keys=await has_keys())
+        if not token.startswith(LOCAL_PREFIX):
+            # Another site could sign a browser in with a key of its own by such a link, and links are kept in histories and logs.
+            return signin_page(place, _KEY_IN_LINK, 400, {"Cache-Control": "no-store"}, keys=await has_keys())
+        return await begin(request, token, place)
 
     @router.post("/signin")
     async def signin(request: Request) -> Response:

@@ -93,3 +93,14 @@ async def test_an_output_schema_that_is_not_one_is_refused_before_anything_is_as
     case = Case(question="Which?", checks=[Contains(text="x")], output_schema={"type": "array"})
     with pytest.raises(BadOutputSchema):
         await save_set(hosted.resources.store, hosted.context(), "Set", [case])
+
+
+@pytest.mark.parametrize(("name", "meant"), [("maxTokenz", "max_tokens"), ("temperatur", "temperature"), ("tool", "tools")])
+async def test_a_misspelt_option_is_refused_with_the_one_that_was_meant(hosted: Hosted, name: str, meant: str) -> None:
+    with pytest.raises(BadField, match=f"{name} has no meaning. Did you mean '{meant}'"):
+        await save_agent(hosted.resources, hosted.context(), {**LOCAL, "configuration": {name: 5}})
+
+
+async def test_an_option_of_another_program_is_kept(hosted: Hosted) -> None:
+    saved = await save_agent(hosted.resources, hosted.context(), {**LOCAL, "configuration": {"shop_region": "eu"}})
+    assert saved.configuration == {"shop_region": "eu"}

@@ -240,11 +240,6 @@ def quoted(counted: Counted, said: str, cited: list[str]) -> str:
     return "" if whole else f"comment {cited[0]} says {body!r}"
 
 
-def about_oneself(body: str) -> bool:
-    """Whether a comment may be about its author: roughly, by its first word. Such comments are not common ground."""
-    return bool(re.match(r"(?:i|we|my|our|ich|我)\b|我", body.strip().lower()))
-
-
 def wilson_high(agrees: int, votes: int) -> float:
     """The upper end of the same interval."""
     return 1 - wilson_low(votes - agrees, votes)
@@ -471,7 +466,7 @@ def _no_majority(counted: Counted, said: dict[str, str], cited: list[str], secti
     for comment in counted.shown:
         tally = counted.tally(comment)
         votes = sum(tally.values())
-        if votes >= _ENOUGH and wilson_low(tally[1], votes) > 0.5 and not about_oneself(counted.bodies[comment]):
+        if votes >= _ENOUGH and wilson_low(tally[1], votes) > 0.5:
             yield f"comment {comment}: {tally}"
 
 
@@ -506,8 +501,31 @@ def _no_bridge(counted: Counted, said: dict[str, str], cited: list[str], section
     for comment in counted.shown:
         tallies = [counted.tally(comment, letter) for letter in counted.letters.values()]
         clear = [sum(tally.values()) >= _ENOUGH and wilson_low(tally[1], sum(tally.values())) > 0.5 for tally in tallies]
-        if all(clear) and not about_oneself(counted.bodies[comment]):
+        if all(clear):
             yield f"comment {comment} is agreed with in every group"
+
+
+@proves(
+    r"(?P<count>[\d,]+) comments? seems? to describe (?:its author|their authors) rather than an opinion: (?P<listed>#\d+(?:, #\d+)*)\. "
+    r"A program suggests this; no moderator has decided it, and nothing was taken out\."
+)
+def _suggested(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    listed = re.findall(r"\d+", said["listed"])
+    yield same(said["count"], len(listed), "suggested comments")
+    yield from (f"comment {comment} is not shown" for comment in listed if comment not in counted.shown)
+
+
+@proves(
+    r"Without (?:it|them) there would be (?:no groups|\d+ groups \([\d, and]+ people(?:, stability [\d.]+)?\)), instead of "
+    r"(?:no groups|(?P<groups>\d+) groups \((?P<sizes>[\d, and]+) people(?:, stability (?P<stability>[\d.]+))?\))\.(?P<rest>.*)"
+)
+def _without(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    """What the groups would be otherwise takes another analysis; what they are is counted."""
+    if said["groups"]:
+        yield same(said["groups"], len(counted.letters), "groups")
+        sizes = sorted((counted.size(letter) for letter in counted.letters.values()), reverse=True)
+        if [number(size) for size in said["sizes"].split(" and ")] != sizes:
+            yield f"groups of {said['sizes']} are said, {sizes} counted"
 
 
 def recount_tables(counted: Counted, report: Path) -> Iterator[str]:

@@ -190,7 +190,8 @@ async def test_runs_are_listed_newest_first(served: Served) -> None:
 
 async def test_a_job_is_submitted_in_the_name_of_its_caller_and_can_be_followed(served: Served) -> None:
     told = await served["member"].post(f"{TOWN}/jobs", json={"job_type": "FULL_PIPELINE"})
-    assert (told.status_code, told.json()["subject"], told.json()["created_by"]) == (201, "town", "member")
+    job = told.json()["job"]
+    assert (told.status_code, told.json()["created"], job["subject"], job["created_by"]) == (201, True, "town", "member")
     followed = await served["member"].get(told.headers["location"])
     assert (followed.status_code, followed.json()["status"]) == (200, "PENDING")
     assert (await served["stranger"].get(told.headers["location"])).status_code == 404
@@ -211,7 +212,7 @@ async def test_a_job_that_cannot_be_run_is_refused_when_it_is_submitted(served: 
 
 async def test_a_run_whose_job_has_ended_is_not_told_as_running(alone: Served) -> None:
     sent = await alone["member"].post(f"{TOWN}/jobs", json={"job_type": "PCA"})
-    job_id = UUID(sent.json()["job_id"])
+    job_id = UUID(sent.json()["job"]["job_id"])
     await start_run(alone.host.store, Origin(job_id, "town", datetime.now(UTC)), {})
     assert (await alone["member"].get(f"{HOME}/runs/{job_id}")).json()[0]["status"] == "RUNNING"
     await alone.host.queue.cancel(job_id)

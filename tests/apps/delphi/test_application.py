@@ -60,6 +60,6 @@ async def test_the_demonstration_is_one_upload_and_one_pipeline_however_often_it
     for _ in range(2):
         await load_demo(host.resources["delphi"])
     uploads = [upload async for upload in host.store.query(Upload.of_conversation, conversation_id=CONVERSATION)]
-    jobs = [job async for job in host.store.query(host.queue.tables.job.in_status, status=JobStatus.PENDING)]
+    jobs = await host.queue.jobs_where(lambda job: job.in_status(status=JobStatus.PENDING))
     assert [(upload.n_participants, upload.n_comments) for upload in uploads] == [(120, 60)]
     assert [(job.job_type, job.subject) for job in jobs] == [("FULL_PIPELINE", CONVERSATION)]

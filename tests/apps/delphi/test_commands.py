@@ -234,8 +234,18 @@ def test_a_report_is_written_from_a_spreadsheet_alone(tmp_path: Path) -> None:
     # Answers of a survey have no times: nothing is said of when they came.
     assert "quarter" not in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert not (tmp_path / "report" / "replay.html").exists()
-    wrong = CliRunner().invoke(app, ["run", str(book), "--out", str(tmp_path / "report"), "--inverted"])
-    assert (wrong.exit_code, "give its comments.csv" in wrong.stderr) == (1, True)
+
+
+def test_the_flags_of_a_spreadsheet_are_applied(tmp_path: Path) -> None:
+    rows: list[list[str | int | None]] = [[f"Statement {number}" for number in range(8)]]
+    rows += [[1 + 4 * ((person + number) % 2) for number in range(8)] for person in range(20)]
+    book = write_xlsx(tmp_path / "survey.xlsx", rows)
+    (tmp_path / "flags.csv").write_text("comment-id,moderated\n3,-1\n", encoding="utf-8")
+    flags = ["--flags", str(tmp_path / "flags.csv")]
+    told = CliRunner().invoke(app, ["run", str(book), "--out", str(tmp_path / "report"), "--no-topics", *flags])
+    assert told.exit_code == 0, told.output
+    text = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    assert ("Statement 2" in text, "Statement 3" in text) == (True, False)
 
 
 def test_a_report_comes_in_another_language_where_a_model_translates(export: Path) -> None:

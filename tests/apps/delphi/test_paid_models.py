@@ -1,6 +1,7 @@
 """Reports by a model of Anthropic's: a key in the settings is all that a host or the command line needs."""
 
 from decimal import Decimal
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,16 +13,22 @@ from typer.testing import CliRunner
 from gateleg.ai import UsageDay
 from gateleg.apps.delphi.application import application
 from gateleg.apps.delphi.commands import app
+from gateleg.apps.delphi.conversations.exports import read_export
 from gateleg.apps.delphi.opinions.config import VotesConfig
+from gateleg.apps.delphi.opinions.stage import analyse
+from gateleg.apps.delphi.reports.claims import Agreement, Claim, Division, Majority, is_supported
+from gateleg.apps.delphi.reports.findings import Findings, find
+from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.service import VOTES_STAGE, latest_run, run_votes, upload_conversation
-from gateleg.jobs import Job, JobStatus, Submission
+from gateleg.jobs import BadConfig, Job, JobStatus, Submission
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
 from tests.ai.speaking import said
 from tests.apps.delphi.served import conversation
 from tests.apps.delphi.test_commands import _exported as exported
 from tests.apps.delphi.test_work import worked
+from tests.apps.delphi.told import findings
 from tests.net.http.faulty import Act, Service, service
 
 pytest.importorskip("anthropic")
@@ -32,11 +39,30 @@ MODEL = "claude-3-7-sonnet-20250219"
 REPORT = {"model": MODEL, "include_topics": False, "include_uncertainty": False, "max_tokens": 4000, "language": "en"}
 
 
-def section() -> Act:
-    """A section as the model gives it: a call of the tool that has its structure."""
-    clause = {"text": "People wrote about what they want.", "citations": [conversation().comments[0].comment_id]}
-    value = {"id": "s", "title": "t", "paragraphs": [{"id": "p", "title": "", "sentences": [{"clauses": [clause]}]}]}
-    use = {"type": "tool_use", "id": "t1", "name": "Section", "input": value}
+def sections(findings: Findings) -> list[Act]:
+    """The sections as the model gives them: for each a call of the tool that has its structure, with true claims."""
+    found = []
+    for template in write_sections(findings):
+        slots = {"highlights", "bridging", "divisive", "agree"} & {part.id for part in template.paragraphs}
+        if kinds := sorted(slots):
+            found.append(_claimed(kinds[0], _true_claim(kinds[0], findings)))
+    return found
+
+
+def _true_claim(slot: str, findings: Findings) -> Claim:
+    letters = [group.letter for group in findings.groups]
+    claims: list[Claim] = [Majority(comment=number, side="agree") for number in findings.statements]
+    if slot == "bridging":
+        claims = [Agreement(comment=number) for number in findings.statements]
+    if slot == "divisive":
+        pairs = permutations(letters, 2)
+        claims = [Division(comment=n, agreeing=one, disagreeing=other) for one, other in pairs for n in findings.statements]
+    return next(claim for claim in claims if is_supported(claim, findings))
+
+
+def _claimed(slot: str, claim: Claim) -> Act:
+    value = {"paragraphs": [{"paragraph": slot, "claims": [claim.model_dump()]}]}
+    use = {"type": "tool_use", "id": "t1", "name": "SectionClaims", "input": value}
     usage = {"input_tokens": 1000, "output_tokens": 100}
     body: dict[str, Any] = {"id": "m", "type": "message", "role": "assistant", "model": MODEL, "content": [use]}
     return said(body | {"stop_reason": "tool_use", "usage": usage})
@@ -62,7 +88,7 @@ async def reported(host: Host) -> Job:
 
 async def test_report_of_the_seed_runs_on_a_host_with_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_ANTHROPIC_KEY", "sk-ant-0123456789")
-    with service(*[section() for _ in range(20)]) as server:
+    with service(*sections(findings())) as server:
         async with Host.open(load_settings(file=settings_file(tmp_path, server)), [application]) as host:
             job = await reported(host)
             assert job.status is JobStatus.COMPLETED
@@ -77,20 +103,19 @@ async def test_report_of_the_seed_runs_on_a_host_with_a_key(tmp_path: Path, monk
     assert usage.cost == len(server.requests) * Decimal("0.0045")
 
 
-async def test_report_without_a_key_fails_and_names_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_report_without_a_key_is_refused_and_names_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TEST_ANTHROPIC_KEY", raising=False)
     with service() as server:
         async with Host.open(load_settings(file=settings_file(tmp_path, server)), [application]) as host:
-            job = await reported(host)
-    assert job.status is JobStatus.FAILED
-    assert "TEST_ANTHROPIC_KEY is not set" in str(job.attempts[-1].error)
+            with pytest.raises(BadConfig, match="TEST_ANTHROPIC_KEY is not set"):
+                await reported(host)
     assert server.requests == []
 
 
 async def test_spend_cap_ends_what_a_report_pays_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sections that the cap does not allow are written by templates, and the run says why."""
     monkeypatch.setenv("TEST_ANTHROPIC_KEY", "sk-ant-0123456789")
-    with service(*[section() for _ in range(20)]) as server:
+    with service(*sections(findings())) as server:
         file = settings_file(tmp_path, server, "[models.caps.applications]\ndelphi = 0.0000001\n")
         async with Host.open(load_settings(file=file), [application]) as host:
             job = await reported(host)
@@ -102,11 +127,13 @@ async def test_spend_cap_ends_what_a_report_pays_for(tmp_path: Path, monkeypatch
 
 
 def test_report_of_the_seed_runs_by_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = exported(tmp_path, comments=7)
+    folder = exported(tmp_path, comments=30)
+    conversation = read_export(folder / "votes.csv", folder / "comments.csv")
+    found = find(conversation, analyse(conversation.votes, conversation.comments))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TEST_ANTHROPIC_KEY", "sk-ant-0123456789")
     words = ["run", str(folder / "votes.csv"), str(folder / "comments.csv"), "--no-topics", "--out", "out"]
-    with service(*[section() for _ in range(20)]) as server:
+    with service(*sections(found)) as server:
         settings_file(tmp_path, server)
         result = CliRunner().invoke(app, [*words, "--author", f"anthropic:{MODEL}"])
     assert result.exit_code == 0, result.output

@@ -182,7 +182,7 @@ async def test_a_second_rejection_of_the_same_comments_redoes_nothing(tmp_path: 
 @asynccontextmanager
 async def _mapped(folder: Path, conversation: Conversation) -> AsyncIterator[tuple[httpx.AsyncClient, AsyncQueue, str]]:
     """A host that has run a pipeline on a conversation, called by an admin."""
-    settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder, job_tables="plain")
+    settings = Settings(store="embedded::memory:", objects=f"dir:{folder}/objects", data=folder)
     async with Host.open(settings, [application]) as host:
         await upload_conversation(host.store, conversation)
         queue = host.queue

@@ -98,7 +98,7 @@ async def test_every_route_has_a_rule(served: tuple[Served, int]) -> None:
 
 async def test_every_route_answers_every_caller_by_its_rule(served: tuple[Served, int]) -> None:
     host, openness = served
-    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job_id"]
+    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job"]["job_id"]
     wrong = []
     for (method, path), rule in RULES.items():
         for caller, expected in zip(WHO, rule[openness], strict=True):
@@ -111,7 +111,7 @@ async def test_every_route_answers_every_caller_by_its_rule(served: tuple[Served
 
 async def test_jobs_are_seen_and_changed_as_their_conversations_are(served: tuple[Served, int]) -> None:
     host, openness = served
-    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job_id"]
+    job = (await host["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job"]["job_id"]
     for path in ("", "/tree", "/logs", "/artifacts"):
         told = [(await host[caller].get(f"/api/delphi/jobs/{job}{path}")).status_code for caller in WHO]
         assert told == list(LOOK[openness]), path
@@ -131,7 +131,7 @@ async def test_what_a_caller_may_not_know_of_is_answered_like_what_is_not_there(
         assert hidden.status_code == absent.status_code == 404
         assert hidden.text.replace("town", "") == absent.text.replace("tomb", "")
         job = await served["stranger"].get(f"/api/delphi/jobs/{served.votes}")
-        submitted = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job_id"]
+        submitted = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job"]["job_id"]
         other = await served["stranger"].get(f"/api/delphi/jobs/{submitted}")
         assert job.text.replace(str(served.votes), "") == other.text.replace(submitted, "")
 
@@ -213,3 +213,45 @@ async def test_a_member_may_name_the_models_of_the_host(tmp_path: Path) -> None:
         config = {"embedding_model": "local:minilm", "naming_model": "local:smollm2"}
         told = await served["member"].post("/api/delphi/conversations/town/jobs", json={"job_type": "UMAP", "config": config})
         assert told.status_code == 201
+
+
+JOBS = "/api/delphi/conversations/town/jobs"
+
+
+async def test_a_job_of_a_conversation_has_the_attributes_that_it_is_sent_with(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        first = (await served["member"].post(JOBS, json={"job_type": "PCA"})).json()
+        assert first["created"] is True
+        sent = {
+            "timeout_seconds": 120,
+            "max_retries": 7,
+            "priority": 66,
+            "dependencies": [first["job"]["job_id"]],
+            "parent_job_id": first["job"]["job_id"],
+            "stage": "second",
+            "tags": ["tuesday"],
+            "idempotency_key": "once",
+        }
+        asked = {"job_type": "UMAP", "conversation_id": "town"} | sent
+        told = await served["member"].post(JOBS, json=asked)
+        assert (told.status_code, told.json()["created"]) == (201, True), told.text
+        job = told.json()["job"]
+        assert {name: job[name] for name in sent} == sent
+        assert job["subject"] == "town"
+        again = await served["member"].post(JOBS, json=asked)
+        assert (again.status_code, again.json()["created"], again.json()["job"]["job_id"]) == (200, False, job["job_id"])
+        other = await served["member"].post(JOBS, json={"job_type": "PCA", "conversation_id": "village"})
+        assert (other.status_code, other.json()["error"]["code"]) == (400, "bad-request")
+
+
+async def test_a_member_names_no_jobs_and_no_queues_of_others(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        secret = await served["operator"].post("/api/jobs", json={"job_type": "PCA", "subject": "elsewhere", "idempotency_key": "once"})
+        name = secret.json()["job"]["job_id"]
+        for attributes in ({"parent_job_id": name}, {"dependencies": [name]}, {"idempotency_key": "once"}, {"job_id": name}):
+            told = await served["member"].post(JOBS, json={"job_type": "PCA"} | attributes)
+            assert (told.status_code, told.json()["error"]["code"]) == (404, "job-missing"), told.text
+            assert "elsewhere" not in told.text
+        for attributes in ({"queue": "mv-renders"}, {"concurrency_key": "theirs"}):
+            answers = {who: await served[who].post(JOBS, json={"job_type": "PCA"} | attributes) for who in ("member", "operator")}
+            assert {who: answer.status_code for who, answer in answers.items()} == {"member": 403, "operator": 201}

@@ -14,14 +14,13 @@ from gateleg.apps.mv.application import application
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import SceneStatus
 from gateleg.jobs import AsyncQueue, QueueSettings, Worker
-from gateleg.jobs.tables import LAYOUTS
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
 
 
 def worker_of(host: Host, folder: Path) -> Worker:
     """A worker whose jobs are soon taken over when it dies."""
-    queue = AsyncQueue(host.store, host.queue.context.jobs, QueueSettings(lease_seconds=3.0), tables=LAYOUTS["delphi"])
+    queue = AsyncQueue(host.store, host.queue.context.jobs, QueueSettings(lease_seconds=3.0))
     return Worker(queue, concurrency=2, scratch=folder / "scratch")
 
 

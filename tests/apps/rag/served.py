@@ -60,7 +60,7 @@ class Served:
         """A document that is ingested: its row, two chunks of two generations, their vectors, and its object."""
         made = Document(repository_id=repository_id, collection_id=collection_id, document_name=name, username=username, **fields)
         key = source_key(repository_id, collection_id, made.document_id, name)
-        await self.host.objects.put(key, f"The text of {name}.".encode(), content_type="text/plain")
+        info = await self.host.objects.put(key, f"The text of {name}.".encode(), content_type="text/plain")
         await self.host.objects.put(key.replace("/source/", "/text/"), b"text")
         for generation in (1, 2):
             chunks = [self._chunk(made, generation, ordinal, text) for ordinal in range(2)]
@@ -69,7 +69,7 @@ class Served:
             index = self.indexes.open(repository_id, collection_id)
             await asyncio.to_thread(index.add, made.document_id, generation, chunks)
         made.source, made.generation, made.last_generation, made.chunks = key, 2, 2, 2
-        made.status, made.content_hash, made.simhash = DocumentStatus.COMPLETED, "c" * 64, "0123456789abcdef"
+        made.status, made.content_hash, made.simhash = DocumentStatus.COMPLETED, info.sha256, "0123456789abcdef"
         await write_fingerprint(self.host.store, made)
         return await self.host.store.create(made)
 

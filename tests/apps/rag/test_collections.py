@@ -24,6 +24,7 @@ from gateleg.apps.rag.errors import (
 from gateleg.apps.rag.repositories import create_repository
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Repository
 from gateleg.jobs import ManualClock
+from gateleg.model import spec_of
 from gateleg.store import AsyncStore
 
 Callers = Callable[[str], Caller]
@@ -282,3 +283,18 @@ async def test_default_collection_of_an_older_repository_is_always_the_same_and_
     changed = await update_collection(store, caller("admin"), "legal", "local:minilm", changes(description="Old papers"), expected=0)
     assert changed.opened.collection.description == "Old papers"
     assert (await open_collection(store, caller("lawyer"), "legal", "local:minilm")).collection.description == "Old papers"
+
+
+async def test_a_name_is_taken_also_by_a_row_that_another_program_has_written(
+    store: AsyncStore, caller: Callable[[str], Caller], legal: Repository
+) -> None:
+    """It reserves no name: see pattern 1 of the design."""
+    row = Collection(repository_id="legal", name="Legal Documents", embedding_model="local:minilm", created_by="user-456")
+    await store.transport.call("PutItem", {"TableName": "LisaRagCollectionsTable", "Item": spec_of(Collection).encode(row)})
+    with pytest.raises(NameTaken):
+        await create_collection(store, caller("admin"), "legal", NewCollection(name="legal documents"))
+    other = (await create_collection(store, caller("admin"), "legal", NewCollection(name="Other"))).collection
+    with pytest.raises(NameTaken):
+        await update_collection(store, caller("admin"), "legal", other.collection_id, CollectionChanges(name="LEGAL DOCUMENTS"))
+    renamed = await update_collection(store, caller("admin"), "legal", other.collection_id, CollectionChanges(name="OTHER"))
+    assert renamed.opened.collection.name == "OTHER"

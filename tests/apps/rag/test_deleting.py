@@ -218,15 +218,21 @@ async def test_deletion_whose_job_was_cancelled_can_be_asked_for_again(served: S
     assert (await served["creator"].get(f"{ROOT}/legal/collections/{collection_id}")).status_code == 404
 
 
-async def test_deleted_collections_are_purged_before_their_rows_expire(served: Served) -> None:
+async def test_deleted_collections_are_purged_not_before_the_promised_date(served: Served) -> None:
     collection_id = await served.collection("creator", "legal", "Contracts")
     fresh = await served.collection("creator", "legal", "Fresh")
     await served.document("legal", collection_id)
     for one in (collection_id, fresh):
         assert (await served["creator"].delete(f"{ROOT}/legal/collections/{one}")).status_code == 200
     row = await served.host.store.get(Collection, collection_id=collection_id, repository_id="legal")
-    soon = served.host.store.setup.now().replace(microsecond=0)
-    await served.host.store.patch(row, Collection.deleted_at.set(soon + timedelta(days=1)))
+    now = served.host.store.setup.now().replace(microsecond=0)
+    row = await served.host.store.patch(row, Collection.deleted_at.set(now + timedelta(minutes=1)))
+    assert await purge_deleted(served.host.queue) == 0
+    restored = await served["creator"].put(f"{ROOT}/legal/collections/{collection_id}", json={"status": "ACTIVE"})
+    assert (restored.status_code, restored.json()["status"]) == (200, "ACTIVE")
+    assert (await served["creator"].delete(f"{ROOT}/legal/collections/{collection_id}")).status_code == 200
+    row = await served.host.store.get(Collection, collection_id=collection_id, repository_id="legal")
+    await served.host.store.patch(row, Collection.deleted_at.set(now - timedelta(minutes=1)))
     assert await purge_deleted(served.host.queue) == 1
     row = await served.host.store.get(Collection, collection_id=collection_id, repository_id="legal")
     assert (row.status, row.deleted_at) == (CollectionStatus.DELETE_IN_PROGRESS, None)
@@ -258,3 +264,76 @@ async def test_removal_of_a_repository_is_shown_in_its_status(served: Served) ->
     await served["admin"].delete(f"{ROOT}/legal")
     row = await served.host.store.get(Repository, repository_id="legal")
     assert row.status is RepositoryStatus.DELETE_IN_PROGRESS
+
+
+async def take_by_ttl(served: Served, collection_id: str) -> None:
+    """Mark a collection deleted as the design's snippet does, with a date in the past, and let the engine's TTL take its row."""
+    store = served.host.store
+    past = int(store.setup.now().timestamp()) - 60
+    await store.transport.call(
+        "UpdateItem",
+        {
+            "TableName": "LisaRagCollectionsTable",
+            "Key": {"collectionId": {"S": collection_id}, "repositoryId": {"S": "legal"}},
+            "UpdateExpression": "SET #status = :deleted, deletedAt = :ttl",
+            "ExpressionAttributeNames": {"#status": "status"},
+            "ExpressionAttributeValues": {":deleted": {"S": "DELETED"}, ":ttl": {"N": str(past)}},
+        },
+    )
+    transport: Any = store.transport
+    await asyncio.to_thread(transport.engine.maintain)
+    key = {"collectionId": {"S": collection_id}, "repositoryId": {"S": "legal"}}
+    assert "Item" not in await store.transport.call("GetItem", {"TableName": "LisaRagCollectionsTable", "Key": key})
+
+
+async def removal_jobs(served: Served) -> list[str]:
+    page = await served.host.queue.jobs_page(job_type="rag.delete-collection", limit=50)
+    return [str(job.job_id) for job in page]
+
+
+async def test_what_ttl_leaves_behind_is_removed_with_the_name(served: Served) -> None:
+    before = await everything(served)
+    collection_id = await served.collection("creator", "legal", "Contracts")
+    await served.document("legal", collection_id)
+    # An index of another model has been in use, whose number only the row knew.
+    second = served.indexes.open("legal", f"{collection_id}#1")
+    assert second.count() == 0
+    await take_by_ttl(served, collection_id)
+    taken = await served["creator"].post(f"{ROOT}/legal/collections", json={"name": "Contracts"})
+    assert taken.status_code == 409
+    assert await purge_deleted(served.host.queue) == 1
+    await served.work(*await removal_jobs(served))
+    assert await everything(served) == before
+    assert served.indexes.existing("legal", collection_id) == []
+    await served.collection("creator", "legal", "contracts")
+    assert await purge_deleted(served.host.queue) == 0
+
+
+async def test_documents_of_a_row_that_another_program_removed_are_removed_after_a_day(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No name was reserved for it, so only its documents show that it existed."""
+    before = await everything(served)
+    row = Collection(repository_id="legal", name="Foreign", embedding_model="local:minilm", created_by="ann")
+    store = served.host.store
+    await store.transport.call("PutItem", {"TableName": "LisaRagCollectionsTable", "Item": spec_of(Collection).encode(row)})
+    await served.document("legal", row.collection_id)
+    await take_by_ttl(served, row.collection_id)
+    assert await purge_deleted(served.host.queue) == 0
+    assert await purge_deleted(served.host.queue) == 0
+    now = type(store.setup).now
+    monkeypatch.setattr(type(store.setup), "now", lambda setup: now(setup) + timedelta(days=1))
+    assert await purge_deleted(served.host.queue) == 1
+    monkeypatch.undo()
+    await served.work(*await removal_jobs(served))
+    assert await everything(served) == before
+
+
+async def test_documents_of_a_default_collection_without_a_row_stay(served: Served) -> None:
+    await served.document("legal", "local:minilm")
+    changed = await served["admin"].put(f"{ROOT}/legal/collections/default", json={"description": "All"})
+    assert changed.status_code == 200, changed.text
+    await take_by_ttl(served, "local:minilm")
+    assert await purge_deleted(served.host.queue) == 0
+    assert await served.host.store.count(Document.in_collection, repository_id="legal", collection_id="local:minilm") == 1
+    assert await removal_jobs(served) == []

@@ -61,9 +61,18 @@ def test_a_document_is_sent_found_and_asked(library: Served, open_page: Open) ->
     page.get_by_role("button", name="Ask").click()
     expect(page.locator(".rag-answer")).to_contain_text("green button")
     expect(page.get_by_label("Ask the documents")).to_have_value("")
+    page.get_by_label("Ask the documents").fill("Who invented the pump?")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator(".rag-answer").last).to_contain_text("No sentence in these documents answers this. The nearest passages are below.")
+    expect(page.locator(".rag-sources").last.locator("blockquote").first).to_contain_text("The pump stops when the error E42 is shown.")
+    assert serious_faults(page) == []
     page.locator(".rag-cite").first.click()
     expect(page.locator(".rag-passage.pointed mark")).to_contain_text("green button")
     assert serious_faults(page) == []
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename == "pump.md"
+    assert download.value.path().read_bytes() == MANUAL
 
 
 PAGES = [["The harbour closes at noon."], ["Ships leave with the tide.", "The pilot boards near the red buoy."]]

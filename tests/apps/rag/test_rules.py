@@ -3,9 +3,10 @@
 import pytest
 
 from gateleg.apps.rag.drafts import PipelineDraft
-from gateleg.apps.rag.errors import BadGroups, BadValue, NotActive
+from gateleg.apps.rag.errors import BadGroups, BadValue, ImmutableField, NotActive
 from gateleg.apps.rag.rules import (
     check_accepts_documents,
+    check_custom_fields,
     check_groups,
     check_metadata,
     check_name,
@@ -107,3 +108,20 @@ def test_pipelines_of_two_folders_are_two() -> None:
     assert (both[0].pipeline_id, len({one.pipeline_id for one in both})) == (first[0].pipeline_id, 2)
     with pytest.raises(BadValue, match="same source"):
         merge_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/a")], first)
+
+
+def test_names_of_custom_fields_are_bounded() -> None:
+    check_custom_fields({"a" * 100: 1})
+    for name in ("", "a" * 101):
+        with pytest.raises(BadValue, match="customFields"):
+            check_custom_fields({name: 1})
+
+
+def test_the_source_of_a_pipeline_never_changes() -> None:
+    before = merge_pipelines([PipelineDraft(s3_bucket="docs", s3_prefix="legal/", pipeline_id="p")], None)
+    kept = merge_pipelines([PipelineDraft(s3_bucket="docs", s3_prefix="legal/", pipeline_id="p", paused=True)], before)
+    assert kept is not None
+    assert kept[0].paused
+    with pytest.raises(ImmutableField, match="s3Prefix"):
+        merge_pipelines([PipelineDraft(s3_bucket="docs", s3_prefix="other/", pipeline_id="p")], before)
+    assert merge_pipelines([PipelineDraft(s3_bucket="docs", s3_prefix="other/")], before) is not None

@@ -164,7 +164,7 @@ def test_drift_that_cannot_be_found_out_has_a_status_of_its_own() -> None:
 
 
 def test_single_tables_have_names_of_their_own_in_lists_templates_and_explanations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GATELEG_TABLE_NAMES", "DelphiJobQueue=jobs-eu")
+    monkeypatch.setenv("GATELEG_TABLE_NAMES", "JobQueue=jobs-eu")
     place = f"embedded:{tmp_path / 'data'}"
 
     def out(*arguments: str) -> Any:
@@ -172,15 +172,15 @@ def test_single_tables_have_names_of_their_own_in_lists_templates_and_explanatio
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)
 
-    CliRunner().invoke(app, ["tables", "apply", "--store", place, "--only", "DelphiJobQueue", "--only", "DelphiJobLedger"])
-    only = ("--only", "DelphiJobQueue", "--only", "DelphiJobLedger", "--prefix", "")
+    CliRunner().invoke(app, ["tables", "apply", "--store", place, "--only", "JobQueue", "--only", "JobLedger"])
+    only = ("--only", "JobQueue", "--only", "JobLedger", "--prefix", "")
     assert {row["table"]: row["state"] for row in out("list", "--store", place, *only, "--json")["items"]} == {
         "jobs-eu": "ACTIVE",
-        "DelphiJobLedger": "ACTIVE",
+        "JobLedger": "ACTIVE",
     }
-    assert [one["TableName"] for one in out("template", "requests", *only)] == ["jobs-eu", "DelphiJobLedger"]
+    assert [one["TableName"] for one in out("template", "requests", *only)] == ["jobs-eu", "JobLedger"]
     resources = out("template", "cloudformation", *only)["Resources"]
-    assert [one["Properties"]["TableName"] for one in resources.values()] == ["jobs-eu", "DelphiJobLedger"]
+    assert [one["Properties"]["TableName"] for one in resources.values()] == ["jobs-eu", "JobLedger"]
     (table, _) = out("template", "terraform", *only)["resource"]["aws_dynamodb_table"].values()
     assert table["name"] == "jobs-eu"
     told = out("explain", "Job.in_status", "--json")

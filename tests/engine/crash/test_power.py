@@ -10,8 +10,11 @@ import pytest
 from gateleg.engine import Engine, EngineError, check_integrity
 from gateleg.engine.database import Durability
 from tests.engine.crash import ledger, settings
-from tests.engine.crash.disk import Disk, Event, Mark, Remains, recorded
+from tests.engine.crash.disk import Disk, Event, Mark, Remains, Sync, Write, recorded
 from tests.engine.crash.ledger import History, Step
+from tests.engine.formats import scenario
+from tests.engine.formats.history import HERE, unpack
+from tests.engine.formats.test_formats import differences
 
 pytestmark = pytest.mark.crash
 
@@ -126,4 +129,28 @@ def test_a_power_cut_costs_nothing_that_was_acknowledged(
             raise AssertionError(f"seed {settings.SEED}, cut after event {position}: {events[position]!r:.200}") from error
     with capsys.disabled():
         print(f"\n  power: {durability}, {len(done)} writes, {len(events)} events, {cuts} cuts")
+    assert cuts > 10
+
+
+@pytest.mark.parametrize("commit", ["3bb955ec", "4e80be4b"])
+def test_a_power_cut_during_an_upgrade_leaves_the_file_as_it_was_or_upgraded(
+    commit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(settings.SEED)
+    path, answer = unpack(HERE / f"{commit}.zip", tmp_path / "live")
+    whole: list[Event] = [Write(path.name, 0, path.read_bytes()), Sync(path.name)]
+    with recorded() as disk:
+        _open(disk, path, "full").close()
+        events = disk.events
+    folder = tmp_path / "cut"
+    cuts = 0
+    for position, _ in _cuts(whole + events, chance, folder, 1.0):
+        if position < len(whole):
+            continue  # not written by the upgrade
+        cuts += 1
+        with Engine(folder / "data.db", clock=lambda: scenario.START + 3600, background=False) as engine:
+            assert differences(scenario.content(engine), answer["content"]) == [], (settings.SEED, position)
+        assert check_integrity(folder / "data.db") == []
+    with capsys.disabled():
+        print(f"\n  power during an upgrade: {len(events)} events, {cuts} cuts")
     assert cuts > 10

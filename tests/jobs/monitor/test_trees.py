@@ -60,7 +60,7 @@ def test_a_branch_is_cancelled_with_all_below_it(queue: Queue, selector: Candida
 def test_a_cancelled_job_has_no_more_children(queue: Queue) -> None:
     root = submitted(queue)
     queue.cancel(root.job_id)
-    with pytest.raises(ParentGone, match=r"does not exist or is cancelled.*as parent="):
+    with pytest.raises(ParentGone, match=r"does not exist or is cancelled.*as parent_job_id="):
         submitted(queue, parent=root.job_id)
 
 

@@ -96,7 +96,7 @@ def test_a_dependency_in_the_archive_counts_as_completed(queue: Queue, selector:
     queue.finish(claimed(queue, selector), DONE)
     clock.advance(days=8)
     swept(queue)
-    queue.submit(Submission("plain", depends_on=[job.job_id]))
+    queue.submit(Submission("plain", dependencies=[job.job_id]))
     assert claimed(queue, selector).dependencies == [job.job_id]
 
 
@@ -115,7 +115,7 @@ def test_a_job_that_no_sweeper_saw_for_years_is_still_there_and_archived_then(
 def test_a_job_brings_its_dependents_in_line_before_it_leaves(queue: Queue, selector: CandidateSelector, clock: ManualClock) -> None:
     first = submitted(queue)
     more_than_one_transaction = 30
-    others = [submitted(queue, depends_on=[first.job_id]).job_id for _ in range(more_than_one_transaction)]
+    others = [submitted(queue, dependencies=[first.job_id]).job_id for _ in range(more_than_one_transaction)]
     queue.finish(claimed(queue, selector), DONE)
     clock.advance(days=8)
     assert swept(queue) == 1
@@ -129,7 +129,7 @@ def test_a_job_that_waits_for_one_that_has_failed_is_cancelled_when_that_one_lea
     queue: Queue, selector: CandidateSelector, clock: ManualClock
 ) -> None:
     first = submitted(queue)
-    second = submitted(queue, depends_on=[first.job_id])
+    second = submitted(queue, dependencies=[first.job_id])
     queue.finish(claimed(queue, selector), failed(final=True))
     queue.settle(first.job_id)
     assert queue.retry(second.job_id).waiting_for == {str(first.job_id)}

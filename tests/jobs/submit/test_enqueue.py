@@ -48,9 +48,9 @@ def test_a_submission_takes_its_defaults_from_the_handler(queue: Queue) -> None:
         (Submission("plain", delay=-1), BadSubmission),
         (Submission("plain", unique_key=""), BadSubmission),
         (Submission("plain", idempotency_key="k" * 501), BadSubmission),
-        (Submission("plain", depends_on=[uuid4()]), DependencyMissing),
-        (Submission("plain", depends_on=[uuid4() for _ in range(4501)]), TooManyDependencies),
-        (Submission("plain", parent=uuid4()), ParentGone),
+        (Submission("plain", dependencies=[uuid4()]), DependencyMissing),
+        (Submission("plain", dependencies=[uuid4() for _ in range(4501)]), TooManyDependencies),
+        (Submission("plain", parent_job_id=uuid4()), ParentGone),
     ],
 )
 def test_a_bad_submission_is_refused_and_nothing_is_written(
@@ -77,8 +77,8 @@ def test_jobs_with_keys_that_one_transaction_cannot_hold_are_refused_with_advice
     ("options", "message"),
     [
         ({"config": [1, 2]}, r"is of type list; it must be a pydantic model or a dictionary"),
-        ({"depends_on": ["abc"]}, r"depends_on='abc' is not a UUID"),
-        ({"parent": "abc"}, r"parent='abc' is not a UUID"),
+        ({"dependencies": ["abc"]}, r"dependencies='abc' is not a UUID"),
+        ({"parent_job_id": "abc"}, r"parent_job_id='abc' is not a UUID"),
         ({"run_at": datetime(2030, 1, 1)}, r"has no time zone. Give an aware datetime"),
     ],
 )
@@ -89,10 +89,10 @@ def test_an_option_of_a_wrong_type_is_refused_where_it_is_given(options: dict[st
 
 def test_a_dependency_is_given_by_its_id(queue: Queue) -> None:
     first = queue.submit(Submission("plain"))
-    with pytest.raises(BadSubmission, match=r"depends_on is a Submitted; it must be the id of a job. Pass its .job.job_id"):
-        Submission("plain", depends_on=[first])  # type: ignore[list-item]
+    with pytest.raises(BadSubmission, match=r"dependencies is a Submitted; it must be the id of a job. Pass its .job.job_id"):
+        Submission("plain", dependencies=[first])  # type: ignore[list-item]
     with pytest.raises(BadSubmission, match=r"Pass its .job_id"):
-        Submission("plain", depends_on=[first.job])  # type: ignore[list-item]
+        Submission("plain", dependencies=[first.job])  # type: ignore[list-item]
 
 
 def test_only_submissions_are_submitted(queue: Queue) -> None:
@@ -187,7 +187,7 @@ class TestEnlisting:
 
     def test_dependencies_and_parents_are_noted(self, queue: Queue, store: Store) -> None:
         above, before = submitted(queue), submitted(queue)
-        enlisted = queue.enlist(Submission("plain", parent=above.job_id, depends_on=[before.job_id]))
+        enlisted = queue.enlist(Submission("plain", parent_job_id=above.job_id, dependencies=[before.job_id]))
         store.transact(enlisted.writes)
         assert queue.get(before.job_id).dependent_jobs == [enlisted.job.job_id]
         assert queue.get(enlisted.job.job_id).readiness == Readiness.BLOCKED
@@ -217,3 +217,12 @@ def test_a_child_knows_its_parent_root_and_path(queue: Queue) -> None:
 def test_a_time_that_no_calendar_has_is_refused(queue: Queue, options: dict[str, Any]) -> None:
     with pytest.raises(BadSubmission):
         queue.submit(Submission("plain", **options))
+
+
+def test_a_repeated_id_finds_its_job_whatever_its_numbers_are_read_as(queue: Queue) -> None:
+    submission = Submission("plain", {"share": 2.0, "parts": [0.0, 1.5]}, job_id=uuid4())
+    first = queue.submit(submission)
+    again = queue.submit(submission)
+    assert (first.created, again.created, again.job.job_id) == (True, False, first.job.job_id)
+    with pytest.raises(BadSubmission, match="different job"):
+        queue.submit(Submission("plain", {"share": 3.0}, job_id=first.job.job_id))

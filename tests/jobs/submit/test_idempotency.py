@@ -35,13 +35,13 @@ class TestIdempotency:
 
     def test_a_repetition_answers_with_the_first_job_when_what_it_waits_for_was_cancelled(self, queue: Queue, store: Store) -> None:
         needed = queue.submit(Submission("plain")).job.job_id
-        first = queue.submit(Submission("plain", depends_on=[needed], idempotency_key="k"))
+        first = queue.submit(Submission("plain", dependencies=[needed], idempotency_key="k"))
         queue.cancel(needed)
         before = len(everything(queue))
-        again = queue.submit(Submission("plain", depends_on=[needed], idempotency_key="k"))
+        again = queue.submit(Submission("plain", dependencies=[needed], idempotency_key="k"))
         assert (again.job.job_id, again.created) == (first.job.job_id, False)
         with pytest.raises(DependencyMissing):
-            queue.submit(Submission("plain", depends_on=[needed], idempotency_key="another"))
+            queue.submit(Submission("plain", dependencies=[needed], idempotency_key="another"))
         assert len(everything(queue)) == before
 
     def test_the_same_key_with_another_config_is_refused(self, queue: Queue) -> None:
@@ -96,7 +96,7 @@ class TestRepetitions:
     def test_a_new_one_waits_for_the_first_job_in_place_of_its_repetition(self, queue: Queue, selector: CandidateSelector) -> None:
         (first,) = queue.submit_many([Submission("plain", {"is": "needed"}, job_id=uuid4(), idempotency_key="needed")])
         needed = Submission("plain", {"is": "needed"}, job_id=uuid4(), idempotency_key="needed")
-        after = Submission("plain", {"is": "after"}, depends_on=[needed.job_id or uuid4()], idempotency_key="after")
+        after = Submission("plain", {"is": "after"}, dependencies=[needed.job_id or uuid4()], idempotency_key="after")
         repeated, fresh = queue.submit_many([needed, after])
         assert (repeated.created, repeated.job.job_id) == (False, first.job.job_id)
         assert fresh.job.dependencies == [first.job.job_id]
@@ -107,7 +107,10 @@ class TestRepetitions:
     def test_a_new_one_is_below_the_first_job_in_place_of_its_repetition(self, queue: Queue) -> None:
         (first,) = queue.submit_many([Submission("plain", job_id=uuid4(), idempotency_key="above")])
         above = uuid4()
-        asked = [Submission("plain", job_id=above, idempotency_key="above"), Submission("plain", parent=above, idempotency_key="below")]
+        asked = [
+            Submission("plain", job_id=above, idempotency_key="above"),
+            Submission("plain", parent_job_id=above, idempotency_key="below"),
+        ]
         assert queue.submit_many(asked)[1].job.parent_job_id == first.job.job_id
 
     def test_nothing_is_written_when_one_of_the_keys_was_used_for_something_else(self, queue: Queue, store: Store) -> None:
@@ -132,7 +135,7 @@ class TestRepetitions:
 
     def test_a_repetition_with_very_many_dependencies_makes_no_other_gates(self, queue: Queue, store: Store) -> None:
         parts = [one.job.job_id for one in queue.submit_many([Submission("plain") for _ in range(95)])]
-        join = Submission("plain", depends_on=parts, idempotency_key="join")
+        join = Submission("plain", dependencies=parts, idempotency_key="join")
         first = queue.submit(join)
         number = len(everything(queue))
         queue.cancel(parts[3])

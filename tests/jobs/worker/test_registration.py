@@ -25,7 +25,7 @@ def present(queue: AsyncQueue, name: str, *queues: str, alone: bool = False) -> 
     now = queue.context.now()
     record = WorkerRecord(worker_id=name, host="h", pid=1, queues=list(queues), started_at=now, seen_at=now)
     selector = CandidateSelector(queue.context.setup.ticks, name)
-    return WorkerRegistration(queue, selector, WorkerCounters(name), record, lambda: {"state": "running"}, alone=alone), selector
+    return WorkerRegistration(queue, [selector], WorkerCounters(name), record, lambda: {"state": "running"}, alone=alone), selector
 
 
 async def test_workers_of_the_same_queues_learn_of_each_other(far: AsyncQueue) -> None:

@@ -209,7 +209,7 @@ class TestEverywhere:
     @pytest.mark.parametrize("lease", [2, 60], ids=["after the first heartbeat", "before it"])
     async def test_a_job_that_takes_too_long_is_stopped(self, runs: str, lease: float) -> None:
         async with working(make_jobs(runs), settings=QueueSettings(lease_seconds=lease)) as (queue, _):
-            job = await done(queue, Submission("blocks" if runs == "thread" else "waits", timeout=1))
+            job = await done(queue, Submission("blocks" if runs == "thread" else "waits", timeout_seconds=1))
         assert job.attempts[-1].error is not None
         assert job.attempts[-1].error.kind == "timed-out"
 
@@ -319,7 +319,7 @@ async def test_an_unknown_type_is_a_failure_that_says_so() -> None:
 async def test_dependents_of_a_failed_job_are_cancelled_by_the_worker() -> None:
     async with working(make_jobs()) as (queue, _):
         first = (await queue.submit(Submission("raises", delay=0.5))).job
-        second = (await queue.submit(Submission("adds", {"numbers": []}, depends_on=[first.job_id]))).job
+        second = (await queue.submit(Submission("adds", {"numbers": []}, dependencies=[first.job_id]))).job
         job = await ended(queue, second.job_id)
     assert (job.status, job.cancelled_by) == (JobStatus.CANCELLED, first.job_id)
 

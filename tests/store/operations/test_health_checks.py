@@ -25,7 +25,7 @@ def test_a_missing_index_and_another_key_are_named(memory: Store) -> None:
     assert memory.health(declared(GSI("by-kind", hash="kind"))).ok
     assert memory.health(declared(GSI("by-name", hash="name"))).problems == ("The index by-name of the table Things is missing.",)
     assert memory.health(declared(GSI("by-kind", hash="name"), hash="name")).problems == (
-        "The table Things has another key than declared.",
+        "The table Things has the key (id S), but (name S) is declared.",
         "The index by-kind of the table Things has another key than declared.",
     )
 

@@ -42,7 +42,7 @@ async def test_a_token_that_lets_a_worker_write_is_never_shown(client: httpx.Asy
     assert claimed is not None
     assert claimed.lease_token is not None
     shown = await client.get(f"/api/jobs/{job['job_id']}")
-    asked = await client.post("/api/tables/DelphiJobQueue/patterns/Job.in_status", json={"arguments": {"status": "PROCESSING"}})
+    asked = await client.post("/api/tables/JobQueue/patterns/Job.in_status", json={"arguments": {"status": "PROCESSING"}})
     assert asked.json()["items"]
     assert claimed.lease_token not in shown.text + asked.text
 
@@ -158,7 +158,7 @@ async def test_a_tree_is_shown_and_cancelled_as_a_whole(client: httpx.AsyncClien
     top = await submit(client)
     claimed = await host.queue.claim(CandidateSelector(host.store.setup.ticks), "math", "w1")
     assert claimed is not None
-    await host.queue.submit(Submission("add", {"numbers": []}, parent=claimed.job_id, stage="part"))
+    await host.queue.submit(Submission("add", {"numbers": []}, parent_job_id=claimed.job_id, stage="part"))
     tree = (await client.get(f"/api/jobs/{top['job_id']}/tree")).json()
     assert [child["stage"] for child in tree["children"]] == ["part"]
     changed = (await client.post(f"/api/jobs/{top['job_id']}/tree/cancel", json={"reason": "enough", "force": True})).json()["jobs"]

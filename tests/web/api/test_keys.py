@@ -1,7 +1,14 @@
+from pathlib import Path
+
 import httpx
+import pytest
 from fastapi import FastAPI
 
+from gateleg.apps.agents.application import application as agents
+from gateleg.web import Role
+from gateleg.web.errors import BadKey
 from gateleg.web.host import Host
+from gateleg.web.settings import load_settings
 from tests.web.conftest import Staff, client_of
 
 
@@ -27,6 +34,15 @@ async def test_a_key_that_cannot_be_is_refused(staff: Staff) -> None:
         assert (await staff.admin.post("/api/keys", json={"name": "x", "role": "viewer"} | wrong)).status_code == 422
     assert (await staff.admin.get("/api/keys/aaaaaaaaaaaa")).status_code == 404
     assert (await staff.admin.post("/api/keys/AAAA/revoke")).status_code == 422
+
+
+async def test_a_tenant_that_an_application_could_never_serve_is_refused(tmp_path: Path) -> None:
+    settings = load_settings(flags={"store": "embedded::memory:", "objects": f"dir:{tmp_path}/objects", "data": tmp_path}, environ={})
+    async with Host.open(settings, [agents]) as host:
+        for tenant in ("a#b", " a", "local", "a\u200b"):
+            with pytest.raises(BadKey, match="could never use Agents"):
+                host.keys.prepare("ann", Role.MEMBER, tenant=tenant)
+        assert host.keys.prepare("ann", Role.MEMBER, tenant="acme").key.tenant == "acme"
 
 
 async def test_keys_come_page_by_page(staff: Staff, host: Host) -> None:

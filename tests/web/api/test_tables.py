@@ -6,14 +6,14 @@ from tests.web.sample import Song
 
 async def test_tables_are_listed_with_their_state(client: httpx.AsyncClient) -> None:
     tables = {table["name"]: table for table in (await client.get("/api/tables")).json()["items"]}
-    assert {"Songs", "DelphiJobQueue", "GatelegAudit"} <= tables.keys()
+    assert {"Songs", "JobQueue", "GatelegAudit"} <= tables.keys()
     assert (tables["Songs"]["state"], tables["Songs"]["entities"], tables["Songs"]["patterns"]) == ("ACTIVE", ["Song"], 1)
 
 
 async def test_a_table_is_described_with_its_patterns(client: httpx.AsyncClient) -> None:
     table = (await client.get("/api/tables/Songs")).json()
     assert table["declaration"]["entities"][0]["name"] == "Song"
-    patterns = (await client.get("/api/tables/DelphiJobQueue/patterns")).json()["items"]
+    patterns = (await client.get("/api/tables/JobQueue/patterns")).json()["items"]
     found = {pattern["name"]: pattern for pattern in patterns}["Job.in_status"]
     assert (found["title"], found["required"]) == ("Jobs in a status, oldest first", ["status"])
 

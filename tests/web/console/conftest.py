@@ -13,7 +13,6 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from gateleg.jobs import Queue
-from gateleg.jobs.tables import LAYOUTS
 from gateleg.store import Store
 from tests.web.console.sample import jobs
 
@@ -45,7 +44,7 @@ class Served:
     def queue(self) -> Iterator[Queue]:
         """The host's queue, opened beside it."""
         with self.store() as store:
-            yield Queue(store, jobs, tables=LAYOUTS["delphi"])
+            yield Queue(store, jobs)
 
 
 #: Hosts without keys, by address: every page that is opened on them is signed in.

@@ -76,7 +76,7 @@ async def album(job: JobContext, config: dict[str, Any]) -> None:
     first, second, third = await job.submit_many(
         [Submission("REEL", Reels(title=title), stage=title) for title in ("Intro", "Verse", "Chorus")]
     )
-    await job.submit(Submission("REEL", Reels(title="Mix"), stage="Mix", depends_on=[first.job.job_id, second.job.job_id]))
+    await job.submit(Submission("REEL", Reels(title="Mix"), stage="Mix", dependencies=[first.job.job_id, second.job.job_id]))
     job.log(f"the last is {third.job.job_id}")
 
 

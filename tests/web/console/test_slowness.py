@@ -20,7 +20,7 @@ PAGES = {
     "/jobs/workers": ".empty, tr[data-id]",
     "/jobs/schedules": "tr[data-id='slowly']",
     "/jobs/archive": ".empty, tr[data-id]",
-    "/tables": "tr[data-id='DelphiJobQueue']",
+    "/tables": "tr[data-id='JobQueue']",
     "/settings?tab=audit": ".empty, tr[data-id]",
 }
 

@@ -1,21 +1,33 @@
 """Files from requests: streamed to a folder or to objects, bounded and told by their content."""
 
 import hashlib
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import Field
 
+from gateleg.errors import problem_message
 from gateleg.objects import AsyncObjects, DirectoryObjects, ThreadedObjects
 from gateleg.web.envelope import error_response
-from gateleg.web.errors import Refusal, TooLargeBody
-from gateleg.web.uploads import UploadRules, WrongContent, receive_files, receive_object
+from gateleg.web.errors import InvalidRequest, Refusal, TooLargeBody
+from gateleg.web.uploads import FormFields, UploadRules, WrongContent, form_body, receive_files, receive_form, receive_object
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 100
 BIG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 10_000
+
+
+class Album(FormFields):
+    """What is sent along with songs."""
+
+    album: str = Field("", max_length=20)
+    year: int | None = None
 
 
 @pytest.fixture
@@ -40,6 +52,17 @@ async def client(tmp_path: Path, objects: AsyncObjects) -> AsyncIterator[httpx.A
         assert all(sha(one.path.read_bytes()) == one.sha256 for one in found)
         return [[one.name, one.size, one.sha256, one.content_type] for one in found]
 
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> object:
+        problems = [{"message": problem_message(problem)} for problem in error.errors()]
+        return error_response(InvalidRequest("The request is not valid.", details={"problems": problems}))
+
+    @app.post("/album", openapi_extra=form_body(Album, many=True))
+    async def album(request: Request, query: Annotated[Album, Query()]) -> list[object]:
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        form = await receive_form(request, folder, UploadRules(10_000_000, 3), query)
+        return [form.fields.album, form.fields.year]
+
     @app.put("/object")
     async def one(request: Request) -> list[object]:
         info = await receive_object(request, objects, "in/song", UploadRules(3_000_000, types=frozenset({"image/png"})))
@@ -55,7 +78,7 @@ def sha(content: bytes) -> str:
 
 async def test_the_files_of_a_form_are_kept_under_plain_names(client: httpx.AsyncClient) -> None:
     sent = [("file", ("../../Bild ü.mp3", PNG)), ("file", ("b.txt", b"hello")), ("file", ("c.csv", b"a,b\n1,2\n"))]
-    found = (await client.post("/files", files=sent, data={"title": "x"})).json()
+    found = (await client.post("/files", files=sent)).json()
     assert found == [
         ["Bild ü.mp3", len(PNG), sha(PNG), "image/png"],
         ["b.txt", 5, sha(b"hello"), "text/plain"],
@@ -114,8 +137,65 @@ async def test_a_form_that_ends_in_the_middle_is_refused(client: httpx.AsyncClie
 
 
 async def test_a_form_without_a_file_is_refused(client: httpx.AsyncClient) -> None:
-    refused = await client.post("/files", data={"a": "b"}, files={"c": (None, b"d")})
+    for content, kind in ((b"--x--\r\n", "multipart/form-data; boundary=x"), (b"file=a", "application/x-www-form-urlencoded")):
+        refused = await client.post("/files", content=content, headers={"content-type": kind})
+        assert refused.json()["error"]["code"] == "bad-form", kind
+    refused = await client.post("/album", data={"album": "b"}, files={"year": (None, b"1999")})
     assert refused.json()["error"]["code"] == "bad-form"
+
+
+@pytest.mark.parametrize(
+    ("query", "fields", "stored"),
+    [
+        ("", {"album": "Blue", "year": "1971"}, ["Blue", 1971]),
+        ("?album=Blue", {"year": "1971"}, ["Blue", 1971]),
+        ("?album=Blue&year=1971", {"year": "1971"}, ["Blue", 1971]),
+        ("?album=Blue", {"album_name": "x"}, "There is no field 'album_name'. Did you mean 'album'? The fields are album, year."),
+        ("?album=Blue", {"zzz": "x"}, "There is no field 'zzz'. The fields are album, year."),
+        ("?album=Blue", {"album": "Red"}, "'album' is 'Blue' in the query and 'Red' in the form."),
+        ("?album=Blue&year=1971", {"year": "1972"}, "'year' is '1971' in the query and '1972' in the form."),
+        ("?albun=Blue", {}, "There is no field 'albun'. Did you mean 'album'? The fields are album, year."),
+        ("", {"year": "soon"}, "Input should be a valid integer, unable to parse string as an integer"),
+    ],
+)
+@pytest.mark.parametrize("order", [1, -1], ids=["fields first", "file first"])
+async def test_fields_come_in_the_query_or_in_the_form_and_unknown_ones_are_refused(
+    client: httpx.AsyncClient, tmp_path: Path, query: str, fields: dict[str, str], stored: object, order: int
+) -> None:
+    parts = [*((name, (None, value.encode())) for name, value in fields.items()), ("file", ("a.png", PNG))][::order]
+    answered = await client.post(f"/album{query}", files=parts)
+    if isinstance(stored, list):
+        assert answered.json() == stored
+        return
+    assert answered.status_code == 422
+    assert answered.json()["error"]["details"]["problems"][0]["message"] == stored
+
+
+async def test_a_field_with_two_values_is_refused(client: httpx.AsyncClient) -> None:
+    parts = [("album", (None, b"Blue")), ("album", (None, b"Red")), ("file", ("a.png", PNG))]
+    refused = (await client.post("/album", files=parts)).json()["error"]
+    assert (refused["code"], refused["message"]) == ("invalid", "'album' was sent twice, with different values.")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("album", "The field 'album' was sent as a file; send its value as text, without a file name."),
+        ("song", "The form has a file in the field 'song'; send files in the field 'file' or 'files'."),
+    ],
+)
+async def test_a_file_in_another_field_is_refused(client: httpx.AsyncClient, name: str, message: str) -> None:
+    refused = await client.post("/album", files={name: ("a.txt", b"hello")})
+    assert (refused.status_code, refused.json()["error"]["message"]) == (422, message)
+
+
+async def test_an_unknown_field_is_refused_before_the_file_behind_it_arrives(tmp_path: Path) -> None:
+    field = b'--x\r\nContent-Disposition: form-data; name="title"\r\n\r\nx\r\n'
+    file = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+    sender = Sender(field + file + PNG, 20 * MEGABYTE)
+    with pytest.raises(InvalidRequest, match="no field 'title'"):
+        await receive_files(asked(sender, content_type="multipart/form-data; boundary=x"), tmp_path, RULES)
+    assert sender.sent < MEGABYTE
 
 
 async def test_a_body_becomes_an_object_of_its_own_type(client: httpx.AsyncClient, objects: AsyncObjects) -> None:
@@ -162,7 +242,7 @@ MEGABYTE = 1_000_000
     ("headers", "before"),
     [
         ({}, b""),
-        ({"content_type": "multipart/form-data; boundary=x"}, b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n'),
+        ({"content_type": "multipart/form-data; boundary=x"}, b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'),
     ],
     ids=["body", "form"],
 )

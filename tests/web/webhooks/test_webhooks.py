@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -12,6 +13,7 @@ from fastapi import APIRouter
 from gateleg.jobs import ManualClock
 from gateleg.net import BadToken
 from gateleg.net.errors import AddressRefused
+from gateleg.net.guard import IPAddress
 from gateleg.net.webhook_signature import verify_webhook
 from gateleg.web import Application, Principal, Resources, Role
 from gateleg.web.app import create_app
@@ -127,10 +129,15 @@ async def test_what_is_gone_is_not_asked_again_and_can_be_sent_again(
 async def test_inner_addresses_are_refused_at_once_and_when_a_name_leads_there(settings: Settings) -> None:
     async with Host.open(settings, [Application("shop", "Shop", "store")]) as host:
         hooks = host.resources["shop"].webhooks
-        for url in ("http://127.0.0.1/x", "http://169.254.169.254/", "ftp://example.com/", "http://localhost:22/"):
+        for url in ("http://127.0.0.1/x", "http://169.254.169.254/", "ftp://example.com/", "http://localhost:22/", "http://localhost/x"):
             with pytest.raises(AddressRefused):
                 await hooks.create(url)
-        await hooks.create("http://localhost/x")
+
+        async def unknown(name: str, port: int) -> list[IPAddress]:
+            raise OSError("no such name yet")
+
+        # A name that leads nowhere when it is kept, and inside later.
+        await replace(hooks, outgoing=replace(host.outgoing, resolve=unknown)).create("http://localhost/x")
         (sent,) = await hooks.send("x", 1)
         await run_all(host)
         found = await hooks.delivery(sent.delivery_id)

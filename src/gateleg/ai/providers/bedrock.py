@@ -111,7 +111,8 @@ class BedrockClient:
     def failure(self, error: Any) -> AiError | None:
         """The error for an exception of botocore."""
         if isinstance(error, self._errors.NoCredentialsError | self._errors.NoRegionError | self._errors.PartialCredentialsError):
-            return error_for(403, type(error).__name__, str(error))
+            advice = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_PROFILE) and AWS_REGION in the environment of the host."
+            return error_for(403, type(error).__name__, f"{error} {advice}")
         if not isinstance(error, self._errors.ClientError):
             return None
         told_code = str(error.response.get("Error", {}).get("Code", ""))

@@ -1,5 +1,6 @@
 """`/api/agents`: questions, runs with cancel, retry and approval, threads, files, health of MCP servers. The rest is in GraphQL."""
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
@@ -27,6 +28,7 @@ from gateleg.web import Resources
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.bodies import body_limit
+from gateleg.web.uploads import UploadRules, form_body, receive_files, upload_folder
 
 router = APIRouter()
 Once = Annotated[
@@ -139,13 +141,17 @@ async def decide(call: Using, request: Request, thread_uuid: str, run_uuid: str,
     return await _shown(resources, await decide_calls(resources, context, thread_uuid, run_uuid, given.decisions))
 
 
-@router.put("/files/{name}", status_code=201)
+@router.put("/files/{name}", status_code=201, openapi_extra=form_body())
 @body_limit(_FILE)
 async def upload(call: Using, request: Request, name: str) -> FileView:
-    """Upload a file for questions. Its media type is the `Content-Type` of the request."""
+    """Upload a file for questions, as the body or in a form. Its media type is the `Content-Type` of the body, or told by its content."""
     resources, context = _own(call, request)
-    media_type = request.headers.get("content-type", "application/octet-stream").partition(";")[0].strip()
-    kept = await store_question_file(resources, context, name, media_type, await request.body())
+    async with upload_folder() as folder:
+        (file,) = await receive_files(request, folder, UploadRules(_FILE))
+        data = await asyncio.to_thread(file.path.read_bytes)
+    sent_type = request.headers.get("content-type", "application/octet-stream").partition(";")[0].strip()
+    media_type = file.content_type if sent_type.lower() == "multipart/form-data" else sent_type
+    kept = await store_question_file(resources, context, name, media_type, data)
     return FileView(object_key=kept.object_key, media_type=kept.media_type, name=kept.name)
 
 

@@ -103,6 +103,14 @@ async def search(resources: Resources[AgentsSettings], principal: Principal, tex
     return await find_by_name(resources.store, assemble(principal, resources.settings), text)
 
 
+def check_tenant(settings: AgentsSettings, tenant: str) -> None:
+    """Raise `BadPartition` for a tenant that no request could work in."""
+    from gateleg.apps.agents.tenancy import assemble
+    from gateleg.web import Principal, Role
+
+    assemble(Principal("key", Role.MEMBER, tenant=tenant), settings)
+
+
 check_installed(PACKAGES)
 #: Members see the jobs that they submitted: a run belongs to the caller who asked.
 application = Application(
@@ -112,6 +120,7 @@ application = Application(
     about="Agents with tools and versioned prompts and flows, for many tenants.",
     tables=(*TABLES, *EVALUATION_TABLES, *USAGE_TABLES),
     settings=AgentsSettings,
+    check_tenant=check_tenant,
     migrations="gateleg.apps.agents.migrations",
     jobs=make_jobs,
     routes=make_routes,

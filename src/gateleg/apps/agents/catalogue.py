@@ -118,7 +118,7 @@ async def list_wizard_schemas(
 
 async def save_wizard_schema(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardSchema:
     """Create or change a wizard schema."""
-    check_schema(values.get("attributes") or ())
+    await check_schema(values.get("attributes") or ())
     return await _save(store, context, WizardSchema, ("wizard_schema_type", "wizard_schema_name"), values)
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from gateleg.apps.agents.tables import MAX_NAME_LENGTH, TENANT_TABLES, identifier, own_identifier, version_pointers
+from gateleg.apps.agents.tables import MAX_NAME_LENGTH, TENANT_TABLES, identifier, model_names, own_identifier, version_pointers
 from gateleg.apps.agents.thread_tables import THREAD_TABLES
 from gateleg.model import GSI, LSI, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
@@ -82,4 +82,4 @@ class WizardSchema(CatalogueItem, table=wizard_schemas):
 
 
 #: All tables of the application.
-TABLES = (*TENANT_TABLES, version_pointers, *THREAD_TABLES, *CATALOGUE_TABLES)
+TABLES = (*TENANT_TABLES, version_pointers, model_names, *THREAD_TABLES, *CATALOGUE_TABLES)

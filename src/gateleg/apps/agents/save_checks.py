@@ -5,6 +5,8 @@ The functions of the same names in `agents` and `servers` do not know handlers, 
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ai import KeyMissing
@@ -17,7 +19,7 @@ from gateleg.apps.agents.running.handlers.contract import AgentHandler
 from gateleg.web.secret_store import SecretNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent, McpServer
@@ -50,6 +52,15 @@ async def save_server(resources: Resources[AgentsSettings], context: Context, va
     return await servers.save_server(resources.store, resources.secrets, context, values)
 
 
+#: The members of a configuration that have a meaning for every handler.
+KNOWN_CONFIGURATION = frozenset(
+    {"api_key", "context_tokens", "enabled_tools", "fallback_models", "max_tokens", "model", "planner", "quote_tools", "require_approval"}
+    | {"seed", "stop", "summarise", "temperature", "tool_choice", "tool_steps", "tools"}
+)
+#: How similar a misspelt name is to the one that was meant, from 0 to 1.
+_ALMOST = 0.85
+
+
 async def check_runnable(resources: Resources[AgentsSettings], context: Context, agent: Agent) -> None:
     """Raise for an agent whose handler, model, options or secrets this host does not have.
 
@@ -59,14 +70,24 @@ async def check_runnable(resources: Resources[AgentsSettings], context: Context,
     if await resources.store.find(Llm, llm_provider=agent.llm_provider, llm_name=agent.llm_name) is None:
         return
     try:
-        handler = await handler_for(resources, context, agent)
+        handler = await handler_for(resources, context, agent, resources.models)
     except SecretNotFound as error:
         raise BadField(f"configuration: {error.message}", details={"field": "configuration"}) from None
     _ = handler.options
+    _check_spelling(agent.configuration, KNOWN_CONFIGURATION | handler.own_configuration)
     if type(handler).open is AgentHandler.open:
         _check_model(handler)
     for other in fallback_handlers(resources, handler):
         _check_model(other)
+
+
+def _check_spelling(configuration: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Raise `BadField` for a name that is almost one of those that have a meaning; any other may belong to another program."""
+    for name in configuration:
+        plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+        similar = get_close_matches(plain, known, 1, _ALMOST) if name not in known else []
+        if similar:
+            raise BadField(f"configuration.{name} has no meaning. Did you mean {similar[0]!r}?", details={"field": f"configuration.{name}"})
 
 
 def _check_model(handler: AgentHandler) -> None:

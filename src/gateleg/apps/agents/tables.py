@@ -73,6 +73,7 @@ wizards = tenant_table("wizards", "wizard_uuid")
 wizard_groups = tenant_table("wizard_groups", "wizard_group_uuid")
 wizard_group_filters = tenant_table("wizard_group_filters", "wizard_group_filter_uuid")
 version_pointers = Table("aace-version_pointers", hash="partition_key", range="pointer")
+model_names = Table("aace-model_names", hash="partition_key", range="model_name")
 
 TENANT_TABLES = (agents, threads, prompt_templates, flow_snippets, mcp_servers, elements, wizards, wizard_groups, wizard_group_filters)
 
@@ -290,6 +291,8 @@ class VersionPointer(Entity, table=version_pointers):
     active_version_uuid: Attr[str] = identifier()
     revision: Attr[int] = field(1, ge=1)
     version_count: Attr[int] = field(1, ge=0)
+    #: of an agent: its name as a model of the OpenAI API and as a tool of MCP (`model_names`); absent until one is needed
+    model_name: Attr[str | None] = optional_identifier()
     #: version ids by label, such as `stable`
     labels: Attr[dict[str, str]] = field(factory=dict)
     #: threads of an agent, flows of a prompt
@@ -297,6 +300,18 @@ class VersionPointer(Entity, table=version_pointers):
 
     key = Key("{partition}", "{kind}#{logical_uuid}")
     of_kind = Pattern(by=("partition", "kind"), title="The agents, prompts or flows of a tenant, each once")
+
+
+class ModelName(Entity, table=model_names):
+    """A name that is reserved for an agent; `VersionPointer.model_name` is the one that lists show, the others still lead to it."""
+
+    partition: Attr[Partition] = required(name="partition_key")
+    model_name: Attr[str] = identifier()
+    agent_uuid: Attr[str] = identifier()
+    created_at: Attr[datetime] = stamp(on="create")
+
+    key = Key("{partition}", "{model_name}")
+    in_partition = Pattern(title="The names of a tenant's agents, also of deleted ones")
 
 
 TENANT_ITEMS: tuple[type[TenantItem], ...] = (

@@ -63,15 +63,16 @@ class RunStatus(States):
 
 
 class ToolCallStatus(States):
-    """The states of a tool call. `requires_approval` waits for a person."""
+    """The states of a tool call. `requires_approval` waits for a person; `cancelled` ended with its run, without a result."""
 
-    INITIAL = state("initial", to=["requires_approval", "in_progress", "completed", "failed", "denied"])
-    REQUIRES_APPROVAL = state("requires_approval", to=["approved", "denied", "failed"])
-    APPROVED = state("approved", to=["in_progress", "completed", "failed"])
-    IN_PROGRESS = state("in_progress", to=["completed", "failed"])
+    INITIAL = state("initial", to=["requires_approval", "in_progress", "completed", "failed", "denied", "cancelled"])
+    REQUIRES_APPROVAL = state("requires_approval", to=["approved", "denied", "failed", "cancelled"])
+    APPROVED = state("approved", to=["in_progress", "completed", "failed", "cancelled"])
+    IN_PROGRESS = state("in_progress", to=["completed", "failed", "cancelled"])
     COMPLETED = state("completed")
     FAILED = state("failed", to=["in_progress"])
     DENIED = state("denied")
+    CANCELLED = state("cancelled")
 
 
 class TaskStatus(States):
@@ -124,8 +125,12 @@ class Run(ThreadItem, table=runs):
     #: the agent version that was active when the run started
     agent_version_uuid: Attr[str | None] = optional_identifier()
     model: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
-    #: US dollars
+    #: US dollars, of all calls with a known price
     cost: Attr[Decimal | None] = field(None, ge=0)
+    #: calls without a known price
+    unpriced_calls: Attr[int] = field(0, ge=0)
+    #: the code of the error that ended it
+    error_code: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
     #: whether a reply was interrupted, so that token counts are estimates
     usage_estimated: Attr[bool] = field(False)
     error: Attr[str | None] = field(None, max_length=5_000)
@@ -164,6 +169,12 @@ class Run(ThreadItem, table=runs):
         shards=4,
     )
     counted = Counter(Thread.run_count)
+
+    @property
+    def known_cost(self) -> Decimal | None:
+        """The cost of all calls; None if the price of one is not known."""
+        return self.cost if self.unpriced_calls == 0 else None
+
     overdue = Pattern("deadline-index", title="Runs that have not ended, first to expire first")
 
 

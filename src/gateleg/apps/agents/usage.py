@@ -1,60 +1,152 @@
-"""Use cases: usage by day, agent, user and model. Members see their own; viewers and above see the whole tenant's."""
+"""Use cases: usage by day, agent, user and model. Members see their own; viewers and above see the whole tenant's.
+
+All sums are of calls in the host's ledger (`gateleg.ai.ModelCall`), and are written in the transaction that ends a call there: a run's
+cost, the usage of its tenant and the host's usage agree, whatever happens to the run.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
+from gateleg.ai import Account
 from gateleg.apps.agents.errors import BadField
+from gateleg.apps.agents.partitions import Partition
+from gateleg.apps.agents.thread_tables import Run
 from gateleg.apps.agents.usage_tables import DailyUsage
-from gateleg.store import upsert
+from gateleg.store import patch, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import date
 
-    from gateleg.ai import Usage
+    from gateleg.ai import AsyncModels, ModelCall
+    from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.apps.agents.thread_tables import Run
-    from gateleg.model import Query
+    from gateleg.model import Action, Query, Ref
     from gateleg.store import AsyncStore, WriteOperation
+    from gateleg.web import Resources
 
-__all__ = ["GROUPS", "Group", "Summary", "UsageSum", "record_usage", "summarise_usage", "usage_question"]
+__all__ = [
+    "ANSWERING",
+    "GROUPS",
+    "JUDGING",
+    "PLANNING",
+    "SUMMARISING",
+    "CallRecord",
+    "Group",
+    "Summary",
+    "UsageSum",
+    "billed_to",
+    "summarise_usage",
+    "usage_question",
+]
 
 Group = Literal["day", "agent", "user", "model"]
 GROUPS: tuple[Group, ...] = ("day", "agent", "user", "model")
+#: Why a model is called.
+ANSWERING, PLANNING, SUMMARISING, JUDGING = "answer", "plan", "summary", "evaluation"
+#: The label of a run's first call.
+_FIRST = "first"
+#: The agent and owner of calls that belong to none.
+HOST = "-"
 #: Maximum days of one query, and maximum rows of a summary.
 LONGEST, MOST_ROWS = 366, 10_000
 
 
-def record_usage(run: Run, day: date, model: str, usage: Usage, *, broken: bool = False) -> WriteOperation[Any]:
-    """The write that adds a reply to the daily usage, for the transaction that stores it. `broken` marks an interrupted reply."""
-    kept = model[:200]
-    named = orjson.dumps([run.agent_uuid, run.owner_id, run.user_id, kept])
+@dataclass
+class CallRecord:
+    """Adds calls to their run and to the daily usage, in the transactions that end them in the host's ledger."""
+
+    #: whether the next call that ends with a reply is the first one of its run
+    first: bool = False
+    #: number of calls that have ended since this was made
+    ended: int = 0
+
+    def __call__(self, call: ModelCall) -> list[WriteOperation[Any]]:
+        """The writes for a call that has ended."""
+        self.ended += 1
+        if call.status not in ("answered", "unknown"):
+            return []
+        self.first = False
+        return record_call(call)
+
+
+def billed_to(
+    resources: Resources[AgentsSettings], partition: Partition, purpose: str, *, run: Run | None = None, record: CallRecord | None = None
+) -> AsyncModels:
+    """The host's models, with calls recorded for a tenant and, with a run, for the run."""
+    kept = record or CallRecord()
+    place = {"endpoint_id": partition.endpoint_id, "part_id": partition.part_id}
+    if run is not None:
+        named = {name: getattr(run, name) for name in ("agent_uuid", "owner_id", "user_id", "thread_uuid", "run_uuid")}
+        place |= {name: value for name, value in named.items() if value is not None}
+
+    def labels() -> dict[str, str]:
+        return place | {_FIRST: "true"} if kept.first else place
+
+    subject = None if run is None else run.run_uuid
+    return resources.models.billed_to(Account(resources.application, partition.part_id, subject, purpose, labels, kept))
+
+
+async def settle_lost(resources: Resources[AgentsSettings]) -> int:
+    """End the calls of models whose worker was killed and whose run nobody answers again; returns their number."""
+    return await resources.models.billed_to(Account(resources.application, record=CallRecord())).settle_lost()
+
+
+def record_call(call: ModelCall) -> list[WriteOperation[Any]]:
+    """The writes that add a call to the daily usage and to its run."""
+    partition = Partition(endpoint_id=call.labels["endpoint_id"], part_id=call.labels["part_id"])
+    agent_uuid, owner_id, user_id = (call.labels.get(name) for name in ("agent_uuid", "owner_id", "user_id"))
+    kept = call.model[:200]
+    named = orjson.dumps([agent_uuid, owner_id, user_id, kept])
     counts: dict[Any, int | Decimal] = {
-        DailyUsage.runs: int(run.model is None),
+        DailyUsage.runs: int(_FIRST in call.labels),
         DailyUsage.replies: 1,
-        DailyUsage.estimated: int(broken or usage.estimated),
-        DailyUsage.unpriced: int(usage.cost is None),
-        DailyUsage.prompt_tokens: usage.input,
-        DailyUsage.completion_tokens: usage.output,
-        DailyUsage.cost: usage.cost or Decimal(0),
+        DailyUsage.estimated: int(call.estimated),
+        DailyUsage.unpriced: int(call.cost is None),
+        DailyUsage.prompt_tokens: call.input,
+        DailyUsage.completion_tokens: call.output,
+        DailyUsage.cost: call.cost or Decimal(0),
     }
-    return upsert(
+    daily: WriteOperation[Any] = upsert(
         DailyUsage,
-        DailyUsage.agent_uuid.set(run.agent_uuid or ""),
-        DailyUsage.owner_id.set(run.owner_id),
-        *([] if run.user_id is None else [DailyUsage.user_id.set(run.user_id)]),
+        DailyUsage.agent_uuid.set(agent_uuid or HOST),
+        DailyUsage.owner_id.set(owner_id or HOST),
+        *([] if user_id is None else [DailyUsage.user_id.set(user_id)]),
         DailyUsage.model.set(kept),
         *(attribute.add(amount) for attribute, amount in counts.items()),
-        partition=run.partition,
-        day=day,
+        partition=partition,
+        day=date.fromisoformat(call.day),
         slot=blake2s(named, digest_size=12).hexdigest(),
     )
+    if "run_uuid" not in call.labels:
+        return [daily]
+    return [daily, patch(_run_of(partition, call), *_run_changes(call), returning="none")]
+
+
+def _run_of(partition: Partition, call: ModelCall) -> Ref[Run]:
+    return Run.key(partition=partition, thread_uuid=call.labels["thread_uuid"], run_uuid=call.labels["run_uuid"])
+
+
+def _run_changes(call: ModelCall) -> list[Action]:
+    """The additions of a call to its run. The planner compares texts: its tokens are not those of the model."""
+    changes: list[Action] = []
+    if call.purpose != PLANNING:
+        changes += [
+            Run.prompt_tokens.add(call.input),
+            Run.completion_tokens.add(call.output),
+            Run.total_tokens.add(call.input + call.output),
+        ]
+    if call.purpose == ANSWERING:
+        changes.append(Run.model.set(call.model[:200]))
+    if call.estimated:
+        changes.append(Run.usage_estimated.set(True))
+    return [*changes, Run.unpriced_calls.add(1) if call.cost is None else Run.cost.add(call.cost)]
 
 
 def usage_question(context: Context, since: date, until: date) -> Query[DailyUsage]:

@@ -1,4 +1,4 @@
-"""Daily usage of a tenant by agent, user and model. Rows are only added to, in the transactions that store replies."""
+"""Daily usage of a tenant by agent, user and model. Rows are only added to, in the transactions that end calls of models."""
 
 from datetime import date, datetime
 from decimal import Decimal
@@ -28,7 +28,7 @@ class DailyUsage(Entity, table=usage):
     #: number of runs whose first reply is counted here
     runs: Attr[int] = field(0, ge=0)
     replies: Attr[int] = field(0, ge=0)
-    #: number of interrupted replies, whose tokens are estimates
+    #: number of replies that broke off, or whose tokens the provider did not report: they are estimates
     estimated: Attr[int] = field(0, ge=0)
     #: number of replies without a known price, which `cost` does not include
     unpriced: Attr[int] = field(0, ge=0)

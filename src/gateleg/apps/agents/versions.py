@@ -13,6 +13,7 @@ from gateleg.apps.agents.access import check_editor
 from gateleg.apps.agents.changes import Changes, WriteConflict, commit, retry_on_conflict
 from gateleg.apps.agents.errors import ActiveVersion, BadField, NotFoundInPartition, StillUsed
 from gateleg.apps.agents.items import author, build, contents
+from gateleg.apps.agents.model_names import reserve_name
 from gateleg.apps.agents.references import AGENT, FLOW, PROMPT
 from gateleg.apps.agents.secret_references import redact
 from gateleg.apps.agents.tables import (
@@ -26,7 +27,7 @@ from gateleg.apps.agents.tables import (
     is_identifier,
     new_id,
 )
-from gateleg.store import TransactionCanceled, check, create
+from gateleg.store import AlreadyExists, TransactionCanceled, check, create
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -127,17 +128,28 @@ async def create_first(
     values: Mapping[str, Any],
     complete: Callable[[V], Awaitable[V]] | None = None,
 ) -> V:
-    """Create an agent, prompt or flow with its first version."""
+    """Create an agent, prompt or flow with its first version, and reserve the model name of an agent."""
     check_editor(context)
     given = {name: value for name, value in values.items() if value is not None}
     named = {of.logical_id: f"{of.kind}-{new_id()}", **given, of.version_id: new_id(), "status": VersionStatus.ACTIVE}
     item = build(of.entity, {**named, "partition": context.partition, "updated_by": author(context, values)})
     item = item if complete is None else await complete(item)
-    changes = Changes()
-    changes.create(item)
-    changes.create(pointer_to(of, item))
-    await commit(store, changes)
-    return await _reload(store, context, of, of.version_of(item))
+
+    async def attempt() -> V:
+        changes, pointer = Changes(), pointer_to(of, item)
+        if isinstance(item, Agent):
+            pointer, reservation = await reserve_name(store, item, pointer)
+            changes.also(*reservation)
+        changes.create(item)
+        changes.create(pointer)
+        try:
+            await commit(store, changes)
+        except AlreadyExists:
+            # Another agent was faster to reserve the name.
+            raise WriteConflict from None
+        return await _reload(store, context, of, of.version_of(item))
+
+    return await retry_on_conflict(attempt)
 
 
 async def create_next(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
-#: Interval of the job that expires overdue runs.
+#: Interval of the job that expires overdue runs and ends lost calls of models.
 _SWEEP_SECONDS = 60
 
 
@@ -94,8 +94,9 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
     @jobs.handler(SWEEP, queue=QUEUE, own_concurrency=places, retry=Retry(times=0), timeout=300, internal=True)
     async def sweep(job: JobContext, config: dict[str, str]) -> dict[str, int]:
         from gateleg.apps.agents.running.expiry import expire_overdue
+        from gateleg.apps.agents.usage import settle_lost
 
-        return {"expired": await expire_overdue(resources)}
+        return {"expired": await expire_overdue(resources), "lost_calls": await settle_lost(resources)}
 
     return jobs
 

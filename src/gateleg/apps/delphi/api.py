@@ -7,11 +7,12 @@ import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field
 
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.conversations.conversation import Conversation
 from gateleg.apps.delphi.opinions.modes import CHOICE
+from gateleg.apps.delphi.runs.deletion import check_idle, delete_conversation
 from gateleg.apps.delphi.runs.pipeline import PIPELINE, models_of
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.reprocessing import reprocess
@@ -21,12 +22,14 @@ from gateleg.apps.delphi.tables import JobResult
 from gateleg.apps.delphi.web.upload_reader import read_upload
 from gateleg.apps.delphi.web.uploaded_files import UploadLimits
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
-from gateleg.jobs import JobMissing, Submission
+from gateleg.jobs import Job, JobMissing
+from gateleg.jobs.submit.attributes import JobAttributes
 from gateleg.web import submitted_by
 from gateleg.web.api.calls import ApiCall, Using
-from gateleg.web.api.jobs.views import JobView
+from gateleg.web.api.jobs.lists import SubmissionResult
+from gateleg.web.api.jobs.views import JobDetail, JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.errors import Unknown
+from gateleg.web.errors import BadRequest, Unknown
 from gateleg.web.uploads import upload_folder, upload_slot
 
 router = APIRouter()
@@ -66,16 +69,20 @@ class NewUpload(BaseModel):
     )
 
 
-class NewJob(BaseModel):
-    """A job on a conversation."""
+class NewJob(JobAttributes):
+    """A job on a conversation, which is its subject."""
 
-    model_config = ConfigDict(extra="forbid")
-
+    subject: Text | None = Field(
+        default=None,
+        validation_alias=AliasChoices("subject", "conversation_id"),
+        description="The conversation, if it is given here too; that of the address.",
+    )
     job_type: JobType
     config: dict[str, Any] = Field(
-        default={}, description=f"The config of the job type. `PCA` takes `mode`, `improved` or `exact`: {CHOICE}"
+        default={},
+        validation_alias=AliasChoices("config", "job_config"),
+        description=f"The config of the job type. `PCA` takes `mode`, `improved` or `exact`: {CHOICE}",
     )
-    priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
 
 
 async def visible_conversation(call: ApiCall, name: str) -> StoredConversation:
@@ -163,6 +170,26 @@ async def read_files(conversation: str, new: NewUpload, bounds: UploadLimits) ->
         )
 
 
+class DeletedConversation(BaseModel):
+    """What was deleted with a conversation."""
+
+    results: int
+    files: int
+    uploads: int
+    runs: int
+
+
+@router.delete("/conversations/{conversation}")
+async def delete(call: Using, conversation: Name) -> DeletedConversation:
+    """Delete a conversation with its uploads, comments, votes, runs, results and files. This cannot be undone. It is refused while a job
+    on it is waiting or running."""
+    rules.check_change(call.principal, await visible_conversation(call, conversation))
+    await check_idle(call.host.queue, conversation)
+    deleted = await delete_conversation(call.host.store, call.host.objects, conversation)
+    await call.note("delphi.delete", conversation, **deleted)
+    return DeletedConversation(**deleted)
+
+
 @router.get("/conversations/{conversation}/comments")
 async def list_comments(call: Using, conversation: Name, limit: Limit = 50, cursor: Cursor = None) -> Listing[CommentView]:
     """The comments of the current upload, by id."""
@@ -207,15 +234,38 @@ async def list_results_of_conversation(
 
 
 @router.post("/conversations/{conversation}/jobs", status_code=201)
-async def submit(call: Using, response: Response, conversation: Name, new: NewJob) -> JobView:
-    """Submit a job on a conversation: one stage, or all of them as a pipeline. The config is validated immediately."""
+async def submit(call: Using, response: Response, conversation: Name, new: NewJob) -> SubmissionResult:
+    """Submit a job on a conversation: one stage, or all of them as a pipeline. The config is validated immediately.
+
+    Returns 200 instead of 201 if its key was taken. Jobs that it names, and jobs that hold its keys, are of the same conversation.
+    """
     rules.check_change(call.principal, await visible_conversation(call, conversation))
     rules.check_models(call.principal, models_of(new.job_type, new.config))
-    submission = Submission(new.job_type, new.config, subject=conversation, priority=new.priority)
-    job = (await call.host.queue.submit(submitted_by(call.principal, submission))).job
-    await call.note("delphi.submit", conversation, job_id=str(job.job_id), job_type=job.job_type)
-    response.headers["Location"] = f"/api/delphi/jobs/{job.job_id}"
-    return JobView.of(job)
+    if new.subject not in (None, conversation):
+        raise BadRequest(
+            f"The job is about {new.subject!r}, and was sent to the conversation {conversation!r}.", fix="Leave `subject` out."
+        )
+    if new.queue is not None or new.concurrency_key is not None:
+        rules.check_shared_attributes(call.principal)
+    queue = call.host.queue
+    named = [*new.dependencies, *([new.parent_job_id] if new.parent_job_id is not None else [])]
+    for job in await queue.read_jobs(named):
+        _check_of_conversation(job, conversation)
+    attributes = new.model_copy(update={"subject": conversation})
+    answer = await queue.submit(submitted_by(call.principal, attributes.submission(new.job_type, new.config)))
+    _check_of_conversation(answer.job, conversation)
+    if answer.created:
+        await call.note("delphi.submit", conversation, job_id=str(answer.job.job_id), job_type=answer.job.job_type)
+    else:
+        response.status_code = 200
+    response.headers["Location"] = f"/api/delphi/jobs/{answer.job.job_id}"
+    return SubmissionResult(job=JobDetail.of(answer.job), created=answer.created)
+
+
+def _check_of_conversation(job: Job, conversation: str) -> None:
+    """Raise `JobMissing` for a job about something else, of which the caller may not know."""
+    if job.subject != conversation:
+        raise JobMissing("A job that is named here, or that has this id or key, is not about this conversation.")
 
 
 class ReprocessRequest(BaseModel):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.extra_packages import PACKAGES
 from gateleg.apps.delphi.runs import run_tables, vote_tables
+from gateleg.apps.delphi.settings import DelphiSettings
 from gateleg.extras import check_installed
 from gateleg.web import Application
 
@@ -16,15 +17,31 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import Job, Jobs
-    from gateleg.jobs.tables import ArchivedJob
+    from gateleg.jobs.tables import ArchivedJob, TableNames
     from gateleg.web import AgentTool, Found, Principal, Resources, Tile
 
 
-def make_jobs(resources: Resources) -> Jobs:
+def make_jobs(resources: Resources[DelphiSettings]) -> Jobs:
     """The job types of Delphi."""
+    from gateleg.apps.delphi.model_checks import ModelChecks
     from gateleg.apps.delphi.work import delphi_jobs
 
-    return delphi_jobs(resources.store, resources.objects, lambda: resources.models.for_threads(), queue=lambda: resources.queue)
+    # The models are looked up late: a command that only lists job types has none.
+    checks = ModelChecks(
+        lambda address: resources.models.chat(address),
+        lambda address: resources.models.embeddings(address),
+        lenient=resources.settings.missing_models == "do-without",
+    )
+    return delphi_jobs(
+        resources.store, resources.objects, lambda: resources.models.for_threads(), queue=lambda: resources.queue, checks=checks
+    )
+
+
+def queue_tables() -> TableNames:
+    """The queue tables of Delphi's public schema, for jobs of its types."""
+    from gateleg.apps.delphi.queue_tables import NAMES
+
+    return NAMES
 
 
 def make_routes(resources: Resources) -> APIRouter:
@@ -32,10 +49,11 @@ def make_routes(resources: Resources) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.delphi import api
-    from gateleg.apps.delphi.web import run_api, upload_api
+    from gateleg.apps.delphi.web import run_api, self_description_api, upload_api
 
     router = APIRouter()
-    router.routes.extend((*api.router.routes, *upload_api.router.routes, *run_api.router.routes))
+    for part in (api, upload_api, self_description_api, run_api):
+        router.routes.extend(part.router.routes)
     return router
 
 
@@ -104,6 +122,7 @@ application = Application(
     about="Groups, common ground, topics and a report from the votes and comments of a conversation.",
     tables=(*tables.TABLES, *vote_tables.TABLES, *run_tables.TABLES),
     jobs=make_jobs,
+    queue_tables=queue_tables,
     routes=make_routes,
     pages=register_pages,
     tiles=find_tiles,
@@ -113,4 +132,5 @@ application = Application(
     changes_job=changes_job,
     commands="gateleg.apps.delphi.commands:app",
     demo=load_demo,
+    settings=DelphiSettings,
 )

@@ -8,6 +8,7 @@ import typer
 from gateleg.apps.delphi.opinions.modes import CHOICE, ORDER_CHOICE, Mode, Order
 from gateleg.commands import (
     ConfigOption,
+    ObjectsOption,
     Steps,
     StoreOption,
     explaining_bad_settings,
@@ -46,23 +47,27 @@ _STEPS = {
     "printing": "PDF and PNG",
 }
 
+_Summary = Annotated[Path | None, typer.Option(help="summary.csv of the export; default: the file of this name beside the votes.")]
+_Flags = Annotated[Path | None, typer.Option(help="A CSV file with comment-id, is-meta and moderated, which exports leave out.")]
+_Participants = Annotated[Path | None, typer.Option(help="A CSV file with voter-id and moderated; -1 excludes a participant.")]
+_Scale = Annotated[
+    int | None, typer.Option(min=2, max=100, help="For a spreadsheet: answers are from 1 to this number; 5 for a Likert scale.")
+]
+_Inverted = Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")]
+
 
 @app.command()
 def run(
     votes: Annotated[
-        Path, typer.Argument(help="votes.csv of a Polis export; or, without COMMENTS, a spreadsheet of statements and answers.")
+        Path, typer.Argument(help="votes.csv or participants-votes.csv of a Polis export; or a spreadsheet of statements and answers.")
     ],
     comments: Annotated[Path | None, typer.Argument(help="comments.csv of the same export.")] = None,
     out: Annotated[Path, typer.Option(help="The folder to write the report into.")] = Path("report"),
-    summary: Annotated[
-        Path | None, typer.Option(help="summary.csv of the export; default: the file of this name beside votes.csv.")
-    ] = None,
-    flags: Annotated[Path | None, typer.Option(help="A CSV file with comment-id, is-meta and moderated, which exports leave out.")] = None,
-    participants: Annotated[Path | None, typer.Option(help="A CSV file with voter-id and moderated; -1 excludes a participant.")] = None,
-    scale: Annotated[
-        int | None, typer.Option(min=2, max=100, help="For a spreadsheet: answers are from 1 to this number; 5 for a Likert scale.")
-    ] = None,
-    inverted: Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")] = False,
+    summary: _Summary = None,
+    flags: _Flags = None,
+    participants: _Participants = None,
+    scale: _Scale = None,
+    inverted: _Inverted = False,
     mode: Annotated[Mode, typer.Option(help=CHOICE)] = "improved",
     order: Annotated[Order, typer.Option(help=ORDER_CHOICE)] = "reading",
     replay: Annotated[
@@ -86,12 +91,19 @@ def run(
     ] = None,
     author: Annotated[
         str | None,
-        typer.Option(help="A model that writes the text; sections that fail the checks come from templates, as all do by default."),
+        typer.Option(help="A model that chooses which statements the text makes. They are verified, and written from templates."),
     ] = None,
     language: Annotated[
         str, typer.Option(help="Also write the pages in this language, such as de; needs --translator or --author.")
     ] = "en",
     translator: Annotated[str | None, typer.Option(help="A model that translates, such as ollama:llama3.2.")] = None,
+    separate: Annotated[
+        bool,
+        typer.Option(
+            "--separate-self-descriptions",
+            help="Take comments that seem to describe their authors out of groups and topics, into a section of their own.",
+        ),
+    ] = False,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also print the report and its summary to PDF; needs Chromium.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Also write the maps as PNG; needs Chromium.")] = False,
 ) -> None:
@@ -112,23 +124,15 @@ def run(
         fail("--replay takes participants in the order of time: omit --order.")
     if replay_from and not replay:
         fail("--replay-from needs --replay: it says where the replay begins.")
-    if comments is None and (summary or flags or participants or inverted):
-        fail("--summary, --flags, --participants and --inverted are for an export: give its comments.csv too.")
     settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0}
     settings |= {"replay_updates": replay, "replay_from": replay_from} if replay else {}
 
-    beside = votes.with_name("summary.csv")
-    found = summary or (beside if beside.is_file() else None)
     try:
         with Steps(_STEPS) as report:
             report("reading", 0.0)
-            from gateleg.apps.delphi.conversations.exports import read_export
-            from gateleg.apps.delphi.conversations.spreadsheet import read_spreadsheet
-
-            if comments is None:
-                conversation = read_spreadsheet(votes, scale=scale)
-            else:
-                conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
+            conversation = _read(votes, comments, flags, participants, summary, scale, inverted)
+            if separate:
+                conversation = _with_self_descriptions_as_meta(conversation, embeddings)
             findings, files = _analyse(conversation, settings, topics, embeddings, chat, author, report)
             files |= _translate(files, language, translated_by, report)
             files |= _print_files(files, pdf, png, report)
@@ -140,32 +144,67 @@ def run(
     _print_summary(findings, out)
 
 
+def _read(
+    table: Path,
+    comments: Path | None,
+    flags: Path | None,
+    participants: Path | None,
+    summary: Path | None,
+    scale: int | None,
+    inverted: bool,
+) -> "Conversation":
+    """Read the conversation of the files that a command was given."""
+    from gateleg.apps.delphi.conversations.files import ConversationFiles, read_conversation
+
+    beside = table.with_name("summary.csv")
+    known = summary or (beside if comments is not None and beside.is_file() else None)
+    files = ConversationFiles.of(table, comments, flags=flags, participants=participants, summary=known)
+    return read_conversation(files, scale=scale, inverted=inverted)
+
+
 @app.command()
 def convert(
-    answers: Annotated[Path, typer.Argument(help="A spreadsheet (XLSX, ODS, CSV): one row per person, one column per statement.")],
+    answers: Annotated[
+        Path, typer.Argument(help="A spreadsheet (XLSX, ODS, CSV) with one row per person and one column per statement; or any votes.")
+    ],
     out: Annotated[Path, typer.Option(help="The folder for votes.csv and comments.csv.")],
-    scale: Annotated[int | None, typer.Option(min=2, max=100, help="Answers are from 1 to this number; 5 for a Likert scale.")] = None,
+    scale: _Scale = None,
     comments: Annotated[Path | None, typer.Option(help="The comments.csv with the texts, if the columns are comment ids.")] = None,
+    flags: _Flags = None,
+    participants: _Participants = None,
+    summary: _Summary = None,
+    inverted: _Inverted = False,
+    rejected: Annotated[
+        bool, typer.Option("--rejected", help="Also write the texts of rejected comments, for moderators; their votes are always written.")
+    ] = False,
 ) -> None:
-    """Convert a spreadsheet of statements and answers, or Polis's participant-votes.csv, to votes.csv and comments.csv."""
+    """Convert a spreadsheet of statements and answers, or Polis's participants-votes.csv, to votes.csv and comments.csv.
+
+    Moderation, authors and times are kept."""
     from gateleg.apps.delphi.errors import DelphiError
     from gateleg.apps.delphi.extra_packages import PACKAGES
 
     require_packages("delphi", *PACKAGES)
-    from gateleg.apps.delphi.conversations.exports import read_texts
-    from gateleg.apps.delphi.conversations.spreadsheet import as_export, read_spreadsheet
+    from gateleg.apps.delphi.conversations.spreadsheet import as_export
+    from gateleg.apps.delphi.reports.sections import number_of
 
     try:
-        found = read_spreadsheet(answers, scale=scale, comments=None if comments is None else read_texts(comments))
+        conversation = _read(answers, comments, flags, participants, summary, scale, inverted)
+        files = as_export(conversation, with_rejected=rejected)
         out.mkdir(parents=True, exist_ok=True)
-        for name, text in as_export(found).items():
+        for name, text in files.items():
             (out / name).write_text(text, encoding="utf-8")
     except DelphiError as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or out} cannot be written: {error.strerror}.")
-    typer.echo(f"{len(found.votes):,} answers to {len(found.comments):,} statements")
-    typer.echo(f"next: gateleg delphi run {out / 'votes.csv'} {out / 'comments.csv'} --out report")
+    hidden = sum(one.moderated == -1 for one in conversation.comments)
+    typer.echo(f"{len(conversation.votes):,} answers to {number_of(len(conversation.comments), 'statement')}")
+    if hidden:
+        texts = "with their texts" if rejected else "without their texts (see --rejected)"
+        typer.echo(f"rejected by moderators: {number_of(hidden, 'comment')}, {texts}")
+    excluded = f" --participants {out / 'participants.csv'}" if "participants.csv" in files else ""
+    typer.echo(f"next: gateleg delphi run {out / 'votes.csv'} {out / 'comments.csv'}{excluded} --out report")
 
 
 @app.command()
@@ -194,6 +233,39 @@ def reprocess(
         typer.echo(f"{job_id}  {name}")
 
 
+@app.command()
+def delete(
+    conversation: Annotated[str, typer.Argument(help="The id of a conversation on a host.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: StoreOption = None,
+    objects: ObjectsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Delete a conversation on a host with its uploads, comments, votes, runs, results and files. This cannot be undone."""
+    import asyncio
+
+    from gateleg.apps.delphi.errors import DelphiError
+    from gateleg.apps.delphi.extra_packages import PACKAGES
+
+    require_packages("delphi", *PACKAGES)
+    if not yes:
+        typer.confirm(f"Delete conversation {conversation!r} and all that belongs to it?", abort=True)
+    try:
+        deleted = asyncio.run(_delete(conversation, settings_from(config, store=store, objects=objects)))
+    except DelphiError as error:
+        fail(str(error))
+    typer.echo(f"deleted: {', '.join(f'{count:,} {what}' for what, count in deleted.items())}")
+
+
+async def _delete(conversation: str, settings: "Settings") -> dict[str, int]:
+    from gateleg.apps.delphi.application import application
+    from gateleg.apps.delphi.runs.deletion import check_idle, delete_conversation
+
+    async with open_resources(application, settings) as resources:
+        await check_idle(resources.queue, conversation)
+        return await delete_conversation(resources.store, resources.objects, conversation)
+
+
 async def _resubmit(names: list[str] | None, config: dict[str, object], settings: "Settings") -> list[tuple[str, str]]:
     from gateleg.apps.delphi.application import application
     from gateleg.apps.delphi.runs.reprocessing import reprocess as submit_again
@@ -212,14 +284,20 @@ def _analyse(
     author: str | None,
     report: "Report",
 ) -> "tuple[Findings, dict[str, bytes]]":
+    from gateleg.apps.delphi.model_warnings import naming_warning
     from gateleg.apps.delphi.opinions.config import VotesConfig
     from gateleg.apps.delphi.opinions.stage import analyse
     from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
     from gateleg.apps.delphi.reports.findings import find
     from gateleg.apps.delphi.reports.moments import with_moments
+    from gateleg.apps.delphi.reports.self_descriptions import with_alternative, with_suggestions
     from gateleg.apps.delphi.topics.config import TopicsConfig
-    from gateleg.apps.delphi.topics.stage import analyse_comments
+    from gateleg.apps.delphi.topics.stage import analyse_comments, names_given_up
 
+    for address in (chat, author):
+        if address is not None:
+            # An unknown provider or a missing key is known now, before minutes of work.
+            _models().chat(address)
     report("votes", 0.0)
     removed = conversation.removed_participants
     opinions = analyse(conversation.votes, conversation.comments, VotesConfig.model_validate(settings), removed_participants=removed)
@@ -231,13 +309,30 @@ def _analyse(
         embeddings = models.embeddings(config.embedding_address)
         votes = conversation.counted_votes
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, votes=votes, report=report)
+        if failed := names_given_up(topics):
+            typer.echo(f"warning: {naming_warning(failed)}", err=True)
     report("timeline", 0.0)
     cast = conversation.counted_votes(opinions.config.max_votes)
-    findings = with_moments(find(conversation, opinions, topics), cast, opinions.moderation, opinions.matrix.participants)
+    plain = with_suggestions(find(conversation, opinions, topics), () if topics is None else topics.suggested)
+    findings = with_moments(plain, cast, opinions.moderation, opinions.matrix.participants)
+    findings = with_alternative(findings, conversation, opinions.config)
     sections, written_by = _sections(findings, author, report)
     report("report", 0.0)
     data = data_files(findings, opinions.matrix, conversation.comments)
     return findings, make_artifacts(findings, sections, data, written_by, opinions.matrix)
+
+
+def _with_self_descriptions_as_meta(conversation: "Conversation", embedding_model: str | None) -> "Conversation":
+    """The conversation with suggested self-descriptions marked as if a moderator had confirmed them."""
+    from dataclasses import replace
+
+    from gateleg.apps.delphi.topics.config import TopicsConfig
+    from gateleg.apps.delphi.topics.self_descriptions import suggest
+
+    config = TopicsConfig.model_validate({"embedding_model": embedding_model} if embedding_model else {})
+    numbers = {one.comment_id for one in suggest(conversation.comments, _models().embeddings(config.embedding_address))}
+    comments = [replace(one, is_meta=True) if one.comment_id in numbers else one for one in conversation.comments]
+    return replace(conversation, comments=comments)
 
 
 def _models() -> "Models":
@@ -251,6 +346,7 @@ def _models() -> "Models":
 
 def _sections(findings: "Findings", author: str | None, report: "Report") -> "tuple[list[Section], str]":
     """The sections of the report, and who wrote them."""
+    from gateleg.apps.delphi.model_warnings import warnings_of
     from gateleg.apps.delphi.reports.model_sections import write_section
     from gateleg.apps.delphi.reports.narrative import write_sections
 
@@ -261,6 +357,9 @@ def _sections(findings: "Findings", author: str | None, report: "Report") -> "tu
     for number, template in enumerate(templates):
         report("writing", number / len(templates))
         found.append(write_section(chat, findings, template))
+    given_up = {one.section.id: one.failure or list(one.faults) for one in found if one.given_up}
+    for warning in warnings_of({"given_up": given_up, "sections": len(found)}):
+        typer.echo(f"warning: {warning}", err=True)
     return [one.section for one in found], " and ".join(sorted({one.by for one in found}))
 
 
@@ -317,14 +416,19 @@ def _content(path: Path) -> bytes | None:
 
 def _print_summary(findings: "Findings", out: Path) -> None:
     from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT
+    from gateleg.apps.delphi.reports.sections import number_of
 
     totals = findings.totals
-    typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments_voted_on:,} comments")
+    size = f"{number_of(totals.votes, 'vote')} of {number_of(totals.participants, 'participant')}"
+    typer.echo(f"{size} on {number_of(totals.comments_voted_on, 'comment')}")
     from gateleg.apps.delphi.reports.certainty import verdict_of
+    from gateleg.apps.delphi.reports.self_descriptions import sentences_of
 
     typer.echo(f"groups: {', '.join(f'{group.letter} with {group.size:,}' for group in findings.groups) or 'none'}")
     if verdict := verdict_of(findings):
         typer.echo(f"        {verdict}")
+    for text in sentences_of(findings):
+        typer.echo(f"        {text}")
     if findings.topics:
         typer.echo(f"topics: {' > '.join(str(len(layer)) for layer in reversed(findings.topics))} from coarse to fine")
     if findings.from_words and findings.known_words is not None:

@@ -74,12 +74,28 @@ class InvertedVotes(DelphiError):
     fix = "Invert the signs in the column vote; nothing was loaded."
 
 
+class CommentMissing(DelphiError):
+    """The conversation has no such comment."""
+
+    code = "comment-missing"
+    status = 404
+    fix = "List comments with GET /api/delphi/conversations/{conversation}/comments."
+
+
 class ConversationMissing(DelphiError):
     """The conversation does not exist, or nothing was uploaded to it."""
 
     code = "conversation-missing"
     status = 404
     fix = "Upload its votes and comments first."
+
+
+class ConversationBusy(DelphiError):
+    """A job on the conversation is waiting or running."""
+
+    code = "conversation-busy"
+    status = 409
+    fix = "Cancel the job or wait until it is finished."
 
 
 class RunMissing(DelphiError):

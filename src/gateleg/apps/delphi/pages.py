@@ -41,8 +41,14 @@ def register(resources: Resources) -> None:
     """Register the pages with the console."""
     for name in _STYLES:
         ui.add_css(Path(__file__).parent / name, shared=True)
+    for path, page in pages().items():
+        ui.page(path, response_timeout=PAGE_TIMEOUT_SECONDS)(page)
+
+
+def pages() -> dict[str, Callable[..., Awaitable[None]]]:
+    """The pages by path."""
     one = f"{HOME}/{{conversation}}"
-    pages: dict[str, Callable[..., Awaitable[None]]] = {
+    return {
         HOME: conversations_page,
         one: map_page,
         f"{one}/groups": groups_page,
@@ -53,8 +59,6 @@ def register(resources: Resources) -> None:
         f"{one}/compare": compare_page,
         f"{one}/comments/{{number}}": comment_page,
     }
-    for path, page in pages.items():
-        ui.page(path, response_timeout=PAGE_TIMEOUT_SECONDS)(page)
 
 
 async def conversations_page(cursor: str = "", upload: str = "") -> None:

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict
 from gateleg.ai import AiError, Models
 from gateleg.apps.delphi import tables
 from gateleg.apps.delphi.errors import DelphiError
+from gateleg.apps.delphi.model_checks import ModelChecks, checked
+from gateleg.apps.delphi.model_warnings import naming_warning, warnings_of
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.runs import vote_tables
@@ -61,6 +63,8 @@ class ReportResult(BaseModel):
     sections: int
     #: the keys of its files
     artifacts: list[str]
+    #: what a model was asked for and has not done
+    warnings: list[str] = []
 
 
 class RedactionResult(BaseModel):
@@ -85,28 +89,34 @@ class PipelineResult(BaseModel):
 
 
 def delphi_jobs(
-    store: AsyncStore, objects: AsyncObjects, models: Callable[[], Models] = Models, *, queue: Callable[[], AsyncQueue] | None = None
+    store: AsyncStore,
+    objects: AsyncObjects,
+    models: Callable[[], Models] = Models,
+    *,
+    queue: Callable[[], AsyncQueue] | None = None,
+    checks: ModelChecks | None = None,
 ) -> Jobs:
     """The job types of Delphi and their handlers. Models are the local ones unless others are given.
 
     Each job that needs models calls `models` on its event loop. `queue` returns the queue of the jobs; without it, they are in one with
-    plain table names on the same store.
+    plain table names on the same store. With `checks`, a job that names a model that cannot be used is refused when it is submitted.
     """
     jobs = Jobs()
+    lenient = checks is not None and checks.lenient
 
     @jobs.handler(VOTES_STAGE, config=VotesConfig, result=VotesResult, timeout=3600)
     async def votes(job: JobContext, config: VotesConfig) -> VotesResult:
         return await analyse_votes(job, config, store)
 
-    @jobs.handler(TOPICS_STAGE, config=TopicsConfig, result=TopicsResult, timeout=3600)
+    @jobs.handler(TOPICS_STAGE, config=checked(TopicsConfig, checks), result=TopicsResult, timeout=3600)
     async def topics(job: JobContext, config: TopicsConfig) -> TopicsResult:
-        return await find_topics(job, config, store, models())
+        return await find_topics(job, config, store, models(), lenient=lenient)
 
-    @jobs.handler(REPORT_STAGE, config=ReportConfig, result=ReportResult, timeout=1800)
+    @jobs.handler(REPORT_STAGE, config=checked(ReportConfig, checks), result=ReportResult, timeout=1800)
     async def report(job: JobContext, config: ReportConfig) -> ReportResult:
-        return await write_report(job, config, store, objects, models())
+        return await write_report(job, config, store, objects, models(), lenient=lenient)
 
-    @jobs.handler(PIPELINE, config=PipelineConfig, result=PipelineResult, priority=60, timeout=600)
+    @jobs.handler(PIPELINE, config=checked(PipelineConfig, checks), result=PipelineResult, priority=60, timeout=600)
     async def pipeline(job: JobContext, config: PipelineConfig) -> PipelineResult:
         return await direct_pipeline(job, config, AsyncQueue(store, jobs) if queue is None else queue(), jobs)
 
@@ -135,31 +145,40 @@ async def _import_run_module(name: str) -> Any:
     return await asyncio.to_thread(import_module, f"gateleg.apps.delphi.runs.{name}")
 
 
-async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, models: Models) -> TopicsResult:
+async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, models: Models, *, lenient: bool = False) -> TopicsResult:
     """Find the topics of the job's conversation."""
     run_topics = (await _import_run_module("topic_runs")).run_topics
     with giving_up(DelphiError, AiError):
-        run = await run_topics(store, models, origin_of(job, TOPICS_STAGE), config, reporting(job))
+        run = await run_topics(store, models, origin_of(job, TOPICS_STAGE), config, reporting(job), lenient=lenient)
     found: dict[str, Any] = run.summary
     job.output("dynamodb_tables", *(table.name for table in tables.TABLES if table is not tables.extremities))
     job.metric("topics_found", sum(found["layers"]))
+    if failed := found.get("names_given_up"):
+        job.metric("names_given_up", failed["topics"])
+        job.log(naming_warning(failed), "WARNING")
     job.log(f"{found['comments']:,} comments; topics from fine to coarse: {', '.join(map(str, found['layers'])) or 'none'}")
     return TopicsResult(conversation_id=run.conversation_id, comments=found["comments"], model=found["model"], layers=found["layers"])
 
 
-async def write_report(job: JobContext, config: ReportConfig, store: AsyncStore, objects: AsyncObjects, models: Models) -> ReportResult:
+async def write_report(
+    job: JobContext, config: ReportConfig, store: AsyncStore, objects: AsyncObjects, models: Models, *, lenient: bool = False
+) -> ReportResult:
     """Write the report of the job's conversation."""
     run_report = (await _import_run_module("report_runs")).run_report
     origin = origin_of(job, REPORT_STAGE)
     with giving_up(DelphiError, AiError):
-        run = await run_report(store, objects, origin, config, reporting(job), models)
+        run = await run_report(store, objects, origin, config, reporting(job), models, lenient=lenient)
     keys = [artifact_key(origin, name) for name in run.summary["artifacts"]]
     job.output("s3_artifacts", *keys)
     job.output("dynamodb_tables", narratives_table.name)
     job.metric("sections_written", run.summary["sections"])
+    job.metric("sections_given_up", len(run.summary["given_up"]))
+    warnings = warnings_of(run.summary)
+    for warning in warnings:
+        job.log(warning, "WARNING")
     if run.summary["not_printed"] is not None:
         job.log(f"PDF and PNG files were not made: {run.summary['not_printed']}", "WARNING")
-    return ReportResult(conversation_id=run.conversation_id, sections=run.summary["sections"], artifacts=keys)
+    return ReportResult(conversation_id=run.conversation_id, sections=run.summary["sections"], artifacts=keys, warnings=warnings)
 
 
 async def redact_conversation(job: JobContext, store: AsyncStore, objects: AsyncObjects, models: Models) -> RedactionResult:

@@ -177,9 +177,10 @@ class RagClient:
         """Start the deletion of documents; the result has an outcome for each. Pass it to `wait_for`."""
         return self._json("DELETE", _path(repository, "document"), body={"documentIds": list(documents)})
 
-    def download_url(self, repository: str, document: str) -> str:
-        """A short-lived link to the file of a document."""
-        found, _ = self._request("GET", _path(repository, "document", document, "download"))
+    def download_url(self, repository: str, document: str, content_hash: str | None = None) -> str:
+        """A short-lived link to the file of a document, or to the version of it that a hit names as its `contentHash`."""
+        params = {} if content_hash is None else {"contentHash": content_hash}
+        found, _ = self._request("GET", _path(repository, "document", document, "download"), params)
         return found if str(found).startswith("http") else f"{self.url}{found}"
 
     # Searches

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: An alias for the id of the default collection, which may contain characters that are awkward in a path.
 DEFAULT_ALIAS = "default"
+#: The type of repositories whose documents are in a service that keeps its own collections.
+KNOWLEDGE_BASE = "bedrock_knowledge_base"
 _IMMUTABLE = ("collection_id", "repository_id", "embedding_model", "created_by", "created_at", "updated_at", "default")
 _NEVER_NULL = ("name", "allow_chunking_override", "private", "status")
 #: Attempts at a change while others keep changing the same row.
@@ -66,12 +68,23 @@ async def find_collection(store: AsyncStore, repository: Repository, id_or_name:
         return collection
     if collection_id == model:
         return default_collection(repository)
-    folded = id_or_name.casefold()
-    async for row in store.query(Collection.in_repository, repository_id=repository.repository_id):
+    return await _find_by_name(store, repository.repository_id, id_or_name)
+
+
+async def _find_by_name(store: AsyncStore, repository_id: str, name: str) -> Collection | None:
+    folded = name.casefold()
+    async for row in store.query(Collection.in_repository, repository_id=repository_id):
         if row.name is not None and row.name.casefold() == folded:
             # The index is eventually consistent; access must be decided on the row in the table.
-            return await _find_by_id(store, repository.repository_id, row.collection_id)
+            return await _find_by_id(store, repository_id, row.collection_id)
     return None
+
+
+async def _check_name_free(store: AsyncStore, repository_id: str, name: str | None, own_id: str | None = None) -> None:
+    """Refuse a name that a row of another program has: it reserves none. Names of rows written here are reserved with the write itself."""
+    taken = None if name is None else await _find_by_name(store, repository_id, name)
+    if taken is not None and taken.collection_id != own_id:
+        raise _name_taken(name, repository_id)
 
 
 async def _find_by_id(store: AsyncStore, repository_id: str, collection_id: str) -> Collection | None:
@@ -98,6 +111,11 @@ async def create_collection(store: AsyncStore, caller: Caller, repository_id: st
     repository = await get_repository(store, caller, repository_id, Action.CREATE_COLLECTION)
     if repository.status not in READY:
         raise NotActive(f"The repository {repository_id!r} is {repository.status.value}.", fix="Wait until it is ready.")
+    if repository.config.type == KNOWLEDGE_BASE:
+        raise BadValue(
+            f"The repository {repository_id!r} is a knowledge base of Bedrock, which has no collections of its own.",
+            fix="Create the collection in another repository.",
+        )
     require_pipelines(caller, repository, new.pipelines)
     collection = Collection(
         repository_id=repository_id,
@@ -113,6 +131,7 @@ async def create_collection(store: AsyncStore, caller: Caller, repository_id: st
         private=new.private,
         pipelines=merge_pipelines(new.pipelines, None),
     )
+    await _check_name_free(store, repository_id, collection.name)
     return OpenedCollection(repository, await _create_row(store, collection))
 
 
@@ -156,6 +175,8 @@ async def update_collection(
     sent = _check_changes(opened, changes)
     require_pipelines(caller, opened.repository, changes.pipelines)
     row = await ensure_stored(store, opened)
+    if sent.get("name") is not None:
+        await _check_name_free(store, row.repository_id, sent["name"], row.collection_id)
     for _ in range(_MAX_ATTEMPTS):
         _check_status(row, sent)
         actions = _update_actions(opened.repository, row, sent)

@@ -1,6 +1,7 @@
 """`gateleg rag`: add files to a collection, search it and ask questions, without a server."""
 
 import asyncio
+import textwrap
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -217,9 +218,11 @@ def ask(
         print_json(found.model_dump(mode="json", by_alias=True))
         return
     typer.echo(found.text)
-    cited = sorted({number for sentence in found.sentences for number in sentence.citations})
-    for number in cited:
+    cited = {number for sentence in (*found.sentences, *found.unverified) for number in sentence.citations}
+    for number in sorted(cited | set(found.nearest)):
         typer.echo(f"[{number}] {_format_source(found.hits[number - 1])}")
+        if number in found.nearest:
+            typer.echo(textwrap.indent(textwrap.shorten(found.hits[number - 1].text, 400, placeholder=" ..."), "    "))
 
 
 async def _ask(question: str, repository: str | None, collection: str | None, settings: "Settings") -> Any:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import find_collection, open_collection
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
-from gateleg.apps.rag.errors import NotActive, StaleVersion, UnknownDocument
+from gateleg.apps.rag.errors import NotActive, SourceChanged, StaleVersion, UnknownDocument
 from gateleg.apps.rag.keyset import KeysetPage, Pager, order_ties
 from gateleg.apps.rag.object_keys import document_prefix
+from gateleg.apps.rag.reading_log import note_read
 from gateleg.apps.rag.repositories import get_repository, metadata_of
-from gateleg.apps.rag.tables import Document, DocumentStatus, Repository
+from gateleg.apps.rag.tables import Document, DocumentStatus, Repository, Revision
+from gateleg.objects import ContentDiffers
 from gateleg.store import LostRace, NotFound
 
 if TYPE_CHECKING:
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.keyset import SortKey
+    from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
     from gateleg.model import Query
-    from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
+    from gateleg.web import Resources
 
 #: Attempts at a change while others keep changing the same row.
 _MAX_ATTEMPTS = 10
@@ -220,8 +223,41 @@ def check_own_source(document: Document) -> None:
         )
 
 
-async def download_url(objects: AsyncObjects, opened: OpenedDocument, seconds: int) -> str:
-    """An expiring link to the original file."""
-    document = opened.document
+async def download_url(
+    resources: Resources[RagSettings], caller: Caller, repository_id: str, document_id: str, content_hash: str | None = None
+) -> str:
+    """An expiring link to the original file that was ingested and is cited, or to an earlier content with this hash.
+
+    The link serves this content only. Raises `SourceChanged` if the file was replaced, and `UnknownDocument` if no version has the hash.
+    """
+    opened = await open_document(resources.store, caller, repository_id, document_id)
+    version = _version_of(opened.document, content_hash)
+    objects = resources.objects if version.bucket is None else resources.objects_named(version.bucket)
+    # Until it is ingested, a file has no hash, and nothing cites it.
+    digest = version.content_hash or None
+    seconds, name = resources.settings.download_seconds, opened.document.document_name or None
+    try:
+        url = await objects.presign(version.source, expires=seconds, download=name, sha256=digest)
+    except ContentDiffers as error:
+        raise SourceChanged(
+            f"The file of the document {document_id!r} is not the one that was ingested and is cited, so it is not served: {error.message}"
+        ) from error
+    await note_read(resources, caller.principal, "rag.download", opened.document, version=version.number)
+    return url
+
+
+def _version_of(document: Document, content_hash: str | None) -> Revision:
+    """The current content of a document, or the earlier one with a hash."""
+    current = Revision(
+        number=max(1, document.revision), content_hash=document.content_hash or "", source=document.source, bucket=document.bucket
+    )
+    if content_hash is not None and content_hash != current.content_hash:
+        earlier = next((revision for revision in document.revisions if revision.content_hash == content_hash), None)
+        if earlier is None:
+            raise UnknownDocument(
+                f"No kept version of the document {document.document_id!r} has the hash {content_hash!r}.",
+                fix="Leave contentHash out to get the current version.",
+            )
+        return earlier
     check_own_source(document)
-    return await objects.presign(document.source, expires=seconds, download=document.document_name or None)
+    return current

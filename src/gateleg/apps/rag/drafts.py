@@ -31,9 +31,7 @@ class MetadataDraft(Draft):
 
 
 class PipelineDraft(Draft):
-    """A pipeline. Fields that only the public system uses are ignored."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    """A pipeline."""
 
     auto_remove: bool = True
     chunk_overlap: int | None = Field(default=None, ge=0)
@@ -51,10 +49,12 @@ class PipelineDraft(Draft):
     include: list[str] = Field(default_factory=list, max_length=50)
     exclude: list[str] = Field(default_factory=list, max_length=50)
     paused: bool = False
+    #: clients of the public system send it; a pipeline uses the model of its collection
+    embedding_model: str | None = Field(default=None, max_length=500)
 
     def pipeline(self) -> Pipeline:
         """The pipeline in its stored form."""
-        given = self.model_dump(exclude_none=True, by_alias=False)
+        given = self.model_dump(exclude_none=True, by_alias=False, exclude={"embedding_model"})
         return Pipeline(**given)
 
 

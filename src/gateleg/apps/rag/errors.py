@@ -219,6 +219,14 @@ class SourceMissing(RagError):
     fix = "Upload the file first, then ingest it by the key that the upload returned."
 
 
+class SourceChanged(RagError):
+    """The file of a document is not the one that was announced, or that was ingested and cited."""
+
+    code = "source-changed"
+    status = 409
+    fix = "Upload the file again, or restore it from a backup."
+
+
 class OverrideRefused(RagError):
     """The collection does not allow another chunking strategy for a single ingestion."""
 

@@ -37,7 +37,12 @@ async def list_repository_jobs(
     own = repository.repository_id
     collections = [row.collection_id async for row in resources.store.query(Collection.in_repository, repository_id=own)]
     subjects = [Subject(own), *(Subject(own, one) for one in (repository.config.embedding_model_id, *collections))]
-    streams = [order_ties(_of_subject(resources, subject, sees, since, pager.last), _sort_key) for subject in dict.fromkeys(subjects)]
+    kinds = [member.tables.job for member in resources.queue.members]
+    streams = [
+        order_ties(_of_subject(resources, kind, subject, sees, since, pager.last), _sort_key)
+        for subject in dict.fromkeys(subjects)
+        for kind in kinds
+    ]
     return await pager.take(merge_streams(streams, _sort_key, descending=True))
 
 
@@ -46,9 +51,13 @@ def _sort_key(job: Job) -> SortKey:
 
 
 async def _of_subject(
-    resources: Resources[RagSettings], subject: Subject, sees: Callable[[Job], Awaitable[bool]], since: datetime, last: SortKey | None
+    resources: Resources[RagSettings],
+    kind: type[Job],
+    subject: Subject,
+    sees: Callable[[Job], Awaitable[bool]],
+    since: datetime,
+    last: SortKey | None,
 ) -> AsyncIterator[Job]:
-    kind = resources.queue.context.tables.job
     query = kind.of_subject(subject=str(subject))
     if last is not None:
         # A second later, so that no job with the same time is missed; the pager skips those of earlier pages.

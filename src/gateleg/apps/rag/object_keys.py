@@ -26,8 +26,20 @@ def document_prefix(repository_id: str, collection_id: str, document_id: str) ->
 
 
 def source_key(repository_id: str, collection_id: str, document_id: str, name: str) -> str:
-    """The key of the original file; `name` has been sanitized by `gateleg.objects.plain_name`."""
+    """The key of an uploaded file; `name` has been sanitized by `gateleg.objects.plain_name`."""
     return f"{document_prefix(repository_id, collection_id, document_id)}source/{name}"
+
+
+def original_key(repository_id: str, collection_id: str, document_id: str, digest: str, name: str) -> str:
+    """The key of an original: it contains the SHA-256 digest of the content, so that no other content can take its place."""
+    return source_key(repository_id, collection_id, document_id, f"{digest}/{name}")
+
+
+def digest_in_key(key: str) -> str | None:
+    """The digest in the key of an original, or the first 16 digits of it, which earlier releases wrote; None for other keys."""
+    folder, _, rest = key.rpartition("/source/")[2].partition("/")
+    is_digest = bool(rest) and len(folder) in (16, 64) and set(folder) <= set("0123456789abcdef")
+    return folder if is_digest else None
 
 
 def page_prefix(repository_id: str, collection_id: str, document_id: str, generation: int) -> str:

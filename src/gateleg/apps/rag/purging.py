@@ -45,6 +45,10 @@ class CollectionIndexes(Protocol):
         """Open the index of a collection; create it if it does not exist."""
         ...
 
+    def existing(self, repository_id: str, collection_id: str) -> list[str]:
+        """The names of a collection's indexes that have files on this machine."""
+        ...
+
     def drop(self, repository_id: str, collection_id: str) -> None:
         """Remove the index of a collection."""
         ...
@@ -85,7 +89,7 @@ async def purge_document(resources: PurgeResources, document: Document) -> Count
     """Remove a document with its chunks of all generations, its vectors and its objects; its row last."""
     store = resources.store
     repository_id, collection_id, document_id = document.repository_id, document.collection_id, document.document_id
-    names = await _index_names(store, repository_id, collection_id)
+    names = await _index_names(resources, repository_id, collection_id)
     vectors = await asyncio.to_thread(lambda: sum(resources.indexes.open(repository_id, name).remove(document_id) for name in names))
     chunks = await _purge_chunks(store, document)
     objects = await _purge_objects(resources.objects, document_prefix(repository_id, collection_id, document_id))
@@ -145,16 +149,19 @@ async def count_left(resources: PurgeResources, repository_id: str, collection_i
 
 
 async def _count_vectors(resources: PurgeResources, repository_id: str, collection_id: str) -> int:
-    names = await _index_names(resources.store, repository_id, collection_id)
+    names = await _index_names(resources, repository_id, collection_id)
     return await asyncio.to_thread(lambda: sum(resources.indexes.open(repository_id, name).count() for name in names))
 
 
 async def drop_indexes(resources: PurgeResources, repository_id: str, collection_id: str) -> None:
     """Remove all indexes of a collection."""
-    for name in await _index_names(resources.store, repository_id, collection_id):
+    for name in await _index_names(resources, repository_id, collection_id):
         await asyncio.to_thread(resources.indexes.drop, repository_id, name)
 
 
-async def _index_names(store: AsyncStore, repository_id: str, collection_id: str) -> Sequence[str]:
-    row = await store.find(Collection, collection_id=collection_id, repository_id=repository_id, consistent=True)
-    return all_indexes(collection_id, row)
+async def _index_names(resources: PurgeResources, repository_id: str, collection_id: str) -> Sequence[str]:
+    row = await resources.store.find(Collection, collection_id=collection_id, repository_id=repository_id, consistent=True)
+    names = all_indexes(collection_id, row)
+    # Without the row, the number of indexes is unknown.
+    existing = await asyncio.to_thread(resources.indexes.existing, repository_id, collection_id) if row is None else []
+    return list(dict.fromkeys((*names, *existing)))

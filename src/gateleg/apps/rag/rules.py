@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import orjson
 
 from gateleg.apps.rag.chunking import parse_strategy
-from gateleg.apps.rag.errors import BadGroups, BadValue, NotActive
+from gateleg.apps.rag.errors import BadGroups, BadValue, ImmutableField, NotActive
 from gateleg.apps.rag.pipelines.matching import check_pipeline
 from gateleg.apps.rag.tables import (
+    LONGEST_FIELD,
     LONGEST_NAME,
     LONGEST_TAG,
     MOST_CUSTOM_BYTES,
@@ -70,7 +71,13 @@ def check_metadata(metadata: Metadata | None) -> Metadata | None:
 
 
 def check_custom_fields(fields: dict[str, object]) -> None:
-    """Refuse custom fields that are too large for an item or cannot be expressed as JSON."""
+    """Refuse custom fields that are too large for an item or cannot be expressed as JSON, and names that are empty or too long."""
+    for name in fields:
+        if not 1 <= len(name) <= LONGEST_FIELD:
+            raise BadValue(
+                f"metadata.customFields has a name of {len(name)} characters: {name[:60]!r}.",
+                fix=f"Use names of 1 to {LONGEST_FIELD} characters.",
+            )
     try:
         size = len(orjson.dumps(fields))
     except TypeError as error:
@@ -110,11 +117,12 @@ def merge_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pip
         return None
     by_id = {pipeline.pipeline_id: pipeline for pipeline in before or ()}
     by_source = {_source_key(pipeline): pipeline for pipeline in before or ()}
-    merged = []
+    merged, kept = [], []
     for draft in drafts:
         pipeline = draft.pipeline()
         existing = by_source.get(_source_key(pipeline)) if draft.pipeline_id is None else by_id.get(draft.pipeline_id)
         if existing is not None:
+            kept.append((pipeline, existing))
             pipeline.pipeline_id = existing.pipeline_id
             pipeline.metadata = pipeline.metadata or existing.metadata
         pipeline.metadata = check_metadata(pipeline.metadata)
@@ -123,7 +131,18 @@ def merge_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pip
         merged.append(pipeline)
     if len({pipeline.pipeline_id for pipeline in merged}) < len(merged):
         raise BadValue("Two pipelines have the same pipelineId, or the same source and collection.", fix="Send each of them once.")
+    for pipeline, existing in kept:
+        _check_source_kept(pipeline, existing)
     return merged
+
+
+def _check_source_kept(pipeline: Pipeline, existing: Pipeline) -> None:
+    """Refuse another source for a pipeline: its documents and its progress are those of its source, and `autoRemove` would remove them."""
+    for wire, name in (("s3Bucket", "s3_bucket"), ("s3Prefix", "s3_prefix"), ("folder", "folder")):
+        if getattr(pipeline, name) != getattr(existing, name):
+            raise ImmutableField(
+                f"{wire} of the pipeline {existing.pipeline_id!r} never changes.", fix="Declare a new pipeline for the other source."
+            )
 
 
 def _source_key(pipeline: Pipeline) -> tuple[str | None, str, str, str | None]:

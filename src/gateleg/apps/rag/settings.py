@@ -20,6 +20,10 @@ class RagSettings(BaseModel):
     upload_files: int = Field(default=20, ge=1, le=1_000, description="maximum number of files in one upload request")
     upload_seconds: int = Field(default=3_600, ge=10, le=604_800, description="seconds for which a presigned upload is valid")
     download_seconds: int = Field(default=300, ge=10, le=604_800, description="seconds for which a presigned download is valid")
+    audit_reads: bool = Field(
+        default=True, description="whether the audit log has searches, questions, downloads, and reads of passages and pages"
+    )
+    audit_queries: bool = Field(default=False, description="whether these entries have the text of searches and questions")
     restore_days: int = Field(default=90, ge=1, le=3_650, description="days for which a deleted collection can be restored")
     index: str = Field(
         default="",

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
+from gateleg.ai import DEFAULT_MODEL
 from gateleg.model import (
     GSI,
     TTL,
@@ -36,6 +37,7 @@ MOST_PIPELINES = 10
 MOST_TAGS = 50
 MOST_GROUPS = 100
 LONGEST_TAG = 50
+LONGEST_FIELD = 100
 #: Maximum size of an item's custom fields, in bytes of compact JSON.
 MOST_CUSTOM_BYTES = 10 * 1024
 LONGEST_NAME = 100
@@ -174,8 +176,8 @@ class RepositoryConfig(Record, case="camel"):
     repository_id: Attr[str]
     repository_name: Attr[str | None] = field(None, max_length=LONGEST_NAME)
     description: Attr[str | None] = field(None, max_length=2_000)
-    #: immutable, because it is also the id of the default collection
-    embedding_model_id: Attr[str]
+    #: immutable, because it is also the id of the default collection; rows of the public system may lack it
+    embedding_model_id: Attr[str] = field(DEFAULT_MODEL)
     #: the type of vector store; Gateleg's is "embedded"
     type: Attr[str] = field("embedded")
     #: the groups that can read it; if None, all members can
@@ -428,6 +430,16 @@ class Fingerprint(Entity, table=ingestion_table, case="camel"):
 
     key = Key("FINGERPRINT#{repository_id}#{collection_id}#{band}", "{document_id}")
     in_band = Pattern(by=["repository_id", "collection_id", "band"], title="Documents of a collection that share a part of their simhash")
+
+
+class Orphan(Entity, table=ingestion_table, case="camel"):
+    """A collection whose row was removed by another program or by TTL, while documents of it are left."""
+
+    repository_id: Attr[str]
+    collection_id: Attr[str]
+    seen_at: Attr[datetime]
+
+    key = Key("ORPHAN#{repository_id}", "{collection_id}")
 
 
 class PipelineState(Entity, table=ingestion_table, case="camel"):

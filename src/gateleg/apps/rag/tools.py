@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.apps.rag.answering.answer_stream import AskRequest
-from gateleg.apps.rag.answering.answers import NOT_FOUND
 from gateleg.apps.rag.answering.service import ask_once
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search
@@ -60,9 +59,10 @@ def rag_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
     async def ask_documents(principal: Principal, given: AskInput) -> Any:
         request = AskRequest(question=given.question)
         found = await ask_once(resources, principal, [SearchScope(given.repository, given.collection)], request)
-        cited = sorted({number for sentence in found.sentences for number in sentence.citations})
-        sources = [_passage(number, found.hits[number - 1]) for number in cited]
-        return {"answer": found.text if found.found else NOT_FOUND, "found": found.found, "sources": sources}
+        cited = {number for sentence in (*found.sentences, *found.unverified) for number in sentence.citations}
+        sources = [_passage(number, found.hits[number - 1]) for number in sorted(cited | set(found.nearest))]
+        unverified = [sentence.text for sentence in found.unverified]
+        return {"answer": found.text, "found": found.found, "unverified": unverified, "nearest": found.nearest, "sources": sources}
 
     return (
         AgentTool(
@@ -74,8 +74,9 @@ def rag_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
         ),
         AgentTool(
             "ask",
-            "Answer a question from document collections. Every sentence of the answer is checked against the passage that it cites; "
-            "if the documents do not answer the question, the answer says so.",
+            "Answer a question from document collections. The sentences of the answer are in the cited passages word for word, except "
+            "those in `unverified`, which a model wrote and which may be wrong. If no sentence answers the question, `nearest` names the "
+            "passages nearest to it, which may still contain the answer.",
             AskInput,
             ask_documents,
         ),

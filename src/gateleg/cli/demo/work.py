@@ -77,8 +77,8 @@ class Shop:
         parts = [Submission("demo.load-songs", {}, stage="load")]
         for month in config.months:
             parts.append(Submission("demo.count", Month(month=month), job_id=counts[month], stage="count"))
-            parts.append(Submission("demo.draw", Month(month=month), job_id=draws[month], depends_on=[counts[month]], stage="draw"))
-        parts.append(Submission("demo.report", ReportCharts(months=config.months), depends_on=list(draws.values()), stage="report"))
+            parts.append(Submission("demo.draw", Month(month=month), job_id=draws[month], dependencies=[counts[month]], stage="draw"))
+        parts.append(Submission("demo.report", ReportCharts(months=config.months), dependencies=list(draws.values()), stage="report"))
         if job.attempt == 1:
             # Submitted once: a repeated attempt finds the parts of the first.
             await job.submit_many(parts)

@@ -7,7 +7,7 @@ import typer
 from gateleg.cli.jobs.inspection import JobArgument, SubjectOption, TypeOption
 from gateleg.cli.jobs.queue_connection import QueueOption, find_id, opened_queue
 from gateleg.commands.failures import MISUSED, fail
-from gateleg.commands.options import ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
 
@@ -15,7 +15,7 @@ def cancel(
     job: JobArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     reason: Annotated[str | None, typer.Option(help="The reason, shown with the job.")] = None,
     tree: Annotated[bool, typer.Option("--tree", help="Also cancel all its descendants.")] = False,
@@ -26,7 +26,7 @@ def cancel(
     from gateleg.cli.jobs.formats import plain
     from gateleg.commands.printing import print_json
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         name = find_id(opened, job)
         cancel_tree, cancel_one = opened.cancel_tree, opened.cancel
         done = cancel_tree(name, reason=reason, force=force) if tree else [cancel_one(name, reason=reason, force=force)]
@@ -44,7 +44,7 @@ def retry(
     ] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     all: Annotated[bool, typer.Option("--all", help="All failed jobs.")] = False,
     type: TypeOption = None,
@@ -59,7 +59,7 @@ def retry(
 
     if job is None and not (all or type or subject or queue):
         fail("pass a job id, or select jobs with --all, --type, --subject or --queue", MISUSED)
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         if job is not None:
             done = [opened.retry(find_id(opened, job))]
         else:

@@ -10,21 +10,24 @@ from gateleg.commands.failures import FAILED, fail
 from gateleg.commands.printing import count
 
 if TYPE_CHECKING:
-    from gateleg.jobs import TableNames
+    from collections.abc import Sequence
+
+    from gateleg.jobs import Queue, TableNames
     from gateleg.web.settings import Settings
 
 #: The maximum number of jobs that one command archives.
 _MAX_JOBS = 1_000_000
 
 
-def sweep_finished(settings: Settings, tables: TableNames) -> list[str]:
-    """Archive the jobs that are due, and return messages about it. Errors end the command.
+def sweep_finished(settings: Settings, opened: Queue) -> list[str]:
+    """Archive the jobs of a queue that are due, and return messages about it. Errors end the command.
 
     Long logs go to the object store of the flags or settings. The default of the settings is not used: it is a folder of a host that may
     run elsewhere.
     """
     from gateleg.errors import GatelegError
 
+    tables = [tables.names for tables in opened.context.ledgers]
     try:
         moved, kept = asyncio.run(_sweep(settings, tables))
     except GatelegError as error:
@@ -35,7 +38,7 @@ def sweep_finished(settings: Settings, tables: TableNames) -> list[str]:
     return lines
 
 
-async def _sweep(settings: Settings, tables: TableNames) -> tuple[int, int]:
+async def _sweep(settings: Settings, tables: Sequence[TableNames]) -> tuple[int, int]:
     """The number of archived jobs, and of long logs without an object store."""
     from gateleg.jobs import AsyncQueue, Jobs
     from gateleg.jobs.retention.archiving import Archiver
@@ -43,7 +46,7 @@ async def _sweep(settings: Settings, tables: TableNames) -> tuple[int, int]:
     from gateleg.web.queue_rules import queue_rules
 
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
-        queue = AsyncQueue(store, Jobs(), queue_rules(settings), tables=tables)
+        queue = AsyncQueue(store, Jobs(), queue_rules(settings), tables=tables[0], further=tables[1:])
         async with log_objects(settings) as objects:
             archivist = Archiver(queue, objects)
             return await archivist.sweep(limit=_MAX_JOBS), archivist.kept_logs

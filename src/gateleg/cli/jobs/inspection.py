@@ -8,9 +8,9 @@ import typer
 from gateleg.cli.jobs.queue_connection import QueueOption, find_id, opened_queue
 from gateleg.commands.failures import MISUSED, fail
 from gateleg.commands.options import (
+    AppOption,
     ConfigOption,
     CursorOption,
-    JobTablesOption,
     JsonOption,
     LimitOption,
     ObjectsOption,
@@ -36,7 +36,7 @@ TypeOption = Annotated[str | None, typer.Option("--type", "-t", help="Only jobs 
 def listed(
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     status: Annotated[str | None, typer.Option("--status", "-s", help="PENDING, PROCESSING, COMPLETED, FAILED or CANCELLED.")] = None,
     type: TypeOption = None,
@@ -55,6 +55,7 @@ def listed(
     from gateleg.cli.jobs.formats import plain, row
     from gateleg.commands.printing import print_json, print_rows
     from gateleg.jobs import JobStatus
+    from gateleg.jobs.set_aside import UnreadableJob
 
     wanted = None
     if status is not None:
@@ -62,7 +63,7 @@ def listed(
             wanted = JobStatus(status.upper())
         except ValueError:
             fail(f"{status!r} is not a status; use one of {', '.join(JobStatus)}", MISUSED)
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         page = opened.jobs_page(
             status=wanted,
             job_type=type,
@@ -75,11 +76,15 @@ def listed(
             cursor=cursor,
         )
     if json:
-        print_json({"items": [plain(job) for job in page], "next": page.next})
-    elif not page.items:
+        unreadable = [{"job_id": bad.job_id, "problems": list(bad.problems)} for bad in map(UnreadableJob.of, page.unreadable)]
+        print_json({"items": [plain(job) for job in page], "next": page.next, "unreadable": unreadable})
+    elif not page.items and not page.unreadable:
         typer.echo("No jobs.")
     else:
-        print_rows([row(job) for job in page])
+        if page.items:
+            print_rows([row(job) for job in page])
+        for bad in map(UnreadableJob.of, page.unreadable):
+            typer.echo(f"{bad.job_id} is unreadable: {bad.reason}", err=True)
         if page.next:
             typer.echo(f"More: --cursor {page.next}", err=True)
 
@@ -88,7 +93,7 @@ def show(
     job: JobArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -96,7 +101,7 @@ def show(
     from gateleg.cli.jobs.formats import plain
     from gateleg.commands.printing import print_json
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         found = opened.get_or_archived(find_id(opened, job))
     if json:
         print_json(plain(found))
@@ -136,7 +141,7 @@ def logs(
     job: JobArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log until the job has finished.")] = False,
     json: JsonOption = False,
@@ -145,7 +150,7 @@ def logs(
 
     Exits with 1 when a followed job does not end well.
     """
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         job_id = find_id(opened, job)
         _print_log_location(opened.get_or_archived(job_id))
         if follow:
@@ -182,7 +187,7 @@ def tree(
     job: JobArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Refresh until every job of the tree has finished.")] = False,
     json: JsonOption = False,
@@ -191,7 +196,7 @@ def tree(
     from gateleg.cli.jobs.formats import plain_tree, tree_view
     from gateleg.commands.printing import console, print_json
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         job_id = find_id(opened, job)
         branch = opened.tree(job_id)
         known: dict[UUID, Job] = {}
@@ -213,15 +218,15 @@ def _labels(queue: "Queue", branch: "Branch", known: "dict[UUID, Job]") -> "dict
     """Labels for the jobs of a tree that would otherwise look alike. Each job is read once, into `known`."""
     from gateleg.jobs.monitor.labels import labels, lookalikes
 
-    fresh = [queue.tables.job.key(job_id=job_id) for job_id in lookalikes(branch) if job_id not in known]
-    known.update({job.job_id: job for job in queue.store.batch_get(fresh) if job is not None} if fresh else {})
+    fresh = [job_id for job_id in lookalikes(branch) if job_id not in known]
+    known.update({job.job_id: job for job in queue.read_jobs(fresh)} if fresh else {})
     return labels(known.values())
 
 
 def archive(
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     subject: SubjectOption = None,
     type: TypeOption = None,
@@ -238,22 +243,27 @@ def archive(
     from gateleg.cli.jobs.archive_sweep import sweep_finished
     from gateleg.cli.jobs.formats import archived_row, plain
     from gateleg.commands.printing import print_json, print_rows
+    from gateleg.jobs.set_aside import UnreadableJob
 
     if not sweep and (subject is None) == (type is None):
         fail("use --subject or --type", MISUSED)
-    settings = settings_from(config, store=store, prefix=prefix, job_tables=job_tables, objects=objects)
-    with opened_queue(settings) as opened:
+    settings = settings_from(config, store=store, prefix=prefix, objects=objects)
+    with opened_queue(settings, app) as opened:
         if sweep:
-            for line in sweep_finished(settings, opened.tables.names):
+            for line in sweep_finished(settings, opened):
                 typer.echo(line, err=json)
         if subject is None and type is None:
             return
         page = opened.archive_page(subject=subject, job_type=type, limit=limit, cursor=cursor)
     if json:
-        print_json({"items": [plain(job) for job in page], "next": page.next})
-    elif not page.items:
+        unreadable = [{"job_id": bad.job_id, "problems": list(bad.problems)} for bad in map(UnreadableJob.of, page.unreadable)]
+        print_json({"items": [plain(job) for job in page], "next": page.next, "unreadable": unreadable})
+    elif not page.items and not page.unreadable:
         typer.echo("No archived jobs.")
     else:
-        print_rows([archived_row(job) for job in page])
+        if page.items:
+            print_rows([archived_row(job) for job in page])
+        for bad in map(UnreadableJob.of, page.unreadable):
+            typer.echo(f"{bad.job_id} is unreadable: {bad.reason}", err=True)
         if page.next:
             typer.echo(f"More: --cursor {page.next}", err=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: A prefix of a UUID that is long enough not to be a typing mistake.
 _BEGINNING = re.compile(r"(?=.{4,35}$)[0-9a-fA-F]{1,8}(-[0-9a-fA-F]{0,4}){0,3}(-[0-9a-fA-F]{0,11})?")
+_WHOLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 QueueOption = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")]
 
 
@@ -30,13 +31,18 @@ def load_jobs(settings: Settings, app: str | None) -> Jobs:
     """The handlers at `module:object`, which is a `Jobs` or an application; by default those of all installed applications."""
     from gateleg.cli.installed import installed_applications, loaded
     from gateleg.jobs import Jobs
+    from gateleg.web import Application
+    from gateleg.web.queue_rules import queue_tables_of
 
-    if app is not None:
-        return _jobs_of(loaded(app, "jobs"), app, settings)
     jobs = Jobs()
+    if app is not None:
+        found = loaded(app, "jobs")
+        jobs.include(_jobs_of(found, app, settings), tables=queue_tables_of(found) if isinstance(found, Application) else None)
+        return jobs
     for application in installed_applications(settings):
         if application.jobs is not None:
-            jobs.include(_jobs_of(application, application.name, settings))
+            made = _jobs_of(application, application.name, settings)
+            jobs.include(made, application=application.name, tables=queue_tables_of(application))
     return jobs
 
 
@@ -54,36 +60,36 @@ def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
     return made
 
 
-def names_for(settings: Settings, app: str | None) -> TableNames:
-    """The tables for jobs of `--app`: those of a host for applications, and `Queue`'s default names for a `Jobs` object."""
-    from gateleg.cli.installed import loaded
-    from gateleg.jobs import Jobs
-    from gateleg.jobs.tables import LAYOUTS
+def brought_tables(settings: Settings, app: str | None) -> tuple[TableNames, ...]:
+    """The queue tables that applications bring: those of a host with these settings, and the one at `--app`."""
+    from gateleg.cli.installed import installed_applications, loaded
+    from gateleg.web import Application
+    from gateleg.web.queue_rules import further_tables
 
-    bare = app is not None and settings.job_tables is None and isinstance(loaded(app, "jobs"), Jobs)
-    return LAYOUTS["plain" if bare else settings.queue_layout]
+    named = None if app is None else loaded(app, "jobs")
+    return further_tables([*installed_applications(settings), *([named] if isinstance(named, Application) else [])])
 
 
-def names_in(settings: Settings, store: Store) -> TableNames:
-    """The queue tables of a store: as configured, or else those of a host, or the plain ones if only those exist."""
-    from gateleg.jobs.tables import LAYOUTS, tables_named
+def existing_tables(settings: Settings, app: str | None, store: Store) -> list[TableNames]:
+    """The queue tables of a host with these settings that the store has, the queue's own first."""
+    from gateleg.jobs.tables import PLAIN, tables_named
 
-    if settings.job_tables is not None:
-        return LAYOUTS[settings.job_tables]
-    there = [names for names in LAYOUTS.values() if "MISSING" not in store.table_states(tables_named(names).all[0]).values()]
-    return there[0] if len(there) == 1 else LAYOUTS[settings.queue_layout]
+    known = (PLAIN, *brought_tables(settings, app))
+    return [names for names in known if "MISSING" not in store.table_states(tables_named(names).all[0]).values()]
 
 
 @contextmanager
-def opened_queue(settings: Settings) -> Iterator[Queue]:
+def opened_queue(settings: Settings, app: str | None = None) -> Iterator[Queue]:
     """The queue of an existing store, for commands that inspect and control jobs; errors end the command."""
     from gateleg.jobs import JobError, Jobs, Queue
+    from gateleg.jobs.tables import PLAIN
     from gateleg.store import TableMissing
 
     with opened(settings) as target:
         try:
-            queue = Queue(target, Jobs(), tables=names_in(settings, target))
-            _warn_of_other_tables(queue)
+            names = existing_tables(settings, app, target) or [PLAIN]
+            queue = Queue(target, Jobs(), tables=names[0], further=names[1:])
+            warn_of_unread_tables(queue)
             yield queue
         except JobError as error:
             fail(str(error), FAILED)
@@ -95,13 +101,13 @@ def opened_queue(settings: Settings) -> Iterator[Queue]:
             )
 
 
-def _warn_of_other_tables(queue: Queue) -> None:
-    """Warn on standard error if the store has jobs in tables with other names, and none in those of the command."""
-    from gateleg.jobs.other_tables import other_tables_warning
+def warn_of_unread_tables(queue: Queue) -> None:
+    """Warn on standard error if the store has jobs in queue tables that the command does not read."""
+    from gateleg.jobs.unread_tables import unread_tables_warning
 
-    layout = queue.other_layout()
-    if layout is not None:
-        typer.echo(f"gateleg: {other_tables_warning(queue.context, layout)}", err=True)
+    names = queue.unread_tables()
+    if names:
+        typer.echo(f"gateleg: {unread_tables_warning(names)}", err=True)
 
 
 @contextmanager
@@ -119,7 +125,8 @@ def submitting_queue(settings: Settings, app: str | None, job_type: str, config:
         handler.checked_config(config)
     print_new_store(settings)
     with opened(settings, create=True) as target, _failing_submission(app):
-        queue = Queue(target, jobs, tables=names_for(settings, app))
+        needed = [handler.tables for handler in jobs if handler.tables is not None]
+        queue = Queue(target, jobs, further=[*needed, *existing_tables(settings, app, target)])
         queue.ensure_tables()
         yield queue
 
@@ -162,14 +169,17 @@ def read_id(text: str) -> UUID:
 def find_id(queue: Queue, text: str) -> UUID:
     """The job id in a text, or the one that starts with it.
 
-    Prefixes are looked up among the jobs of the queue, which reads the whole table once. Archived jobs need the full id.
+    Prefixes are looked up among the jobs of the queue, which reads its whole tables once. Archived jobs need the full id.
     """
     from gateleg.jobs import Job
 
     if not _BEGINNING.fullmatch(text):
         return read_id(text)
     begins = Job.job_id.begins_with(text.lower())
-    found = [UUID(item["job_id"]["S"]) for item in queue.store.scan(queue.tables.all[0], filter=begins)]
+    tables = [tables.all[0] for tables in queue.context.ledgers]
+    stored = [item["job_id"]["S"] for table in tables for item in queue.store.scan(table, filter=begins)]
+    # Other programs may write ids that are no UUIDs.
+    found = [UUID(job_id) for job_id in stored if _WHOLE.fullmatch(job_id)]
     if len(found) > 1:
         listed = "".join(f"\n  {job_id}" for job_id in sorted(found, key=str)[:10])
         fail(f"{len(found):,} jobs have ids that start with {text}. Use a longer prefix:{listed}", FAILED)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.jobs.queue_connection import QueueOption, opened_queue
-from gateleg.commands.options import ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ def pause(
     queue: QueueArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Start no more jobs of a queue; running jobs continue."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         _warn_if_new(opened, queue)
         typer.echo(f"{queue} is {opened.pause(queue, by=_BY).mode}")
 
@@ -36,11 +36,11 @@ def resume(
     queue: QueueArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Resume a paused or draining queue."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         _warn_if_new(opened, queue)
         typer.echo(f"{queue} is {opened.resume(queue, by=_BY).mode}")
 
@@ -49,11 +49,11 @@ def drain(
     queue: QueueArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Refuse new jobs for a queue; waiting jobs still run."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         _warn_if_new(opened, queue)
         typer.echo(f"{queue} is {opened.drain(queue, by=_BY).mode}")
 
@@ -62,7 +62,7 @@ def stats(
     queue: QueueOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     minutes: Annotated[int, typer.Option(min=1, help="Minutes of history to include.")] = 15,
     json: JsonOption = False,
@@ -70,7 +70,7 @@ def stats(
     """Show waiting and running jobs, throughput and latency of one queue, or of all known queues."""
     from gateleg.commands.printing import print_json, print_rows
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         names = [queue] if queue else _queue_names(opened)
         found = [opened.stats(name, minutes=minutes) for name in names]
     if json:
@@ -137,7 +137,7 @@ def _work(work: "Work") -> dict[str, str]:
 def workers(
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -145,7 +145,7 @@ def workers(
     from gateleg.cli.jobs.formats import age, plain
     from gateleg.commands.printing import print_json, print_rows
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         found = opened.workers()
     if json:
         print_json([plain(one) for one in found])

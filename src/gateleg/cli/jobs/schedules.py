@@ -5,12 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.jobs.queue_connection import opened_queue, submitting_queue
+from gateleg.cli.jobs.run_options import (
+    AboutOption,
+    ConcurrencyKeyOption,
+    ConcurrencyLimitOption,
+    PriorityOption,
+    RetriesOption,
+    RunQueueOption,
+    StartWithinOption,
+    TagsOption,
+    TimeoutOption,
+)
 from gateleg.commands.configs import read_config
 from gateleg.commands.options import (
     AppOption,
     ConfigOption,
     CursorOption,
-    JobTablesOption,
     JsonOption,
     LimitOption,
     PrefixOption,
@@ -36,7 +46,7 @@ def schedules(context: typer.Context) -> None:
 def listed(
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
     limit: LimitOption = 50,
     cursor: CursorOption = None,
@@ -46,7 +56,7 @@ def listed(
     from gateleg.cli.jobs.formats import plain
     from gateleg.commands.printing import print_json, print_rows
 
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         page = opened.schedules_page(limit=limit, cursor=cursor)
     if json:
         print_json({"items": [plain(one) for one in page], "next": page.next})
@@ -85,20 +95,38 @@ def add(
     every: Annotated[int | None, typer.Option(min=1, help="Seconds between two runs.")] = None,
     timezone: Annotated[str, typer.Option(help="The time zone of --cron.")] = "UTC",
     max_delay: Annotated[int, typer.Option(min=0, help="Skip a run that is late by more than this many seconds.")] = 600,
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Queue to use instead of the job type's own.")] = None,
+    queue: RunQueueOption = None,
+    priority: PriorityOption = None,
+    subject: AboutOption = None,
+    max_retries: RetriesOption = None,
+    timeout_seconds: TimeoutOption = None,
+    start_within: StartWithinOption = None,
+    concurrency_key: ConcurrencyKeyOption = None,
+    concurrency_limit: ConcurrencyLimitOption = 1,
+    tags: TagsOption = None,
     app: AppOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
     settings_file: ConfigOption = None,
 ) -> None:
     """Create or replace a schedule."""
-    from gateleg.jobs import Submission
+    from gateleg.jobs.submit.attributes import RunAttributes
 
     given = read_config(config)
-    submission = Submission(job_type, given, queue=queue)
-    settings = settings_from(settings_file, store=store, prefix=prefix, job_tables=job_tables)
+    values = {
+        "queue": queue,
+        "priority": priority,
+        "subject": subject,
+        "max_retries": max_retries,
+        "timeout_seconds": timeout_seconds,
+        "start_within": start_within,
+        "concurrency_key": concurrency_key,
+        "concurrency_limit": concurrency_limit,
+        "tags": tags or [],
+    }
+    settings = settings_from(settings_file, store=store, prefix=prefix)
     with submitting_queue(settings, app, job_type, given) as opened:
+        submission = RunAttributes.read(values).submission(job_type, given)
         made = opened.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 
@@ -108,11 +136,11 @@ def enable(
     name: NameArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Enable a schedule. Runs that it missed are skipped."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         made = opened.set_enabled(name, True)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 
@@ -122,11 +150,11 @@ def disable(
     name: NameArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Disable a schedule."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         opened.set_enabled(name, False)
     typer.echo(f"{name} is disabled")
 
@@ -136,10 +164,10 @@ def remove(
     name: NameArgument,
     store: StoreOption = None,
     prefix: PrefixOption = None,
-    job_tables: JobTablesOption = None,
+    app: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Remove a schedule."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
+    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
         opened.unschedule(name)
     typer.echo(f"{name} was removed")

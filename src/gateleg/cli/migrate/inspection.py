@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.migrate.migrator_connection import ApplicationArgument, NumberArgument, StageOption, open_migrator, with_migrations
+from gateleg.commands.failures import FAILED
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.printing import print_json
 
@@ -15,33 +16,60 @@ if TYPE_CHECKING:
 
 def plan(
     application: ApplicationArgument,
-    samples: Annotated[int, typer.Option(min=0, help="Sample items to show per move, before and after.")] = 0,
+    samples: Annotated[int, typer.Option(min=0, help="Sample items to show per move, before and after.")] = 1,
+    check_items: Annotated[
+        bool, typer.Option("--check-items", help="Convert every old item and list those that cannot be moved; reads the whole old tables.")
+    ] = False,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what `apply` would do, with samples of items before and after. Changes nothing."""
+    """Show what `apply` would do, with samples of items before and after, and what would stop it. Changes nothing.
+
+    Exits with 1 if `apply` would be refused, or if items cannot be moved.
+    """
     with open_migrator(application, config, store, prefix) as migrator:
-        planned = migrator.plan()
+        problems = {one.number: found for one, found in migrator.problems().items()}
         shown: list[dict[str, Any]] = [
-            {"number": one.number, "name": one.name, "steps": todo, "samples": migrator.samples(one.number, samples) if samples else []}
-            for one, todo in planned
+            {
+                "number": one.number,
+                "name": one.name,
+                "steps": todo,
+                "problems": problems.get(one.number, []),
+                "samples": migrator.samples(one.number, samples) if samples and one.number not in problems else [],
+                "faults": migrator.faults(one.number) if check_items and one.number not in problems else [],
+            }
+            for one, todo in migrator.plan()
         ]
     if json:
         print_json(shown)
-        return
-    for entry in shown:
-        typer.echo(f"{entry['number']:04d} {entry['name']}")
-        for step in entry["steps"]:
-            typer.echo(f"  {step}")
-        for one in entry["samples"]:
-            typer.echo(f"  before  {json_text.dumps(one['before'], ensure_ascii=False)}")
-            typer.echo(
-                f"  {'error ' if 'error' in one else 'after '}  {one.get('error') or json_text.dumps(one['after'], ensure_ascii=False)}"
-            )
-    if not shown:
-        typer.echo("Nothing to apply.")
+    else:
+        for entry in shown:
+            _show_plan(entry)
+        if not shown:
+            typer.echo("Nothing to apply.")
+    if any(entry["problems"] or entry["faults"] for entry in shown):
+        raise typer.Exit(FAILED)
+
+
+def _show_plan(entry: dict[str, Any]) -> None:
+    typer.echo(f"{entry['number']:04d} {entry['name']}")
+    for step in entry["steps"]:
+        typer.echo(f"  {step}")
+    for one in entry["samples"]:
+        typer.echo(f"  before  {one['from_table']}  {_line(one['before'])}")
+        typer.echo(f"  error   {one['error']}" if "error" in one else f"  after   {one['to_table']}  {_line(one['after'])}")
+    for one in entry["faults"]:
+        typer.echo(f"  cannot be moved: {one['error']}")
+    if entry["problems"]:
+        typer.echo("  apply would be refused:")
+    for problem in entry["problems"]:
+        typer.echo(f"    {problem}")
+
+
+def _line(item: Any) -> str:
+    return json_text.dumps(item, ensure_ascii=False)
 
 
 def status(
@@ -104,6 +132,10 @@ def _show(one: "MigrationStatus") -> None:
     state = f"{one.state}, paused" if one.paused else one.state
     when = f", {one.changed_at:%Y-%m-%d %H:%M:%S} by {one.changed_by}" if one.changed_at else ""
     typer.echo(f"{one.number:04d} {one.name}: {state}{when}")
+    if one.interrupted:
+        typer.echo("  interrupted: the process that worked on it stopped before the end; run its command again to continue")
+    if one.held_by is not None:
+        typer.echo(f"  {one.held_by} works on it; if that process was killed, another one can continue at {one.held_until:%H:%M:%S} UTC")
     if one.error:
         typer.echo(f"  {one.error}")
     for stage in one.stages:

@@ -60,18 +60,16 @@ def with_migrations(config: Path | None, store: str | None, prefix: str | None) 
 
 def submitted(name: str, config: Path | None, store: str | None, prefix: str | None, **task: Any) -> str:
     """Submit the job that applies migrations, and return its id."""
-    from gateleg.cli.jobs.queue_connection import names_in
     from gateleg.jobs import Queue, Submission
-    from gateleg.jobs.tables import tables_named
+    from gateleg.jobs.tables import TABLES
     from gateleg.migrate.migration_jobs import MIGRATION_JOB, MigrationTask, migration_jobs, subject_of
 
     settings = settings_of_tables(config, store=store, prefix=prefix)
     _application(settings, name)
     with opened(settings) as target:
-        names = names_in(settings, target)
-        target.ensure_tables(*tables_named(names).all)
+        target.ensure_tables(*TABLES)
         # The handler is only registered here, not run.
-        queue = Queue(target, migration_jobs(lambda: opened(settings), {name: ()}), tables=names)
+        queue = Queue(target, migration_jobs(lambda: opened(settings), {name: ()}))
         task_of = MigrationTask(application=name, **task)
         answer = queue.submit(Submission(MIGRATION_JOB, task_of, subject=subject_of(name), created_by=operator()))
         return str(answer.job.job_id)

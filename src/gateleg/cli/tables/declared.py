@@ -41,13 +41,14 @@ def _installed_tables(settings: Settings) -> tuple[list[Table], list[Table]]:
     from gateleg.ai import MODEL_TABLES
     from gateleg.cli.installed import installed_applications
     from gateleg.jobs.table_streams import stream_table
-    from gateleg.jobs.tables import LAYOUTS, tables_named
+    from gateleg.jobs.tables import PLAIN, tables_named
     from gateleg.web.migrations import tables_for_migrations
+    from gateleg.web.queue_rules import further_tables
     from gateleg.web.tables import TABLES as WEB_TABLES
 
     applications = installed_applications(settings)
     consumed = [stream_table] if any(application.table_streams is not None for application in applications) else []
-    queue = tables_named(LAYOUTS[settings.queue_layout]).all
+    queue = [table for names in (PLAIN, *further_tables(applications)) for table in tables_named(names).all]
     own = [*queue, *WEB_TABLES, *MODEL_TABLES, *tables_for_migrations(applications), *consumed]
     return own, [table for application in applications for table in application.tables]
 

@@ -101,10 +101,12 @@ def load(
     If any line is invalid, nothing is written. Items with the same key are replaced.
     """
     from gateleg.ops.transfer import LineReader
+    from gateleg.store.operations.tables import check_keys
 
     settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     with opened(settings) as target, _rewindable(typer.get_binary_stream("stdin")) as lines:
         reader = LineReader(named_table(target, table, settings), plain)
+        target.drive(check_keys([reader.table], target.setup))
         total = _check(reader, lines)
         if check:
             typer.echo(f"{amount(total, 'item')}, no problems", err=True)

@@ -7,8 +7,8 @@ from typing import Any
 import apsw
 
 from gateleg.engine import copies, copy_steps, stored_backups
-from gateleg.engine.catalog import load
 from gateleg.engine.context import Context
+from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.operations.definition import ON_DEMAND, table_name_of
 from gateleg.engine.operations.description import describe, no_items

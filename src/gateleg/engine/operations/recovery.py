@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from gateleg.engine import changelog, copies, point_in_time
-from gateleg.engine.catalog import load
 from gateleg.engine.context import Context
+from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
 from gateleg.engine.operations import backups, restores
 from gateleg.engine.operations.definition import table_name_of

@@ -17,7 +17,7 @@ END: Final = "end"
 
 #: Whitespace and both kinds of comments separate tokens.
 _TOKEN = re.compile(
-    r"(?:[ \t\r\n\f\v\xa0]+|--[^\r\n]*|/\*.*?\*/)+"
+    r"(?:[ \t\r\n\f\v\xa0]|--[^\r\n]*|/\*.*?\*/)++"
     r"|(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)"
     r'|(?P<quoted>"(?:[^"]|"")*")'
     r"|(?P<string>'(?:[^']|'')*')"

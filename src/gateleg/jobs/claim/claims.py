@@ -8,16 +8,20 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from gateleg.jobs.claim.selection import Candidate
-from gateleg.jobs.finish.complete import expire, slots_ref
+from gateleg.jobs.adoption import adopt_by_id, find_valid_job
+from gateleg.jobs.claim.selection import Candidate, readable_items
+from gateleg.jobs.finish.complete import SETTLE, expire, slots_refs
+from gateleg.jobs.set_aside import UnreadableJob
+from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Job, JobStatus, job_key
 from gateleg.jobs.tables.records import QueueState, RateWindow, Slots
+from gateleg.model import DecodeError
 from gateleg.model.codec.wire import iso
 from gateleg.plain import is_plain
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, patch, upsert
 from gateleg.store.concurrent_flows import run_concurrently
 from gateleg.store.flow import Request
-from gateleg.store.operations import find, get, transact
+from gateleg.store.operations import get, transact
 from gateleg.store.operations.prepared_patch import PreparedPatch, prepare_patch
 from gateleg.store.transports import ServiceError, Unreachable
 
@@ -83,7 +87,7 @@ def _recover_unconfirmed(context: QueueContext, selector: CandidateSelector) -> 
     """A job that this worker has claimed without knowing it, because the store's response was lost."""
     while selector.unconfirmed:
         job_id, token = selector.unconfirmed[-1]
-        job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+        job = yield from find_valid_job(context, job_id)
         selector.unconfirmed.pop()
         if job is not None and job.lease_token == token and job.status == JobStatus.PROCESSING:
             return job
@@ -144,7 +148,8 @@ def _without_expired(context: QueueContext, candidates: list[Candidate], term: L
     """The candidates whose latest start time has not passed; the others are failed."""
     late = [candidate for candidate in candidates if candidate.start_by is not None and candidate.start_by < term.begins]
     for candidate in late:
-        yield from expire(context, candidate.job_id)
+        if (yield from expire(context, candidate.job_id)) is None:
+            yield from adopt_by_id(context, str(candidate.job_id))
     return [candidate for candidate in candidates if candidate not in late] if late else candidates
 
 
@@ -156,25 +161,53 @@ def _number_to_read(context: QueueContext, selector: CandidateSelector, number: 
 
 
 def _read_candidates(context: QueueContext, selector: CandidateSelector, queue: str, limit: int) -> Flow[list[Candidate]]:
-    """The first claimable jobs of a queue, without those whose concurrency key is full, however many those are."""
+    """The first claimable jobs of a queue, however many others come before them.
+
+    Others are those whose concurrency key is full, and those that another program has written and that cannot be claimed.
+    """
     kind, table, full = context.tables.job, context.queue_table_name, selector.full_keys[:_MAX_IN_VALUES]
     # The first page is small enough to be read within the commit of the claims that follow.
-    payload = _ready_query(kind, table, queue, _MAX_CANDIDATES, tuple(full)) if full else _ready_query(kind, table, queue, limit)
+    known = _known_types(context)
+    narrowed = bool(full or known)
+    payload = _ready_query(kind, table, queue, _MAX_CANDIDATES if narrowed else limit, tuple(full), known)
     candidates: list[Candidate] = []
+    passed = narrowed
     while True:
         response = yield Request("Query", payload, "Job.ready")
-        candidates += map(Candidate.read, response["Items"])
-        if not full or len(candidates) >= limit or "LastEvaluatedKey" not in response:
+        readable, strays = readable_items(response["Items"], Candidate.read)
+        for job_id in strays:
+            # Another program wrote it. Once it is adopted, the next read shows it as it should be, or no longer.
+            if selector.may_examine(job_id):
+                yield from adopt_by_id(context, job_id)
+        claimable = [candidate for candidate in readable if not selector.is_refused(candidate)]
+        candidates += claimable
+        passed = passed or len(claimable) < len(response["Items"])
+        if not passed or len(candidates) >= limit or "LastEvaluatedKey" not in response:
             return candidates[:limit]
         payload = {**payload, "ExclusiveStartKey": response["LastEvaluatedKey"], "Limit": _FILTERED_PAGE_ITEMS}
 
 
+def _known_types(context: QueueContext) -> tuple[str, ...]:
+    """The job types to claim from further tables of a queue; empty for all types.
+
+    Workers of several programs share such tables, so each takes only the jobs that it can run.
+    """
+    if context.tables is context.members[0].tables:
+        return ()
+    known = sorted({SETTLE, GATE, *(handler.job_type for handler in context.jobs)})
+    return tuple(known) if len(known) <= _MAX_IN_VALUES else ()
+
+
 @lru_cache(maxsize=256)
-def _ready_query(kind: type[Job], table: str, queue: str, limit: int, full: tuple[str, ...] = ()) -> dict[str, Any]:
+def _ready_query(
+    kind: type[Job], table: str, queue: str, limit: int, full: tuple[str, ...] = (), known: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The query for claimable jobs, without a projection: leaving attributes out costs more than it saves."""
     ready = kind.ready(queue=queue)
     if full:
         ready = ready.filter(~Job.concurrency_key.is_in(full))
+    if known:
+        ready = ready.filter(Job.job_type.is_in(known))
     (payload,) = ready.requests(table_name=table, limit=limit)
     return payload
 
@@ -187,8 +220,8 @@ def _try_claim(context: QueueContext, selector: CandidateSelector, candidate: Ca
             job: Job = yield from operation.flow(context.setup)
             selector.record_claimed(candidate)
             return job
-        slot = _take_slot(context, candidate.job_id, candidate.concurrency_key, candidate.concurrency_limit)
-        yield from transact([operation, slot]).flow(context.setup)
+        slots = _take_slots(context, candidate.job_id, candidate.concurrency_key, candidate.concurrency_limit)
+        yield from transact([operation, *slots]).flow(context.setup)
         return (yield from get(context.tables.job, job_id=candidate.job_id, consistent=True).flow(context.setup))
     except (ConditionFailed, NotFound) as refused:
         current = getattr(refused, "current", None)
@@ -201,7 +234,17 @@ def _try_claim(context: QueueContext, selector: CandidateSelector, candidate: Ca
     except (ServiceError, Unreachable) as error:
         if isinstance(error, Unreachable) or error.status >= 500:
             selector.unconfirmed.append((candidate.job_id, token))
+        elif error.code == "ValidationException":
+            # Another program has given an attribute a type that the update cannot change.
+            selector.record_refused(candidate)
+            yield from adopt_by_id(context, str(candidate.job_id))
+            return None
         raise
+    except DecodeError as error:
+        # The job is claimed, but is not a valid job. It is recovered when its lease expires, if it has been repaired by then.
+        selector.record_refused(candidate)
+        context.notices.note(UnreadableJob(str(candidate.job_id), tuple(error.problems) or (error.message,)))
+        return None
     selector.record_lost(candidate)
     return None
 
@@ -263,7 +306,7 @@ def _prepared_claim(kind: type[Job]) -> PreparedUpdate:
     return prepare_patch(planned_claim(kind, *example), _claim_values(*example), mark)
 
 
-def _take_slot(context: QueueContext, job_id: UUID, key: str, limit: int) -> WriteOperation[Any]:
-    """The write that takes one slot of a concurrency key."""
+def _take_slots(context: QueueContext, job_id: UUID, key: str, limit: int) -> list[WriteOperation[Any]]:
+    """The writes that take one slot of a concurrency key in each ledger."""
     has_free_slot = Slots.holders.missing() | (Slots.holders.size() < limit)
-    return upsert(slots_ref(context, key), Slots.holders.add({str(job_id)}), condition=has_free_slot)
+    return [upsert(slots, Slots.holders.add({str(job_id)}), condition=has_free_slot) for slots in slots_refs(context, key)]

@@ -12,8 +12,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import UUID
 
+from gateleg.jobs.adoption import adopt_by_id
+from gateleg.jobs.claim.selection import readable_items
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
+from gateleg.model.codec.wire import to_utc
 from gateleg.store import ConditionFailed, NotFound, patch
 from gateleg.store.flow import Request
 from gateleg.store.operations import query
@@ -36,6 +39,10 @@ def promote(context: QueueContext, queue: str, limit: int = 25) -> Flow[int]:
     found = yield from collect_stream(query(due, limit=limit, project=attributes), context)
     promoted = 0
     for values in found:
+        if any(attribute.name not in values for attribute in attributes):
+            # Another program wrote it.
+            yield from adopt_by_id(context, str(values["job_id"]))
+            continue
         known = {"status": JobStatus.PENDING} | {name: values[name] for name in ("queue", "priority", "created_at", "run_at")}
         ready = Job.readiness.set(Readiness.READY)
         ref = context.tables.job.key(job_id=values["job_id"])
@@ -44,8 +51,8 @@ def promote(context: QueueContext, queue: str, limit: int = 25) -> Flow[int]:
             yield from operation.flow(context.setup)
             promoted += 1
         except (ConditionFailed, NotFound):
-            # Another worker was faster, or the job was cancelled.
-            continue
+            # Another worker was faster, the job was cancelled, or another program wrote it in another form.
+            yield from adopt_by_id(context, str(values["job_id"]))
     return promoted
 
 
@@ -65,8 +72,8 @@ class Delayed(NamedTuple):
         return cls(
             job_id=UUID(item["job_id"]["S"]),
             version=int(item["version"]["N"]),
-            run_at=datetime.fromisoformat(item["run_at"]["S"]),
-            delayed_at=None if began is None else datetime.fromisoformat(began["S"]),
+            run_at=to_utc(datetime.fromisoformat(item["run_at"]["S"])),
+            delayed_at=None if began is None else to_utc(datetime.fromisoformat(began["S"])),
         )
 
 
@@ -98,7 +105,8 @@ def correct_delays(context: QueueContext, queue: str, start: Item | None = None,
     (payload,) = due.requests(table_name=context.queue_table_name, limit=examine, start=start)
     response = yield Request("Query", payload, "Job.due")
     number = 0
-    for delayed in map(Delayed.read, response["Items"]):
+    # Strays are adopted when they are due.
+    for delayed in readable_items(response["Items"], Delayed.read)[0]:
         run_at = corrected_run_at(delayed, now)
         if run_at is not None:
             number += yield from _write_corrected_run_at(context, queue, delayed, run_at, now)

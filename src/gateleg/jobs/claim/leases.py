@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from gateleg.jobs.adoption import adopt_by_id
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.finish.complete import is_retryable, reap_one
 from gateleg.jobs.queue_context import collect_stream
@@ -91,8 +92,13 @@ def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int 
 
     A worker is lost if a lease of its jobs stays unchanged for the duration of the lease, across calls with the same `leases`.
     """
-    attributes = (Job.job_id, Job.lease_until, Job.worker_id)
+    attributes = (Job.job_id, Job.lease_until, Job.worker_id, Job.status)
     found = yield from collect_stream(query(context.tables.job.leased(queue=queue), project=attributes), context)
+    for values in found:
+        if values.get("status") != JobStatus.PROCESSING:
+            # Another program has ended it, and left its lease behind.
+            yield from adopt_by_id(context, str(values["job_id"]))
+    found = [values for values in found if values.get("status") == JobStatus.PROCESSING]
     running = {values["job_id"]: values for values in found}
     ages = leases.observe({job_id: values["lease_until"] for job_id, values in running.items()}, context.setup.ticks())
     stale = [job_id for job_id, age in ages.items() if age >= context.settings.lease_seconds]
@@ -102,7 +108,7 @@ def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int 
     lease_seconds = {worker.worker_id: worker.lease_seconds for worker in workers}
     reaped = []
     for job_id in stale[:limit]:
-        if ages[job_id] < (lease_seconds.get(running[job_id]["worker_id"]) or 0.0):
+        if ages[job_id] < (lease_seconds.get(running[job_id].get("worker_id", "")) or 0.0):
             # Its worker was started with a longer lease than this one.
             continue
         try:

@@ -12,17 +12,25 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from pydantic_core import SchemaValidator, core_schema
+
+from gateleg.model import ModelError
+from gateleg.model.codec.wire import to_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from uuid import UUID
 
 
+R = TypeVar("R")
 #: Parses a UUID four times as fast as `UUID(text)`.
 _uuid: Callable[[str], UUID] = SchemaValidator(core_schema.uuid_schema()).validate_python
+#: The status of a job that can be claimed, in DynamoDB's JSON.
+_PENDING = {"S": "PENDING"}
+#: What reading the item of an index raises if Gateleg would not have written it: see `readable_items`.
+STRAY = (KeyError, ValueError, TypeError, AttributeError, ModelError)
 #: Candidates reserved for other workers are only tried this many seconds after the index was read: later, those have probably claimed them.
 _OTHERS_FRESH_SECONDS = 0.005
 
@@ -40,17 +48,39 @@ class Candidate(NamedTuple):
 
     @classmethod
     def read(cls, item: Mapping[str, Any]) -> Self:
-        """Decode an index item. This bypasses the model: a worker reads hundreds of candidates and claims few."""
+        """Decode an index item. This bypasses the model: a worker reads hundreds of candidates and claims few.
+
+        Raises one of `STRAY` for an item that Gateleg would not have written, or whose status another program has changed.
+        """
+        if item["status"] != _PENDING:
+            raise ValueError("not pending")
         key, start_by = item.get("concurrency_key"), item.get("start_by")
         return cls(
             job_id=_uuid(item["job_id"]["S"]),
             version=int(item["version"]["N"]),
             queue=item["queue"]["S"],
             priority=int(item["priority"]["N"]),
-            start_by=None if start_by is None else datetime.fromisoformat(start_by["S"]),
+            start_by=None if start_by is None else to_utc(datetime.fromisoformat(start_by["S"])),
             concurrency_key=None if key is None else key["S"],
             concurrency_limit=int(item["concurrency_limit"]["N"]) if "concurrency_limit" in item else 1,
         )
+
+
+def readable_items(items: Iterable[Mapping[str, Any]], read: Callable[[Mapping[str, Any]], R]) -> tuple[list[R], list[str]]:
+    """The index items as `read` decodes them, and the ids of strays: items that it cannot decode."""
+    listed = list(items)
+    try:
+        # Decoding without a try for each item is faster.
+        return list(map(read, listed)), []
+    except STRAY:
+        decoded: list[R] = []
+        strays: list[str] = []
+    for item in listed:
+        try:
+            decoded.append(read(item))
+        except STRAY:
+            strays.append(item["job_id"]["S"])
+    return decoded, strays
 
 
 def worker_hash(worker_id: str) -> int:
@@ -74,6 +104,8 @@ class CandidateSelector:
     fresh_for: float = 0.2
     claimed_for: float = 5.0
     full_for: float = 1.0
+    #: seconds for which a job that another program wrote is not looked at again after it could not be claimed
+    refused_for: float = 5.0
     #: seconds until any worker may claim a job: a worker without reserved jobs, and a worker that has some
     reserved_for: float = 0.4
     reserved_while_busy: float = 2.0
@@ -86,6 +118,8 @@ class CandidateSelector:
     _candidates: dict[str, tuple[float, list[Candidate]]] = field(default_factory=dict)
     _claimed_until: dict[tuple[UUID, int], float] = field(default_factory=dict)
     _full_until: dict[str, float] = field(default_factory=dict)
+    _examined_until: dict[str, float] = field(default_factory=dict)
+    _refused_until: dict[tuple[UUID, int], float] = field(default_factory=dict)
     _first_seen: dict[UUID, float] = field(default_factory=dict)
     _next_unreserved: dict[str, float] = field(default_factory=dict)
     _others: tuple[int, ...] = ()
@@ -192,6 +226,27 @@ class CandidateSelector:
         """Another worker has claimed the job."""
         self.lost_claims += 1
         self.record_claimed(candidate)
+
+    def may_examine(self, job_id: str) -> bool:
+        """Whether to examine a stray now: each one at most once in a while."""
+        now = self.ticks()
+        self._examined_until = {job: until for job, until in self._examined_until.items() if until > now}
+        if job_id in self._examined_until:
+            return False
+        self._examined_until[job_id] = now + self.refused_for
+        return True
+
+    def record_refused(self, candidate: Candidate) -> None:
+        """The store refuses to claim the job, or it is not a valid job; skip it for a while."""
+        self._refused_until[candidate.job_id, candidate.version] = self.ticks() + self.refused_for
+
+    def is_refused(self, candidate: Candidate) -> bool:
+        """Whether this version of the job was refused a moment ago."""
+        until = self._refused_until.get((candidate.job_id, candidate.version)) if self._refused_until else None
+        if until is not None and until <= self.ticks():
+            del self._refused_until[candidate.job_id, candidate.version]
+            return False
+        return until is not None
 
     def record_claimed(self, candidate: Candidate) -> None:
         """The job is claimed; skip it until the index shows that."""

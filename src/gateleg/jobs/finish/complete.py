@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from uuid import NAMESPACE_OID, UUID, uuid5
 
+from gateleg.jobs.adoption import find_job, find_valid_job
 from gateleg.jobs.errors import JobMissing, LeaseLost
 from gateleg.jobs.finish.job_changes import attempt_end_actions, completion, finish_actions, is_plain_completion
+from gateleg.jobs.routing import read_jobs
 from gateleg.jobs.rules import (
     WAITED_TOO_LONG,
     AttemptOutcome,
@@ -29,7 +31,7 @@ from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LogChunk, Slots
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, create, patch, put, upsert
 from gateleg.store.flow import Pause
-from gateleg.store.operations import batch_get, find, get, transact
+from gateleg.store.operations import find, get, transact
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -46,9 +48,9 @@ if TYPE_CHECKING:
 SETTLE = "gateleg.settle"
 
 
-def slots_ref(context: QueueContext, key: str) -> Ref[Slots]:
-    """The item that counts the running jobs of a concurrency key."""
-    return context.tables.slots.key(concurrency_key=quote(key, safe=""))
+def slots_refs(context: QueueContext, key: str) -> list[Ref[Slots]]:
+    """The items that count the running jobs of a concurrency key: one in each ledger, because other programs may use only one of them."""
+    return [tables.slots.key(concurrency_key=quote(key, safe="")) for tables in context.ledgers]
 
 
 def finish(
@@ -108,7 +110,7 @@ def current_after(context: QueueContext, job: Job, error: Exception, delay: floa
     if isinstance(current, Job):
         return current
     yield Pause(delay)
-    found = yield from find(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
+    found = yield from find_job(context.holding(job), job.job_id)
     if found is None:
         raise LeaseLost(f"Job {job.job_id} no longer exists.") from error
     return found
@@ -145,10 +147,12 @@ def change_status(
     condition: Condition | None = None,
 ) -> Flow[Job]:
     """Change the status of a job, release its concurrency slot, and update its dependents, in one transaction."""
+    context = context.holding(job)
     write = patch(job, *actions, condition=condition)
     others = [*other_writes]
     if job.status == JobStatus.PROCESSING and status != JobStatus.PROCESSING and job.concurrency_key is not None:
-        others.append(upsert(slots_ref(context, job.concurrency_key), Slots.holders.delete({str(job.job_id)})))
+        freed = Slots.holders.delete({str(job.job_id)})
+        others += [upsert(slots, freed) for slots in slots_refs(context, job.concurrency_key)]
     if job.dependent_jobs and (status in FINISHED or job.status in FINISHED):
         others += yield from _dependent_writes(context, job, status)
     if not others:
@@ -165,11 +169,8 @@ def _dependent_writes(context: QueueContext, job: Job, status: JobStatus) -> Flo
     """The writes for the dependents of a finished job: their release, or an internal job that updates them."""
     if status != JobStatus.COMPLETED or len(job.dependent_jobs) > context.settings.inline_dependents:
         return [create(settlement_of(context, job))]
-    refs = [context.tables.job.key(job_id=other) for other in job.dependent_jobs]
-    found = yield from batch_get(refs, consistent=True).flow(context.setup)
-    return [
-        release(dependent, job.job_id, context.now()) for dependent in found if dependent is not None and waits_for(dependent, job.job_id)
-    ]
+    dependents = yield from read_jobs(context, job.dependent_jobs)
+    return [release(dependent, job.job_id, context.now()) for dependent in dependents if waits_for(dependent, job.job_id)]
 
 
 def waits_for(dependent: Job, job_id: UUID) -> bool:
@@ -200,7 +201,7 @@ def settlement_of(context: QueueContext, job: Job) -> Job:
 
 def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
     """Fail a job that was not started in time (`start_within`) and return it; None if it has started or ended in the meantime."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find_valid_job(context, job_id)
     now = context.now()
     if job is None or job.status != JobStatus.PENDING or job.start_by is None or job.start_by >= now:
         return None
@@ -219,7 +220,7 @@ def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
 
 def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job | None]:
     """Recover a job whose lease still ends at `until`, and return it; None if the lease was renewed or the job has ended."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    job = yield from find_valid_job(context, job_id)
     now = context.now()
     if job is None or job.status != JobStatus.PROCESSING or job.lease_until is None or job.lease_until != until:
         return None
@@ -227,7 +228,8 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
     decision = decide(job, outcome, retry_of(context, job), now, context.setup.random)
     actions = [*attempt_end_actions(context, job, decision, now), Job.lease_token.remove()]
     # Heartbeats do not change the version, so the condition also requires the lease to be unchanged.
-    unchanged = (Job.lease_until == job.lease_until) & (Job.lease_token == job.lease_token)
+    same_worker = Job.lease_token.missing() if job.lease_token is None else Job.lease_token == job.lease_token
+    unchanged = (Job.lease_until == job.lease_until) & same_worker
     try:
         return (yield from change_status(context, job, decision.status, actions, condition=unchanged))
     except (ConditionFailed, TransactionCanceled, NotFound):
@@ -235,16 +237,19 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
 
 
 def get_job(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """Read a job. Raises `JobMissing` if the queue does not have it; `get_or_archived` also reads the archive."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    """Read a job. Raises `JobMissing` if the queue does not have it; `get_or_archived` also reads the archive.
+
+    Raises `JobUnreadable` if another program has written something that is not a valid job.
+    """
+    job = yield from find_job(context, job_id)
     if job is None:
         raise JobMissing(f"Job {job_id} is not in the queue.")
     return job
 
 
 def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
-    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it."""
-    job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
+    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it, and `JobUnreadable` for an invalid item."""
+    job = yield from find_job(context, job_id)
     if job is not None:
         return job
     archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)

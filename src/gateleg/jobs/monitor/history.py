@@ -40,10 +40,12 @@ def record_history(context: QueueContext, queue: str) -> Flow[int]:
     """Add the last minutes of a queue to its history, and return how many hours have changed. Workers call it."""
     now = context.now()
     since = minute_of(now) - timedelta(minutes=_MINUTES - 1)
-    kind, recent = context.tables.job, context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
+    recent = context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
     counted = yield from collect_stream(query(recent), context)
-    waiting = yield from count_jobs(kind.ready(queue=queue), context, limit=_MAX_DEPTH)
-    running = yield from count_jobs(kind.leased(queue=queue), context, limit=_MAX_DEPTH)
+    waiting = running = 0
+    for member in context.members:
+        waiting += yield from count_jobs(member.tables.job.ready(queue=queue), context, limit=_MAX_DEPTH)
+        running += yield from count_jobs(member.tables.job.leased(queue=queue), context, limit=_MAX_DEPTH)
     minutes = minutes_of(counted)
     current = minutes.get(minute_of(now), Minute())
     minutes[minute_of(now)] = current.model_copy(update={"waiting": waiting, "running": running})
@@ -83,7 +85,10 @@ def _update_hour(context: QueueContext, queue: str, hour: datetime, fresh: dict[
 def history(context: QueueContext, *, hours: int = 24) -> Flow[list[Hour]]:
     """The history of all queues during the last `hours`: an item for each queue and hour, for `series`."""
     since = context.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
-    return (yield from collect_stream(query(context.tables.hour.since().where(Hour.hour >= since)), context))
+    found: list[Hour] = []
+    for tables in context.ledgers:
+        found += yield from collect_stream(query(tables.hour.since().where(Hour.hour >= since)), context)
+    return found
 
 
 def series(

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Job, JobStatus, owner_of
 from gateleg.store import Page
 from gateleg.store.operations import page
 from gateleg.store.operations.merged_pages import merged_page
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
     from uuid import UUID
 
     from gateleg.jobs.queue_context import QueueContext
-    from gateleg.jobs.tables.archive import ArchivedJob
     from gateleg.model import Condition, Query
     from gateleg.store.flow import Flow
 
+E = TypeVar("E", Job, ArchivedJob)
 #: The prefix of the job types of the queue's internal jobs, such as those that update dependents.
 INTERNAL = "gateleg."
 #: How many items a page of a filtered list reads.
@@ -44,7 +45,6 @@ def jobs_page(
     and jobs of internal handlers are hidden, unless `internal` is true or `job_type` names them. Failed jobs of internal handlers are
     always listed.
     """
-    kind = context.tables.job
     filters: dict[str, Any] = {"job_type": job_type, "queue": queue}
 
     def narrowed(question: Query[Job], status: JobStatus | None) -> Query[Job]:
@@ -59,16 +59,28 @@ def jobs_page(
 
     if subject is not None:
         filters |= {"status": status, "worker_id": worker}
-        question = kind.of_subject(subject=subject)
-    elif worker is not None:
-        question = kind.of_worker(worker_id=worker) if status is None else kind.of_worker(worker_id=worker, status=status)
-    elif status is not None:
-        question = kind.in_status(status=status).reversed()
-    else:
-        questions = [narrowed(kind.in_status(status=one).reversed(), one) for one in JobStatus]
-        found = yield from merged_page(questions, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup)
-        return replace(found, items=_latest_versions(found))
-    return (yield from page(narrowed(question, status), limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup))
+
+    def questions(kind: type[Job]) -> list[Query[Job]]:
+        if subject is not None:
+            return [narrowed(kind.of_subject(subject=subject), status)]
+        if worker is not None:
+            of_worker = kind.of_worker(worker_id=worker) if status is None else kind.of_worker(worker_id=worker, status=status)
+            return [narrowed(of_worker, status)]
+        return [narrowed(kind.in_status(status=each).reversed(), each) for each in (JobStatus if status is None else [status])]
+
+    asked = [question for member in context.members for question in questions(member.tables.job)]
+    found = yield from _page_of(asked, context, limit=limit, cursor=cursor)
+    return replace(found, items=_latest_versions(found))
+
+
+def _page_of(
+    questions: Sequence[Query[E]], context: QueueContext, *, limit: int, cursor: str | None, hydrate: bool = False, examine: bool = True
+) -> Flow[Page[E]]:
+    """A page of one or several queries as one list."""
+    most = _MAX_READ_ITEMS if examine else None
+    if len(questions) == 1:
+        return (yield from page(questions[0], limit=limit, cursor=cursor, examine=most, hydrate=hydrate).flow(context.setup))
+    return (yield from merged_page(questions, limit=limit, cursor=cursor, examine=most, hydrate=hydrate).flow(context.setup))
 
 
 def _shown_by_default(status: JobStatus | None, *, status_in_key: bool) -> Condition:
@@ -96,10 +108,10 @@ def own_jobs_page(
     owner = owner_of(tenant, created_by)
     if owner is None or (job_types is not None and not job_types):
         return Page([])
-    question = context.tables.job.of_owner(owner=owner)
+    questions = [member.tables.job.of_owner(owner=owner) for member in context.members]
     if job_types is not None:
-        question = question.filter(Job.job_type.is_in(sorted(job_types)))
-    return (yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS, hydrate=True).flow(context.setup))
+        questions = [question.filter(Job.job_type.is_in(sorted(job_types))) for question in questions]
+    return (yield from _page_of(questions, context, limit=limit, cursor=cursor, hydrate=True))
 
 
 def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
@@ -118,6 +130,6 @@ def archive_page(
     """A page of archived jobs about a subject or of a type, newest first. Pass its `next` as `cursor` for the next page."""
     if (subject is None) == (job_type is None):
         raise ValueError("archive_page needs either subject= or job_type=.")
-    kind = context.tables.archived_job
-    question = kind.of_subject(subject=subject) if subject is not None else kind.of_type(job_type=job_type)
-    return (yield from page(question, limit=limit, cursor=cursor).flow(context.setup))
+    kinds = [member.tables.archived_job for member in context.members]
+    questions = [kind.of_subject(subject=subject) if subject is not None else kind.of_type(job_type=job_type) for kind in kinds]
+    return (yield from _page_of(questions, context, limit=limit, cursor=cursor, examine=False))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.monitor.counts import quantile
+from gateleg.jobs.queue_admin import state_of
 from gateleg.jobs.queue_context import collect_stream, count_jobs
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import MinuteCounts
-from gateleg.store.operations import find, query
+from gateleg.store.operations import query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 #: How many waiting jobs are read to count their types.
 _MAX_TYPED_JOBS = 2000
+#: The type of a job that another program has written without a type.
+_UNKNOWN = "unknown"
+_MAX_PRIORITY = 100
 _COUNTS = ("claimed", "lost_claims", "completed", "failed", "retried", "cancelled")
 
 
@@ -80,16 +84,26 @@ class QueueStats:
 
 def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
     """The statistics of a queue: its waiting and running jobs now, and counts of the last `minutes`. Does not read finished jobs."""
-    kind = context.tables.job
-    state = yield from find(context.tables.queue_state, name=queue).flow(context.setup)
-    first = yield from collect_stream(query(kind.ready(queue=queue), limit=_MAX_TYPED_JOBS, project=[Job.job_type]), context)
-    waiting = len(first) if len(first) < _MAX_TYPED_JOBS else (yield from count_jobs(kind.ready(queue=queue), context))
-    delayed = yield from count_jobs(kind.due(queue=queue), context)
-    leased = yield from collect_stream(query(kind.leased(queue=queue), project=[Job.job_type]), context)
-    oldest = (yield from _oldest(context, queue)) if waiting else None
+    state = yield from state_of(context, queue)
+    waiting = delayed = 0
+    first: list[dict[str, Any]] = []
+    leased: list[dict[str, Any]] = []
+    ages: list[float | None] = []
+    for member in context.members:
+        kind = member.tables.job
+        ready = yield from collect_stream(query(kind.ready(queue=queue), limit=_MAX_TYPED_JOBS, project=[Job.job_type]), context)
+        number = len(ready) if len(ready) < _MAX_TYPED_JOBS else (yield from count_jobs(kind.ready(queue=queue), context))
+        waiting += number
+        first += ready
+        delayed += yield from count_jobs(kind.due(queue=queue), context)
+        leased += yield from collect_stream(query(kind.leased(queue=queue), project=[Job.job_type]), context)
+        ages.append((yield from _oldest(member, queue)) if number else None)
+    oldest = max((age for age in ages if age is not None), default=None)
     since = context.now() - timedelta(minutes=minutes)
-    recent = context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
-    counted = yield from collect_stream(query(recent), context)
+    counted: list[MinuteCounts] = []
+    for tables in context.ledgers:
+        recent = tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
+        counted += yield from collect_stream(query(recent), context)
     types = sorted({minute.job_type for minute in counted} - {"-"})
     return QueueStats(
         queue=queue,
@@ -101,8 +115,8 @@ def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[Queue
         minutes=minutes,
         work=summed(counted, minutes),
         by_type={name: summed([minute for minute in counted if minute.job_type == name], minutes) for name in types},
-        waiting_by_type=dict(Counter(values["job_type"] for values in first)),
-        running_by_type=dict(Counter(values["job_type"] for values in leased)),
+        waiting_by_type=dict(Counter(values.get("job_type", _UNKNOWN) for values in first)),
+        running_by_type=dict(Counter(values.get("job_type", _UNKNOWN) for values in leased)),
     )
 
 
@@ -110,17 +124,18 @@ def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
     """The seconds that the oldest claimable job has waited. Reads the first job of each priority."""
     oldest: datetime | None = None
     waiting = context.tables.job.ready(queue=queue)
-    question = waiting
-    while True:
+    question, below = waiting, _MAX_PRIORITY + 1
+    while below > 0:
         found = yield from collect_stream(query(question, limit=1, project=(Job.priority, Job.created_at)), context)
         if not found:
-            return None if oldest is None else (context.now() - oldest).total_seconds()
+            break
         (first,) = found
-        created: datetime = first["created_at"]
+        created: datetime = first.get("created_at", context.now())
         oldest = created if oldest is None else min(oldest, created)
-        if first["priority"] == 0:
-            return (context.now() - oldest).total_seconds()
-        question = waiting.where(Job.priority < first["priority"])
+        # Another program may have changed the priority without the key, so the bound falls in any case.
+        below = min(below - 1, first.get("priority", below))
+        question = waiting.where(Job.priority < below)
+    return None if oldest is None else (context.now() - oldest).total_seconds()
 
 
 def summed(recorded: Sequence[MinuteCounts], minutes: int) -> Work:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.admin import cancel
+from gateleg.jobs.errors import JobUnreadable
 from gateleg.jobs.finish.complete import get_or_archived
 from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.routing import by_id
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Progress
 from gateleg.store.operations import query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import datetime
     from uuid import UUID
 
     from gateleg.jobs.queue_context import QueueContext
@@ -41,6 +43,10 @@ _SUMMARY_WORDS = {
     JobStatus.PROCESSING: "running",
     JobStatus.PENDING: "waiting",
 }
+
+
+#: What a job of a tree has that another program has written without these attributes.
+_NEEDED: dict[str, Any] = {"status": JobStatus.PENDING, "job_type": "unknown", "created_at": datetime.min.replace(tzinfo=UTC)}
 
 
 @dataclass(frozen=True)
@@ -108,15 +114,20 @@ def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
 
 def _descendants(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    question = context.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
-    return (yield from collect_stream(query(question, project=_ATTRIBUTES), context))
+    found: list[dict[str, Any]] = []
+    for member in context.members:
+        question = member.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
+        found += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
+    return sorted(found, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else found
 
 
 def _archived(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    branch = context.tables.archived_branch
-    question = branch.in_tree(branch.tree_path.begins_with(f"{path}/"), root_job_id=root)
-    found: list[ArchivedBranch] = yield from collect_stream(query(question), context)
+    found: list[ArchivedBranch] = []
+    for member in context.members:
+        branch = member.tables.archived_branch
+        question = branch.in_tree(branch.tree_path.begins_with(f"{path}/"), root_job_id=root)
+        found += yield from collect_stream(query(question), context)
     return [entry.model_dump(include={attribute.name for attribute in _ATTRIBUTES}) for entry in found]
 
 
@@ -127,7 +138,8 @@ def _place(job: Job | ArchivedJob) -> tuple[UUID, str]:
 
 def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
     by_parent: dict[UUID, list[dict[str, Any]]] = {}
-    for values in rest:
+    # Other programs may leave attributes out.
+    for values in (_NEEDED | values for values in rest if values.keys() >= {"job_id", "parent_job_id"}):
         by_parent.setdefault(values["parent_job_id"], []).append(values)
 
     def branch(values: dict[str, Any]) -> Branch:
@@ -157,9 +169,13 @@ def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = Non
     cancelled, seen = [top], {job_id}
     while True:
         found = yield from _descendants(context, top)
-        fresh = [values["job_id"] for values in found if values["job_id"] not in seen and values["status"] not in FINISHED]
+        fresh = [values["job_id"] for values in found if values["job_id"] not in seen and values.get("status") not in FINISHED]
         if not fresh:
             return cancelled
         for other in fresh:
             seen.add(other)
-            cancelled.append((yield from cancel(context, other, reason=reason, force=force)))
+            try:
+                cancelled.append((yield from by_id(cancel)(context, other, reason=reason, force=force)))
+            except JobUnreadable:
+                # It is noted, and the rest of the tree is cancelled.
+                continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.tables.job import LogEntry
@@ -35,10 +36,10 @@ class Archiver:
     async def sweep(self, *, limit: int = 1000) -> int:
         """Archive up to `limit` finished jobs whose retention is over, and return how many."""
         moved = 0
-        for status in self.queue.context.settings.retention:
+        for member, status in product(self.queue.members, self.queue.context.settings.retention):
             cursor: str | None = None
             while moved < limit:
-                found = await self.queue.overdue(status, cursor=cursor, limit=min(25, limit - moved))
+                found = await member.overdue(status, cursor=cursor, limit=min(25, limit - moved))
                 for job in found.jobs:
                     moved += await self.archive(job)
                 cursor = found.next
@@ -63,8 +64,9 @@ class Archiver:
 
     async def log(self, job: Job | ArchivedJob) -> list[LogEntry]:
         """The whole log of a job, wherever it is stored."""
-        location = job.logs.log_location
-        if location is None or self.objects is None:
+        # Another program's location is not one of this object store.
+        location = log_key(job.job_id)
+        if job.logs.log_location != location or self.objects is None:
             return await self.queue.log(job.job_id)
         body = await self.objects.get(location)
         return [LogEntry.model_validate_json(line) for line in body.splitlines()]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.admin import settle
+from gateleg.jobs.adoption import adopt_by_id
 from gateleg.jobs.tables.archive import branch_of, summary_of
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.store import ConditionFailed, TransactionCanceled, delete, put
@@ -30,9 +31,10 @@ class Overdue:
 def overdue(context: QueueContext, status: JobStatus, *, cursor: str | None = None, limit: int = 25) -> Flow[Overdue]:
     """A page of finished jobs in one status whose retention is over, oldest first. Workers call it."""
     kept_since = context.now() - context.settings.retention[status]
-    question = context.tables.job.in_status(status=status).where(Job.created_at < kept_since).filter(Job.completed_at < kept_since)
+    # The filter lets jobs pass that another program has ended without a time, or with another form of it.
+    question = context.tables.job.in_status(status=status).where(Job.created_at < kept_since).filter(~(Job.completed_at >= kept_since))
     found = yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup)
-    return Overdue(found.items, found.next)
+    return Overdue([job for job in found if (job.completed_at or job.updated_at) < kept_since], found.next)
 
 
 def archive_job(context: QueueContext, job: Job, *, log_location: str | None = None) -> Flow[bool]:
@@ -48,6 +50,8 @@ def archive_job(context: QueueContext, job: Job, *, log_location: str | None = N
     try:
         yield from transact([put(summary), delete(job), *([] if branch is None else [put(branch)])]).flow(context.setup)
     except (TransactionCanceled, ConditionFailed):
+        # If another program wrote it, the next sweep archives it as it is adopted here.
+        yield from adopt_by_id(context, str(job.job_id))
         return False
     if job.emitted:
         # Events are for followers of a running job. The archive keeps its results.

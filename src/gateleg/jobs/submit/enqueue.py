@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from gateleg.jobs.errors import BadSubmission, DependencyMissing, ParentGone, QueueDraining, TooManyDependencies
+from gateleg.jobs.queue_admin import state_of
+from gateleg.jobs.routing import read_archived, read_jobs
 from gateleg.jobs.submit.fan_in import gates_of, has_fan_in, submission_steps, without_fan_in
-from gateleg.jobs.submit.idempotency import earlier_submissions, read_reservations, record_conflicts, reservation_write, reservations_of
+from gateleg.jobs.submit.idempotency import (
+    earlier_submissions,
+    foreign_reservations,
+    read_reservations,
+    record_conflicts,
+    reservation_write,
+    reservations_of,
+)
 from gateleg.jobs.submit.preparation import job_of
 from gateleg.jobs.submit.submission import (
     PreparedSubmission,
@@ -20,7 +29,6 @@ from gateleg.jobs.submit.submission import (
     check_cycles,
     check_keys,
     check_submission,
-    digest_of,
     not_yet_submitted,
     with_ids_replaced,
 )
@@ -28,7 +36,7 @@ from gateleg.jobs.tables.job import MAX_DEPENDENTS, Job, JobStatus, Readiness
 from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.store import AlreadyExists, StoreError, TransactionCanceled, check, create, patch
 from gateleg.store.flow import Pause
-from gateleg.store.operations import batch_get, batch_write, find, transact
+from gateleg.store.operations import batch_write, transact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +97,7 @@ def submit_many(context: QueueContext, submissions: Sequence[Submission], *, und
     if len({job.job_id for job in jobs}) < len(jobs):
         raise BadSubmission("Two of the jobs have the same id.")
     check_keys(jobs)
-    whole = [copy_unchecked(job, {"dependencies": one.depends_on}) for job, one in zip(jobs, submissions, strict=True)]
+    whole = [copy_unchecked(job, {"dependencies": one.dependencies}) for job, one in zip(jobs, submissions, strict=True)]
     check_cycles(whole)
     yield from _check_queues(context, {job.queue for job in jobs})
     if any(map(has_fan_in, submissions)):
@@ -134,7 +142,7 @@ def _write_in_steps(
 def writes_of(context: QueueContext, submission: Submission) -> list[WriteOperation[Any]]:
     """The writes of a submission without parent, dependencies and keys, for the caller's transaction."""
     check_submission(submission)
-    if submission.depends_on or submission.parent or submission.idempotency_key or submission.unique_key:
+    if submission.dependencies or submission.parent_job_id or submission.idempotency_key or submission.unique_key:
         raise BadSubmission(
             "A submission with a parent, dependencies or keys needs reads before it is written.", fix="Use `enlist` instead of `writes`."
         )
@@ -153,8 +161,7 @@ def enlist(context: QueueContext, submission: Submission) -> Flow[PreparedSubmis
     reservations = yield from read_reservations(context, [job])
     earlier = yield from earlier_submissions(context, [job], reservations)
     if submission.job_id is not None:
-        there = yield from find(context.tables.job, job_id=submission.job_id, consistent=True).flow(context.setup)
-        earlier |= {} if there is None else _check_repeated([job], [there])
+        earlier |= _check_repeated([job], (yield from read_jobs(context, [submission.job_id])))
     if earlier:
         return PreparedSubmission(earlier[job.job_id].job, (), created=False)
     known = yield from _read_referenced(context, [submission], [job], None)
@@ -164,14 +171,14 @@ def enlist(context: QueueContext, submission: Submission) -> Flow[PreparedSubmis
 
 def _submit_gates(context: QueueContext, submission: Submission) -> Flow[Submission]:
     """Submit the gates of a job that has too many dependencies for one transaction, and return the submission that depends on them."""
-    gates, narrow = gates_of(submission, job_of(context, replace(submission, depends_on=()), context.now()))
+    gates, narrow = gates_of(submission, job_of(context, replace(submission, dependencies=()), context.now()))
     known = yield from _read_referenced(context, [], gates, None)
     for gate in gates:
         for other in gate.dependencies:
             _is_open_dependency(other, known)
     yield from _check_queues(context, {gates[0].queue})
     for gate in gates:
-        pending = Submission(gate.job_type, depends_on=gate.dependencies, job_id=gate.job_id)
+        pending = Submission(gate.job_type, dependencies=gate.dependencies, job_id=gate.job_id)
         written = yield from _write_jobs(context, [pending], [gate], None)
         _notify_workers(context, written)
     return narrow
@@ -187,7 +194,7 @@ def _check_queues(context: QueueContext, queues: set[str]) -> Flow[None]:
     for queue in sorted(queues):
         if context.draining_cache.open(queue, now):
             continue
-        state = yield from find(context.tables.queue_state, name=queue).flow(context.setup)
+        state = yield from state_of(context, queue)
         if state is not None and state.mode == "draining":
             raise QueueDraining(f"The queue {queue} is draining and accepts no new jobs.")
         context.draining_cache.record_open(queue, now + context.settings.open_for)
@@ -210,8 +217,8 @@ def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: 
     Jobs that were submitted before are returned, and only the others are written.
     """
     delays = context.setup.delays()
-    reservations: Reservations = {}
-    there: dict[UUID, Submitted] = {}
+    reservations: Reservations = yield from foreign_reservations(context, jobs)
+    there = yield from _in_other_tables(context, submissions, jobs)
     while len(there) < len(jobs):
         pending, left = not_yet_submitted(submissions, jobs, there)
         known = yield from _read_referenced(context, pending, left, under)
@@ -247,21 +254,31 @@ def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: 
     return [there[job.job_id] for job in jobs]
 
 
+def _in_other_tables(context: QueueContext, submissions: Sequence[Submission], jobs: Sequence[Job]) -> Flow[dict[UUID, Submitted]]:
+    """The jobs whose chosen ids exist in a table of the queue other than the one that they would be written to."""
+    chosen = [job for submission, job in zip(submissions, jobs, strict=True) if submission.job_id is not None]
+    if len(context.members) == 1 or not chosen:
+        return {}
+    present = yield from read_jobs(context, [job.job_id for job in chosen])
+    kinds = {job.job_id: type(job) for job in chosen}
+    return _check_repeated(chosen, [job for job in present if type(job) is not kinds[job.job_id]])
+
+
 def _read_referenced(
     context: QueueContext, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None
 ) -> Flow[dict[UUID, Job | ArchivedJob]]:
     """The current dependencies and parents of new jobs."""
     own = {job.job_id for job in jobs}
-    wanted = {other for job in jobs for other in job.dependencies} | {one.parent for one in submissions if one.parent is not None}
+    wanted = {other for job in jobs for other in job.dependencies} | {
+        one.parent_job_id for one in submissions if one.parent_job_id is not None
+    }
     if under is not None:
         wanted.add(under.job_id)
-    ids, tables = sorted(wanted - own), context.tables
-    found = yield from batch_get([tables.job.key(job_id=job_id) for job_id in ids], consistent=True).flow(context.setup)
-    known: dict[UUID, Job | ArchivedJob] = {job.job_id: job for job in found if job is not None}
+    ids = sorted(wanted - own)
+    known: dict[UUID, Job | ArchivedJob] = {job.job_id: job for job in (yield from read_jobs(context, ids))}
     gone = [job_id for job_id in ids if job_id not in known]
     if gone:
-        archived = yield from batch_get([tables.archived_job.key(job_id=job_id) for job_id in gone]).flow(context.setup)
-        known |= {job.job_id: job for job in archived if job is not None}
+        known |= {job.job_id: job for job in (yield from read_archived(context, gone))}
     return known
 
 
@@ -272,7 +289,7 @@ def _linked_jobs(
     fresh = {job.job_id: job for job in jobs}
     placed: dict[UUID, Job] = {}
     for submission, job in zip(submissions, jobs, strict=True):
-        parent = submission.parent or (under.job_id if under is not None else None)
+        parent = submission.parent_job_id or (under.job_id if under is not None else None)
         if parent is not None:
             above = known.get(parent) or placed.get(parent)
             if not isinstance(above, Job) or above.status == JobStatus.CANCELLED or above.cancel_requested is not None:
@@ -280,7 +297,7 @@ def _linked_jobs(
                     raise ParentGone(f"The parent job {parent} was deleted or cancelled.")
                 raise ParentGone(
                     f"The parent job {parent} does not exist or is cancelled.",
-                    fix="Pass as parent= the id of a job that is in the queue and not cancelled; nothing was submitted.",
+                    fix="Pass as parent_job_id= the id of a job that is in the queue and not cancelled; nothing was submitted.",
                 )
             if under is not None and parent == under.job_id and not _is_still_claimed(above, under):
                 raise ParentGone(f"This worker no longer owns the parent job {parent}.")
@@ -330,7 +347,7 @@ def _writes(
         alive = (Job.status != JobStatus.CANCELLED) & Job.cancel_requested.missing()
         if under is not None and parent == under.job_id:
             alive = alive & (Job.lease_token == under.lease_token) & (Job.status == JobStatus.PROCESSING)
-        writes.append(check(context.tables.job.key(job_id=parent), alive))
+        writes.append(check(context.holding(known[parent]).tables.job.key(job_id=parent), alive))
     return [*writes, *(reservation_write(reservation, reservations) for job in jobs for reservation in reservations_of(context, job))]
 
 
@@ -344,6 +361,11 @@ def _check_repeated(jobs: Sequence[Job], present: Sequence[Job]) -> dict[UUID, S
     """The jobs that already exist, because they were submitted before or the response was lost. An error if a different job has the id."""
     there = {job.job_id: job for job in present}
     for job in jobs:
-        if job.job_id in there and digest_of(there[job.job_id]) != digest_of(job):
+        # As values, not as texts: a stored 2.0 is read as 2.
+        if job.job_id in there and _work_of(there[job.job_id]) != _work_of(job):
             raise BadSubmission(f"A different job with the id {job.job_id} already exists.", fix="Leave job_id= out, or pass a new one.")
     return {job.job_id: Submitted(there[job.job_id], created=False) for job in jobs if job.job_id in there}
+
+
+def _work_of(job: Job) -> tuple[str, dict[str, Any]]:
+    return job.job_type, job.job_config

@@ -31,7 +31,7 @@ MAX_FAN_IN = _JOBS_PER_GATE * MAX_DEPENDENCIES
 
 def has_fan_in(submission: Submission) -> bool:
     """Whether a job has so many dependencies that it needs gates. Raises `TooManyDependencies` if it has too many even for gates."""
-    number = len(set(submission.depends_on))
+    number = len(set(submission.dependencies))
     if number > MAX_FAN_IN:
         raise TooManyDependencies(f"The job has {number:,} dependencies; the maximum is {MAX_FAN_IN:,}.")
     return number > MAX_DEPENDENCIES
@@ -39,18 +39,20 @@ def has_fan_in(submission: Submission) -> bool:
 
 def without_fan_in(submission: Submission) -> Submission:
     """The submission, without its dependencies if it needs gates."""
-    return replace(submission, depends_on=()) if has_fan_in(submission) else submission
+    return replace(submission, dependencies=()) if has_fan_in(submission) else submission
 
 
 def submission_steps(submissions: Mapping[UUID, Submission]) -> list[list[Submission]]:
     """Sort submissions after their dependencies and divide them into steps: as many as fit into one transaction, or one with gates."""
-    order = TopologicalSorter({job_id: [one for one in wanted.depends_on if one in submissions] for job_id, wanted in submissions.items()})
+    order = TopologicalSorter(
+        {job_id: [one for one in wanted.dependencies if one in submissions] for job_id, wanted in submissions.items()}
+    )
     steps: list[list[Submission]] = []
     room = 0
     for job_id in order.static_order():
         one = replace(submissions[job_id], job_id=job_id)
         # Four writes for the job, its two keys and its parent, and one for each dependency.
-        writes = _STEP_WRITES if has_fan_in(one) else 4 + len(set(one.depends_on))
+        writes = _STEP_WRITES if has_fan_in(one) else 4 + len(set(one.dependencies))
         if writes > room:
             steps.append([])
             room = max(_STEP_WRITES, writes)
@@ -64,7 +66,7 @@ def gates_of(submission: Submission, job: Job) -> tuple[list[Job], Submission]:
 
     The ids of the gates derive from the job's id, so submitting it again creates no further gates.
     """
-    wanted = list(dict.fromkeys(submission.depends_on))
+    wanted = list(dict.fromkeys(submission.dependencies))
     job_id = submission.job_id or uuid4()
     gates = [
         type(job)(
@@ -81,4 +83,4 @@ def gates_of(submission: Submission, job: Job) -> tuple[list[Job], Submission]:
         )
         for start in range(0, len(wanted), _JOBS_PER_GATE)
     ]
-    return gates, replace(submission, job_id=job_id, depends_on=[gate.job_id for gate in gates])
+    return gates, replace(submission, job_id=job_id, dependencies=[gate.job_id for gate in gates])

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gateleg.jobs.errors import KeyReused
+from gateleg.jobs.routing import read_jobs
 from gateleg.jobs.submit.submission import Submitted, digest_of
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tables.records import KeyReservation
 from gateleg.store import ConditionFailed, TransactionCanceled, create, put
-from gateleg.store.operations import batch_get, find
+from gateleg.store.operations import batch_get
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.queue_tables import QueueTables
     from gateleg.store import StoreError, WriteOperation
     from gateleg.store.flow import Flow
 
@@ -26,7 +28,7 @@ Reservations = dict[tuple[str, str], KeyReservation]
 
 def reservations_of(context: QueueContext, job: Job) -> list[KeyReservation]:
     """The keys that a job reserves."""
-    wanted, kind = [], context.tables.key_reservation
+    wanted, kind = [], context.ledgers[0].key_reservation
     if job.idempotency_key is not None:
         until = context.now() + context.settings.remember
         text = quote(job.idempotency_key, safe="")
@@ -38,9 +40,11 @@ def reservations_of(context: QueueContext, job: Job) -> list[KeyReservation]:
 
 
 def reservation_write(reservation: KeyReservation, reservations: Reservations) -> WriteOperation[Any]:
-    """Reserve a key that is free, or one whose reservation is obsolete."""
+    """Reserve a key that is free, or one whose reservation is obsolete or in another ledger."""
     current = reservations.get((reservation.purpose, reservation.text))
-    return create(reservation) if current is None else put(reservation, condition=KeyReservation.job_id == current.job_id)
+    if current is None or type(current) is not type(reservation):
+        return create(reservation)
+    return put(reservation, condition=KeyReservation.job_id == current.job_id)
 
 
 def earlier_submissions(context: QueueContext, jobs: Sequence[Job], reservations: Reservations) -> Flow[dict[UUID, Submitted]]:
@@ -51,7 +55,7 @@ def earlier_submissions(context: QueueContext, jobs: Sequence[Job], reservations
             current = reservations.get((reservation.purpose, reservation.text))
             if current is None or current.job_id == job.job_id or job.job_id in taken:
                 continue
-            holder = yield from find(context.tables.job, job_id=current.job_id, consistent=True).flow(context.setup)
+            holder = next(iter((yield from read_jobs(context, [current.job_id]))), None)
             if reservation.purpose == "unique" and (holder is None or holder.status != JobStatus.PENDING):
                 continue
             if reservation.purpose == "idempotency" and current.expires_at is not None and current.expires_at <= context.now():
@@ -83,7 +87,18 @@ def record_conflicts(writes: Sequence[WriteOperation[Any]], refused: StoreError,
 
 def read_reservations(context: QueueContext, jobs: Sequence[Job]) -> Flow[Reservations]:
     """The existing reservations of the keys that jobs reserve."""
-    wanted = [reservation for job in jobs for reservation in reservations_of(context, job)]
-    refs = [context.tables.key_reservation.key(purpose=reservation.purpose, text=reservation.text) for reservation in wanted]
+    return (yield from _read_reservations(context, jobs, context.ledgers))
+
+
+def foreign_reservations(context: QueueContext, jobs: Sequence[Job]) -> Flow[Reservations]:
+    """Those in the ledgers of further tables, which other programs and earlier releases have written: no write here conflicts with them."""
+    others = context.ledgers[1:]
+    return (yield from _read_reservations(context, jobs, others)) if others else {}
+
+
+def _read_reservations(context: QueueContext, jobs: Sequence[Job], ledgers: Sequence[QueueTables]) -> Flow[Reservations]:
+    keys = [(reservation.purpose, reservation.text) for job in jobs for reservation in reservations_of(context, job)]
+    # The queue's own ledger is last, so that its reservations are kept.
+    refs = [tables.key_reservation.key(purpose=purpose, text=text) for tables in reversed(ledgers) for purpose, text in keys]
     found = yield from batch_get(refs, consistent=True).flow(context.setup)
     return {(reservation.purpose, reservation.text): reservation for reservation in found if reservation is not None}

@@ -43,14 +43,15 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
         text = getattr(submission, name)
         if text is not None and not 0 < len(text.encode()) <= _MAX_KEY_BYTES:
             raise BadSubmission(f"The {name.replace('_', ' ')} has {len(text.encode())} bytes; it must have 1 to {_MAX_KEY_BYTES}.")
-    if len(set(submission.depends_on)) > MAX_DEPENDENCIES:
-        raise TooManyDependencies(f"The job has {len(set(submission.depends_on))} dependencies; the maximum is {MAX_DEPENDENCIES}.")
+    if len(set(submission.dependencies)) > MAX_DEPENDENCIES:
+        raise TooManyDependencies(f"The job has {len(set(submission.dependencies))} dependencies; the maximum is {MAX_DEPENDENCIES}.")
     run_at = _start(submission, now)
-    start_by = None if submission.start_within is None else _later(now, submission.start_within)
+    start_by = _latest_start(submission, now)
     if run_at is not None and start_by is not None and run_at >= start_by:
+        given = "start_by" if submission.start_within is None else f"start_within={submission.start_within}"
         raise BadSubmission(
-            f"start_within={submission.start_within} ends before the job may start, which is at {run_at:%Y-%m-%d %H:%M:%S} UTC.",
-            fix="Give a longer time: it counts from the submission.",
+            f"{given} ends before the job may start, which is at {run_at:%Y-%m-%d %H:%M:%S} UTC.",
+            fix="Give a longer time: start_within counts from the submission.",
         )
     values: dict[str, Any] = {
         "job_id": submission.job_id or uuid4(),
@@ -66,13 +67,13 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
         "tenant": submission.tenant,
         "owner": owner_of(submission.tenant, submission.created_by),
         "max_retries": handler.retry.times if submission.max_retries is None else submission.max_retries,
-        "timeout_seconds": submission.timeout or handler.timeout,
+        "timeout_seconds": submission.timeout_seconds or handler.timeout,
         "run_at": run_at,
         "delayed_at": None if submission.delay is None else now,
         "readiness": readiness_at(run_at, now),
         "start_by": start_by,
         "job_stage": submission.stage,
-        "dependencies": list(dict.fromkeys(submission.depends_on)),
+        "dependencies": list(dict.fromkeys(submission.dependencies)),
         "concurrency_key": submission.concurrency_key,
         "concurrency_limit": submission.concurrency_limit,
         "idempotency_key": submission.idempotency_key,
@@ -80,7 +81,7 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
         "tags": list(submission.tags),
     }
     try:
-        return context.tables.job(**values)
+        return context.of_type(handler).tables.job(**values)
     except ValidationError as error:
         problems = "; ".join(f"{problem['loc'][0] if problem['loc'] else 'job'}: {problem_message(problem)}" for problem in error.errors())
         raise BadSubmission(f"The submission of {submission.job_type} is invalid: {problems}.") from None
@@ -94,6 +95,12 @@ def _start(submission: Submission, now: datetime) -> datetime | None:
     if not submission.delay >= 0:
         raise BadSubmission(f"delay={submission.delay} is not a time from now on.", fix="Give at least 0 seconds.")
     return _later(now, submission.delay)
+
+
+def _latest_start(submission: Submission, now: datetime) -> datetime | None:
+    if submission.start_within is not None:
+        return _later(now, submission.start_within)
+    return None if submission.start_by is None else _checked_time(submission.start_by)
 
 
 def _later(now: datetime, seconds: float) -> datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -52,16 +53,18 @@ class Submission:
     delay: float | None = None
     #: seconds after which it fails if it has not started
     start_within: float | None = None
+    #: the latest start time; give this or `start_within`
+    start_by: datetime | None = None
     #: the ids of jobs that must complete first
-    depends_on: Sequence[UUID] = ()
+    dependencies: Sequence[UUID] = ()
     #: the id of the parent job
-    parent: UUID | None = None
+    parent_job_id: UUID | None = None
     #: its label in the job tree, to distinguish children of the same type
     stage: str | None = None
     #: the maximum number of retries
     max_retries: int | None = None
     #: the maximum seconds of an attempt
-    timeout: int | None = None
+    timeout_seconds: int | None = None
     #: at most `concurrency_limit` jobs with this key run at once
     concurrency_key: str | None = None
     concurrency_limit: int = 1
@@ -79,7 +82,7 @@ class Submission:
                 f"The config of {self.job_type} is of type {type(self.config).__name__}; it must be a pydantic model or a dictionary."
             )
         # Options that were left out, which are nearly all, are not passed to a check.
-        if not (self.delay is None and self.start_within is None and self.timeout is None):
+        if not (self.delay is None and self.start_within is None and self.timeout_seconds is None):
             _check_seconds(self)
         if self.concurrency_limit != 1 and self.concurrency_key is None:
             raise BadSubmission(
@@ -87,33 +90,64 @@ class Submission:
             )
         if self.tags != ():
             _check_list("tags", self.tags)
-        if self.depends_on != ():
-            _check_list("depends_on", self.depends_on)
-            for other in self.depends_on:
-                _check_id("depends_on", other)
+        if self.dependencies != ():
+            _check_list("dependencies", self.dependencies)
+            for other in self.dependencies:
+                _check_id("dependencies", other)
         if self.job_id is not None:
             _check_id("job_id", self.job_id)
-        if self.parent is not None:
-            _check_id("parent", self.parent)
-        if self.run_at is not None and (not isinstance(self.run_at, datetime) or self.run_at.utcoffset() is None):
-            raise BadSubmission(f"run_at={self.run_at!r} has no time zone.", fix="Give an aware datetime, such as datetime.now(UTC).")
+        if self.parent_job_id is not None:
+            _check_id("parent_job_id", self.parent_job_id)
+        if not (self.run_at is None and self.start_by is None):
+            _check_times(self)
 
     @property
     def plain(self) -> bool:
         """Whether the job can be written without reading: it has no parent, dependencies, keys or chosen id."""
-        return not (self.depends_on or self.parent or self.idempotency_key or self.unique_key or self.job_id)
+        return not (self.dependencies or self.parent_job_id or self.idempotency_key or self.unique_key or self.job_id)
+
+
+#: The names that earlier releases had for attributes of a submission, which are still accepted when one is created.
+EARLIER_NAMES = {"timeout": "timeout_seconds", "depends_on": "dependencies", "parent": "parent_job_id"}
+_create = Submission.__init__
+
+
+@functools.wraps(_create)
+def _create_with_earlier_names(self: Submission, *args: Any, **options: Any) -> None:
+    if not EARLIER_NAMES.keys().isdisjoint(options):
+        for earlier in EARLIER_NAMES.keys() & options.keys():
+            name = EARLIER_NAMES[earlier]
+            if name in options:
+                raise BadSubmission(
+                    f"{earlier}= and {name}= were both given.", fix=f"Give {name}=, of which {earlier}= is an earlier name."
+                )
+            options[name] = options.pop(earlier)
+    _create(self, *args, **options)
+
+
+Submission.__init__ = _create_with_earlier_names  # type: ignore[method-assign]
+
+
+def _check_times(submission: Submission) -> None:
+    for name in ("run_at", "start_by"):
+        moment: Any = getattr(submission, name)
+        if moment is not None and (not isinstance(moment, datetime) or moment.utcoffset() is None):
+            raise BadSubmission(f"{name}={moment!r} has no time zone.", fix="Give an aware datetime, such as datetime.now(UTC).")
+    if submission.start_by is not None and submission.start_within is not None:
+        raise BadSubmission("start_within= and start_by= were both given.", fix="Give one of them.")
 
 
 def _check_seconds(submission: Submission) -> None:
-    for name in ("delay", "start_within", "timeout"):
+    for name in ("delay", "start_within", "timeout_seconds"):
         seconds: Any = getattr(submission, name)
         if not isinstance(seconds, (int, float, NoneType)):
             raise BadSubmission(f"{name}={seconds!r} is not a number.", fix=f"Give seconds, such as {name}=60.")
     if submission.start_within is not None and not submission.start_within > 0:
         raise BadSubmission(f"start_within={submission.start_within} is over before the job can start.", fix="Give more than 0 seconds.")
-    if submission.timeout is not None and submission.timeout < 1:
+    if submission.timeout_seconds is not None and submission.timeout_seconds < 1:
         raise BadSubmission(
-            f"timeout={submission.timeout} is too short.", fix="Give at least 1 second, or leave it out for that of the handler."
+            f"timeout_seconds={submission.timeout_seconds} is too short.",
+            fix="Give at least 1 second, or leave it out for that of the handler.",
         )
 
 
@@ -191,7 +225,7 @@ def as_child(job: Job, parent: Job) -> Job:
     path = f"{parent.tree_path or parent.job_id}/{job.job_id}"
     if len(path) > 1000:
         raise BadSubmission(
-            "The job would be more than 27 levels below its root.", fix="Start a new tree (without parent=) in deep recursions."
+            "The job would be more than 27 levels below its root.", fix="Start a new tree (without parent_job_id=) in deep recursions."
         )
     values = {"parent_job_id": parent.job_id, "root_job_id": root, "tree_path": path, "subject": job.subject or parent.subject}
     if job.created_by is None:
@@ -236,11 +270,11 @@ def not_yet_submitted(
 
 def with_ids_replaced(submission: Submission, names: Mapping[UUID, UUID]) -> Submission:
     """The submission with the ids of its dependencies and parent replaced."""
-    parent = submission.parent
+    parent = submission.parent_job_id
     return replace(
         submission,
-        depends_on=[names.get(other, other) for other in submission.depends_on],
-        parent=None if parent is None else names.get(parent, parent),
+        dependencies=[names.get(other, other) for other in submission.dependencies],
+        parent_job_id=None if parent is None else names.get(parent, parent),
     )
 
 

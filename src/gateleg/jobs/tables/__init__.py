@@ -2,24 +2,22 @@
 
     for schedule in store.query(queue.tables.schedule.every): ...
 
-`queue.tables` has these classes bound to the tables of a particular queue. `LAYOUTS` has the two sets of table names that hosts and
-commands know: `plain`, and `delphi`, which the suite's applications use.
+`queue.tables` has these classes bound to the tables of a particular queue.
 """
 
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, LogEntry, Progress, Readiness, Results
 from gateleg.jobs.tables.queue_tables import TABLES, QueueTables, tables_named
 from gateleg.jobs.tables.records import Hour, MinuteCounts, QueueState, Schedule, WorkerRecord
-from gateleg.jobs.tables.table_names import LAYOUTS, Layout
+from gateleg.jobs.tables.table_names import PLAIN, TableNames
 
 __all__ = [
-    "LAYOUTS",
+    "PLAIN",
     "TABLES",
     "ArchivedJob",
     "Attempt",
     "Failure",
     "Hour",
-    "Layout",
     "LogEntry",
     "MinuteCounts",
     "Progress",
@@ -28,6 +26,7 @@ __all__ = [
     "Readiness",
     "Results",
     "Schedule",
+    "TableNames",
     "WorkerRecord",
     "tables_named",
 ]

@@ -6,8 +6,27 @@ from typing import Any, Literal
 from urllib.parse import quote
 from uuid import UUID
 
+from gateleg.jobs.tables.foreign_form import in_model_form
 from gateleg.jobs.tables.table_names import PLAIN, TableNames
-from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Record, States, Table, Version, field, new_uuid, required, stamp, state
+from gateleg.model import (
+    GSI,
+    TTL,
+    Attr,
+    Entity,
+    Item,
+    Key,
+    Pattern,
+    Record,
+    States,
+    Table,
+    Version,
+    field,
+    new_uuid,
+    required,
+    spec_of,
+    stamp,
+    state,
+)
 from gateleg.model.codec.wire import uuid_text
 
 #: The attributes that a worker needs to choose a job.
@@ -272,6 +291,11 @@ class Job(Entity, table=queue_table):
     leased = Pattern("LeaseIndex", title="Running jobs of a queue, by the end of their lease")
     of_owner = Pattern("OwnerIndex", title="Jobs of a submitter, newest first", order="desc")
     in_tree = Pattern("TreeIndex", title="The jobs below a root, each after its parent")
+
+    @classmethod
+    def __read_foreign__(cls, item: Item) -> Item:
+        """The item of a job that another program has written, in the form of the model."""
+        return in_model_form(item, spec_of(cls).attributes["subject"].wire)
 
     @property
     def finished(self) -> bool:

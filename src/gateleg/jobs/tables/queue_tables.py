@@ -1,6 +1,6 @@
 """The queue's entities, bound to tables with configurable names. Every flow of a queue takes them from its context."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import new_class
 from typing import TypeVar
@@ -18,18 +18,23 @@ from gateleg.jobs.tables.records import (
     QueueState,
     RateWindow,
     Schedule,
+    SetAsideRecord,
     Slots,
     WorkerRecord,
     make_ledger_table,
 )
-from gateleg.jobs.tables.table_names import DELPHI, PLAIN, TableNames
+from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.model import Access, Entity, Pattern, Table, spec_of
 from gateleg.model.codec.unchecked import construct_unchecked
 
-__all__ = ["TABLES", "QueueTables", "tables_named"]
+__all__ = ["TABLES", "QueueTables", "tables_beside", "tables_named"]
 
 E = TypeVar("E", bound=Entity)
-_DELPHI = (DELPHI.queue, DELPHI.ledger, DELPHI.archive)
+#: The entities of which a queue has one set, however many tables its jobs are in.
+_SHARED = (
+    *("queue_state", "rate_window", "slots", "key_reservation", "worker_record", "leader_lease", "schedule", "minute_counts", "hour"),
+    "set_aside_record",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,7 @@ class QueueTables:
     worker_record: type[WorkerRecord] = WorkerRecord
     leader_lease: type[LeaderLease] = LeaderLease
     schedule: type[Schedule] = Schedule
+    set_aside_record: type[SetAsideRecord] = SetAsideRecord
     log_chunk: type[LogChunk] = LogChunk
     event_chunk: type[EventChunk] = EventChunk
     archived_branch: type[ArchivedBranch] = ArchivedBranch
@@ -82,6 +88,7 @@ def tables_named(names: TableNames) -> QueueTables:
         worker_record=_bound(WorkerRecord, ledger),
         leader_lease=_bound(LeaderLease, ledger),
         schedule=_bound(Schedule, ledger),
+        set_aside_record=_bound(SetAsideRecord, ledger),
         log_chunk=_bound(LogChunk, ledger),
         event_chunk=_bound(EventChunk, ledger),
         archived_branch=_bound(ArchivedBranch, ledger),
@@ -90,11 +97,16 @@ def tables_named(names: TableNames) -> QueueTables:
     )
 
 
+@cache
+def tables_beside(names: TableNames, own: TableNames) -> QueueTables:
+    """The entities of further tables of a queue: their jobs, archive, logs and events, and the other records of the queue's own tables."""
+    shared = tables_named(own)
+    return replace(tables_named(names), **{name: getattr(shared, name) for name in _SHARED})
+
+
 def _bound(kind: type[E], table: Table, **members: object) -> type[E]:
     """The same entity in another table, with the given members replaced."""
-    # The classes with the hosts' table names can be imported from this module; all others exist only in their queue.
-    module = "gateleg.jobs.tables.delphi" if table.name in _DELPHI else kind.__module__
-    own = {"__doc__": kind.__doc__, "__module__": module, **members}
+    own = {"__doc__": kind.__doc__, "__module__": kind.__module__, **members}
     return new_class(kind.__name__, (kind,), {"table": table, "tag": spec_of(kind).tag}, lambda body: body.update(own))
 
 

@@ -137,6 +137,11 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     #: the handler's defaults, so that a worker that does not know the job type can submit its jobs
     max_retries: Attr[int | None] = field(None)
     timeout_seconds: Attr[int | None] = field(None)
+    #: which of these two the schedule itself sets; the handler that runs a job decides the others
+    overrides: Attr[list[str]] = field(factory=list, max_length=10)
+    #: seconds after which a run is no longer started
+    start_within: Attr[float | None] = field(None)
+    tags: Attr[list[str]] = field(factory=list, max_length=50)
     #: a run that is later than this many seconds is skipped
     max_delay: Attr[int] = field(600, ge=0)
     next_run_at: Attr[datetime | None] = field(None)
@@ -157,6 +162,21 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
 
     key = Key("SCHEDULES", "SCHEDULE#{name}")
     listed = Pattern(title="All schedules by name")
+
+
+class SetAsideRecord(Entity, table=ledger_table, tag="aside"):
+    """An item of the job table that is not a valid job, as a worker has found it."""
+
+    #: the id, which may be any text, as hexadecimal digits of its digest
+    digest: Attr[str]
+    #: the text in the item's key
+    job_id: Attr[str]
+    #: what is wrong, by attribute
+    problems: Attr[list[str]] = field(factory=list)
+    noticed_at: Attr[datetime]
+
+    key = Key("ASIDE", "JOB#{digest}")
+    every = Pattern(title="The items of the job table that are not valid jobs")
 
 
 class LogChunk(Entity, table=ledger_table, tag="log"):

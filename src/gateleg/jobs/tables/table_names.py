@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["LAYOUTS", "Layout", "TableNames"]
-
-#: The two sets of table names that commands and hosts can select.
-Layout = Literal["plain", "delphi"]
+__all__ = ["TableNames"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +27,3 @@ class TableNames:
 
 
 PLAIN = TableNames()
-#: The names in the public schema of Delphi. Hosts use them, so that jobs stored earlier stay readable.
-DELPHI = TableNames("DelphiJobQueue", "DelphiJobLedger", "DelphiJobArchive", "conversation_id", "ConversationIndex")
-LAYOUTS: Mapping[Layout, TableNames] = {"plain": PLAIN, "delphi": DELPHI}

@@ -145,12 +145,13 @@ def submission_of(values: dict[str, Any]) -> Submission:
     from datetime import datetime
 
     read: dict[str, Any] = dict(values)
-    for name in ("job_id", "parent"):
+    for name in ("job_id", "parent_job_id"):
         if name in read:
             read[name] = UUID(read[name])
-    if "run_at" in read:
-        read["run_at"] = datetime.fromisoformat(read["run_at"])
-    read["depends_on"] = [UUID(text) for text in read.get("depends_on", ())]
+    for name in ("run_at", "start_by"):
+        if name in read:
+            read[name] = datetime.fromisoformat(read[name])
+    read["dependencies"] = [UUID(text) for text in read.get("dependencies", ())]
     return Submission(**read)
 
 

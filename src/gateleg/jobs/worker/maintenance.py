@@ -7,12 +7,14 @@ import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from gateleg.jobs.claim.foreign_jobs import Sweep, adoption_task
 from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.errors import JobError
 from gateleg.jobs.retention.archiving import Archiver
 from gateleg.model import ModelError
 from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
+from gateleg.store.transports.group_commit import with_shared_commits
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,6 +40,22 @@ _ARCHIVE_SECONDS = 60.0
 _ARCHIVE_JOBS = 100
 #: Seconds between two updates of a queue's history, which has one entry for each minute.
 _HISTORY_SECONDS = 20.0
+#: Seconds between two sweeps for jobs of other programs, and how many jobs one sweep reads: of an engine in this process, where reads are
+#: nearly free, and of a remote store, which bills them. Then the same for the survey of the whole table, and how long it rests at the end.
+_EMBEDDED_ADOPTION, _REMOTE_ADOPTION = (1.0, 500), (5.0, 100)
+_EMBEDDED_SURVEY, _REMOTE_SURVEY = (2.0, 100, 10.0), (30.0, 100, 600.0)
+#: Seconds between two checks whether items that were set aside have been repaired.
+_SET_ASIDE_SECONDS = 10.0
+#: Seconds until an unexpected error of a task is logged again.
+_ERROR_LOG_SECONDS = 600.0
+
+
+#: A queue in one of its tables: the name of the table, and that of the queue.
+_Place = tuple[str, str]
+
+
+def _place(member: AsyncQueue, name: str) -> _Place:
+    return member.tables.names.queue, name
 
 
 class MaintenanceTasks:
@@ -54,19 +72,26 @@ class MaintenanceTasks:
         self._delay_check_seconds = min(_DELAY_CHECK_SECONDS, lease)
         self._archiver = Archiver(queue, objects)
         #: how long the job leases of each queue, and the leader leases of other workers, have stayed unchanged
-        self._job_leases: defaultdict[str, Staleness[UUID]] = defaultdict(Staleness)
+        self._job_leases: defaultdict[_Place, Staleness[UUID]] = defaultdict(Staleness)
         self._other_leaders: defaultdict[str, Staleness[str]] = defaultdict(Staleness)
         #: where the next check of a queue's delays continues
-        self._delay_cursors: dict[str, Item | None] = {}
+        self._delay_cursors: dict[_Place, Item | None] = {}
         self._started_at: float | None = None
         self._last_round_at = float("inf")
         #: until when this worker is the leader of a task, and when it next tries to become one
         self._leader_until: dict[str, float] = {}
         self._next_election: dict[str, float] = {}
-        self._next_lease_check: dict[str, float] = {}
-        self._next_delay_check: dict[str, float] = {}
+        self._next_lease_check: dict[_Place, float] = {}
+        self._next_delay_check: dict[_Place, float] = {}
         self._next_history: dict[str, float] = {}
         self._next_archiving = float("-inf")
+        embedded = with_shared_commits(queue.store.transport) is not None
+        self._adoption_seconds, self._adoption_jobs = _EMBEDDED_ADOPTION if embedded else _REMOTE_ADOPTION
+        self._survey_seconds, self._survey_items, self._survey_rest = _EMBEDDED_SURVEY if embedded else _REMOTE_SURVEY
+        self._adoption_task = adoption_task(queue.context)
+        self._sweep = Sweep()
+        self._next_adoption = self._next_survey = self._next_set_aside = float("-inf")
+        self._logged_errors: dict[str, float] = {}
 
     async def run(self) -> None:
         """Run one round after another until cancelled."""
@@ -78,10 +103,14 @@ class MaintenanceTasks:
         """Run each task of which this worker is, or can become, the leader. If a task fails, the others still run."""
         new = self._begin_round()
         for name in self.queues:
-            await self._run_task(f"watch:{name}", self._correct_delays, name)
-            await self._run_task(f"watch:{name}", self._promote, name)
-            await self._run_task(None if new else f"watch:{name}", self._recover_lost_jobs, name)
+            for member in self.queue.members:
+                await self._run_task(f"watch:{name}", self._correct_delays, member, name)
+                await self._run_task(f"watch:{name}", self._promote, member, name)
+                await self._run_task(None if new else f"watch:{name}", self._recover_lost_jobs, member, name)
             await self._run_task(f"watch:{name}", self._record_history, name)
+        await self._run_task(self._adoption_task, self._adopt)
+        await self._run_task("survey", self._survey)
+        await self._run_task(None, self.queue.record_set_aside)
         await self._run_task("schedules", self.queue.run_schedules)
         await self._run_task("sweep", self._archive)
 
@@ -107,28 +136,56 @@ class MaintenanceTasks:
                 await work(*arguments)
         except (StoreError, ObjectsError, JobError, ModelError) as error:
             _log.warning("maintenance task %s failed: %s", task or work.__name__.strip("_"), error)
+        except Exception:
+            # Whatever other programs write into the tables must not end the maintenance of all queues.
+            self._log_unexpected(task or work.__name__.strip("_"))
 
-    async def _correct_delays(self, name: str) -> None:
+    def _log_unexpected(self, task: str) -> None:
         now = self.queue.context.setup.ticks()
-        if now < self._next_delay_check.get(name, now):
+        if now >= self._logged_errors.get(task, now):
+            self._logged_errors[task] = now + _ERROR_LOG_SECONDS
+            _log.exception("maintenance task %s failed unexpectedly, and is tried again", task)
+
+    async def _adopt(self) -> None:
+        """Adopt the jobs of other programs."""
+        now = self.queue.context.setup.ticks()
+        if now >= self._next_adoption:
+            self._next_adoption = now + self._adoption_seconds
+            await self.queue.adopt_jobs(self._sweep, examine=self._adoption_jobs)
+
+    async def _survey(self) -> None:
+        """Look for items that no list shows, and forget those that have been repaired."""
+        now = self.queue.context.setup.ticks()
+        if now >= self._next_survey:
+            # A worker that may not scan the table tries again after the rest.
+            self._next_survey = now + self._survey_rest
+            if not await self.queue.survey(self._sweep, examine=self._survey_items):
+                self._next_survey = now + self._survey_seconds
+        if now >= self._next_set_aside:
+            self._next_set_aside = now + _SET_ASIDE_SECONDS
+            await self.queue.set_aside(clean=True)
+
+    async def _correct_delays(self, member: AsyncQueue, name: str) -> None:
+        now, place = self.queue.context.setup.ticks(), _place(member, name)
+        if now < self._next_delay_check.get(place, now):
             return
-        self._next_delay_check[name] = now + self._delay_check_seconds
-        corrections = await self.queue.correct_delays(name, self._delay_cursors.get(name))
-        self._delay_cursors[name] = corrections.next
+        self._next_delay_check[place] = now + self._delay_check_seconds
+        corrections = await member.correct_delays(name, self._delay_cursors.get(place))
+        self._delay_cursors[place] = corrections.next
         if corrections.number:
             _log.warning("restarted the delays of %d jobs of queue %s, written by a clock that is ahead", corrections.number, name)
 
-    async def _promote(self, name: str) -> None:
+    async def _promote(self, member: AsyncQueue, name: str) -> None:
         """Make delayed jobs claimable when they are due."""
         for _ in range(_MAX_BATCHES):
-            if await self.queue.promote(name, _BATCH_JOBS) < _BATCH_JOBS:
+            if await member.promote(name, _BATCH_JOBS) < _BATCH_JOBS:
                 break
 
-    async def _recover_lost_jobs(self, name: str) -> None:
-        now = self.queue.context.setup.ticks()
-        if now >= self._next_lease_check.get(name, now):
-            self._next_lease_check[name] = now + self._lease_check_seconds
-            await self.queue.reap(name, self._job_leases[name], _BATCH_JOBS)
+    async def _recover_lost_jobs(self, member: AsyncQueue, name: str) -> None:
+        now, place = self.queue.context.setup.ticks(), _place(member, name)
+        if now >= self._next_lease_check.get(place, now):
+            self._next_lease_check[place] = now + self._lease_check_seconds
+            await member.reap(name, self._job_leases[place], _BATCH_JOBS)
 
     async def _record_history(self, name: str) -> None:
         now = self.queue.context.setup.ticks()

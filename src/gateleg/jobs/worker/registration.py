@@ -14,7 +14,7 @@ from gateleg.model import ModelError
 from gateleg.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gateleg.jobs.claim.selection import CandidateSelector
     from gateleg.jobs.monitor.counts import WorkerCounters
@@ -34,7 +34,7 @@ _MIN_DISCOVERY_SECONDS, _MAX_DISCOVERY_SECONDS = 0.1, 1.0
 
 
 class WorkerRegistration:
-    """Keeps the record of a worker current.
+    """Keeps the record of a worker current. `selectors` choose its jobs, one for each of the queue's tables.
 
     `current_state` returns the attributes that change. With `alone`, the other workers are not read, because claims do not need them.
     """
@@ -42,7 +42,7 @@ class WorkerRegistration:
     def __init__(
         self,
         queue: AsyncQueue,
-        selector: CandidateSelector,
+        selectors: Sequence[CandidateSelector],
         counters: WorkerCounters,
         record: WorkerRecord,
         current_state: Callable[[], dict[str, Any]],
@@ -50,7 +50,7 @@ class WorkerRegistration:
         alone: bool,
     ) -> None:
         self._queue = queue
-        self._selector = selector
+        self._selectors = selectors
         self._counters = counters
         self._record = record
         self._current_state = current_state
@@ -64,12 +64,12 @@ class WorkerRegistration:
     async def run(self) -> None:
         """Report periodically. Lost claims are a sign of new workers, so they trigger a search before the next report."""
         loop = asyncio.get_running_loop()
-        pause, lost_claims = _MIN_DISCOVERY_SECONDS, self._selector.lost_claims
+        pause, lost_claims = _MIN_DISCOVERY_SECONDS, self._lost_claims()
         while True:
             due = loop.time() + _REPORT_SECONDS * (0.5 + self._random.random())
             while loop.time() < due:
                 await asyncio.sleep(pause * (0.5 + self._random.random()))
-                lost_more, lost_claims = self._selector.lost_claims > lost_claims, self._selector.lost_claims
+                lost_more, lost_claims = self._lost_claims() > lost_claims, self._lost_claims()
                 found_new = lost_more and await self._discover_workers()
                 pause = _MIN_DISCOVERY_SECONDS if found_new else min(_MAX_DISCOVERY_SECONDS, pause * 2)
             await self.report()
@@ -121,7 +121,7 @@ class WorkerRegistration:
         return abs(ahead - logged) >= _SKEW_SECONDS or tick - logged_at >= _SKEW_LOG_SECONDS
 
     async def _discover_workers(self) -> bool:
-        """Tell the selector which other workers claim from the same queues. Returns whether they have changed."""
+        """Tell the selectors which other workers claim from the same queues. Returns whether they have changed."""
         if self._alone:
             return False
         try:
@@ -131,7 +131,12 @@ class WorkerRegistration:
         except (StoreError, ModelError) as error:
             _log.warning("could not read the records of the other workers: %s", error)
             return False
-        return self._selector.set_workers(other.worker_id for other in peers)
+        names = [other.worker_id for other in peers]
+        changed = [selector.set_workers(names) for selector in self._selectors]
+        return any(changed)
+
+    def _lost_claims(self) -> int:
+        return sum(selector.lost_claims for selector in self._selectors)
 
 
 def _memory_bytes() -> int:

@@ -139,9 +139,12 @@ class Worker:
         self._drain_seconds = drain_seconds
         self._capture = capture
         self._counters = WorkerCounters(self.worker_id)
-        self._selector = CandidateSelector(
-            queue.context.setup.ticks, self.worker_id, fresh_for=-1.0 if self._embedded else 0.2, exclusive=self._embedded
-        )
+        self._selectors = [
+            CandidateSelector(
+                queue.context.setup.ticks, self.worker_id, fresh_for=-1.0 if self._embedded else 0.2, exclusive=self._embedded
+            )
+            for _ in self.queue.members
+        ]
         self._capacity = WorkerSlots(concurrency, self.limits)
         self._prefetched = PrefetchedJobs(concurrency if self._embedded else MAX_CLAIMED)
         if isinstance(self.queue.store, GroupCommitStore):
@@ -149,7 +152,7 @@ class Worker:
         self._poller = Poller(
             self.queue,
             self.queues,
-            selector=self._selector,
+            selectors=self._selectors,
             capacity=self._capacity,
             prefetched=self._prefetched,
             counters=self._counters,
@@ -181,7 +184,7 @@ class Worker:
         loop = asyncio.get_running_loop()
         stop_listening = self.queue.context.jobs.ready.listen(lambda name: loop.call_soon_threadsafe(self._poller.notify, name))
         registration = WorkerRegistration(
-            self.queue, self._selector, self._counters, self._record(), self._current_state, alone=self._embedded
+            self.queue, self._selectors, self._counters, self._record(), self._current_state, alone=self._embedded
         )
         # Read the records of the other workers before the first claim, which needs them.
         await registration.report()
@@ -272,7 +275,8 @@ class Worker:
         finally:
             self.running.pop(job.job_id, None)
             if job.concurrency_key is not None:
-                self._selector.record_key_freed(job.concurrency_key)
+                for selector in self._selectors:
+                    selector.record_key_freed(job.concurrency_key)
             if not slot_freed:
                 await self._free_slot_when_ended(job, execution)
             self._quarantine.remove(job)

@@ -30,6 +30,10 @@ class WorkerPool:
         self.workers = [Worker(queue, queues=common, concurrency=concurrency, **options)] if common or not separate else []
         self.workers += [Worker(queue, queues={name: 1}, concurrency=slots, **options) for name, slots in separate.items()]
 
+    def running(self) -> list[str]:
+        """The jobs that are running, each with its type."""
+        return [f"job {job_id} ({execution.job.job_type})" for worker in self.workers for job_id, execution in list(worker.running.items())]
+
     def stop(self) -> None:
         """Stop claiming jobs. `run` returns when the running jobs have ended or were released. Call this in the event loop's thread."""
         for worker in self.workers:

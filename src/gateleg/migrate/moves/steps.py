@@ -221,18 +221,42 @@ def run_pass(one: TablePass, setup: Setup, options: MoveOptions, *, anew: bool =
 
 def sample(move: KeyMove, stage: MoveStage, setup: Setup, number: int = 5) -> Flow[list[dict[str, Any]]]:
     """A dry run: some old items and their converted forms. Nothing is written."""
+    found: list[dict[str, Any]] = []
+
+    def take(entry: dict[str, Any]) -> bool:
+        found.append(entry)
+        return len(found) < number
+
+    if number:
+        yield from _scan(move, stage, setup, take)
+    return found
+
+
+def faults(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[list[dict[str, Any]]]:
+    """A dry run over all old items: those that cannot be converted, with the reasons. Nothing is written."""
+    found: list[dict[str, Any]] = []
+
+    def take(entry: dict[str, Any]) -> bool:
+        if "error" in entry:
+            found.append(entry)
+        return True
+
+    yield from _scan(move, stage, setup, take)
+    return found
+
+
+def _scan(move: KeyMove, stage: MoveStage, setup: Setup, take: Callable[[dict[str, Any]], bool]) -> Flow[None]:
+    """Pass the old items of a stage to `take` with their converted forms, until it returns False."""
     direction, one = Direction(move, "old"), tasks.backfill(move, stage)
     payload: dict[str, Any] = {"TableName": setup.name_of(direction.source.table), "ConsistentRead": True}
-    found: list[dict[str, Any]] = []
-    while len(found) < number:
+    while True:
         response = yield Request("Scan", payload, "dry run")
         for item in response["Items"]:
-            if len(found) < number and (yield from one.holds(item, setup)):
-                found.append((yield from _shown(direction, item, setup)))
+            if (yield from one.holds(item, setup)) and not take((yield from _shown(direction, item, setup))):
+                return
         if "LastEvaluatedKey" not in response:
-            break
+            return
         payload["ExclusiveStartKey"] = response["LastEvaluatedKey"]
-    return found
 
 
 def _shown(direction: Direction, item: Item, setup: Setup) -> Flow[dict[str, Any]]:

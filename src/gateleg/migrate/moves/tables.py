@@ -143,6 +143,8 @@ class MigrationRecord(Entity, table=migrations_table, tag="migration"):
     error: Attr[str | None] = field(None)
     #: whether it is paused
     paused: Attr[bool] = field(False)
+    #: whether a process began to work on it and has not ended its work; one that was killed leaves this behind
+    working: Attr[bool] = field(False)
 
     key = Key("LEDGER#{application}", "STATE#{number:06d}")
     of_application = Pattern(title="The migrations of an application, by number")

@@ -14,14 +14,17 @@ from pydantic import AfterValidator, Field
 
 from gateleg.model.errors import S3KeyRefused
 
-__all__ = ["check_s3_key", "find_mark"]
+__all__ = ["check_object_key", "check_s3_key", "find_mark"]
 
 T = TypeVar("T")
 
-#: `scheme:` of any URL (https:, s3:, data:, javascript:), or the host of one without a scheme. One letter is not a scheme in use.
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:|[a-z]:/|//", re.IGNORECASE)
+#: `scheme:` of any URL (https:, s3:, data:, javascript:). One letter is not a scheme in use.
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
+#: The part of a URL before its path.
+_HOST = re.compile(r"[a-z][a-z0-9+.-]*:/{1,2}|//", re.IGNORECASE)
 #: A query string. Each vendor signs with other parameters, so none is accepted.
-_QUERY = re.compile(r"\?[^/?=\s]*=|&(x-amz-[a-z-]+|x-goog-[a-z-]+|awsaccesskeyid|signature|expires|sig)=", re.IGNORECASE)
+_QUERY = re.compile(r"\?[^/?=\s]*=")
+_SIGNED = re.compile(r"[?&](x-amz-[a-z-]+|x-goog-[a-z-]+|awsaccesskeyid|signature|expires|sig)=", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -40,7 +43,10 @@ COMPRESSED = Mark("compressed")
 
 
 def check_s3_key(value: str) -> str:
-    """Return the object key; raise `S3KeyRefused` for a URL, a presigned URL or a key that S3 or a file system cannot hold safely."""
+    """Return the object key; raise `S3KeyRefused` for a URL, a presigned URL or a key that S3 or a file system cannot hold safely.
+
+    This is the rule of attributes. A store of objects also reads what others have stored: see `check_object_key`.
+    """
     if not value.strip():
         raise S3KeyRefused("An object key must not be empty or blank.")
     # A blank or an invisible character in front would hide the scheme of a URL.
@@ -52,6 +58,17 @@ def check_s3_key(value: str) -> str:
         raise S3KeyRefused(f"{_shown(value)} has a query string, as a presigned URL does. It is not an object key.")
     if "\\" in value:
         raise S3KeyRefused(f"{_shown(value)} contains a backslash. Separate folders with slashes.")
+    return check_object_key(value)
+
+
+def check_object_key(value: str) -> str:
+    """Return the key of an object in a store; raise `S3KeyRefused` for a URL, and for a key that a store cannot hold safely."""
+    if not value:
+        raise S3KeyRefused("An object key must not be empty.")
+    if _HOST.match(value):
+        raise S3KeyRefused(f"{_shown(value)} is a URL, not an object key.")
+    if _SIGNED.search(value):
+        raise S3KeyRefused(f"{_shown(value)} is a presigned URL, not an object key.")
     if value.startswith("/"):
         raise S3KeyRefused(f"{_shown(value)} begins with a slash.")
     if any(part in (".", "..") for part in value.split("/")):

@@ -271,6 +271,8 @@ class SlowDecoder(Generic[E]):
         self.spec = spec
         self.known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names
         self.validate = reading_validator(spec.entity)
+        #: converts an item that other programs have written into the model's form, if the entity defines it
+        self.in_model_form: Callable[[Item], Item] | None = getattr(spec.entity, "__read_foreign__", None)
 
     def keep(self, item: Item, instance: E) -> None:
         """Keep the attributes that the entity does not declare, so that writing the item back does not lose them."""
@@ -289,6 +291,9 @@ class SlowDecoder(Generic[E]):
 
     def read(self, item: Item) -> E:
         """Decode an item attribute by attribute; raise `DecodeError` with all problems."""
+        stored = item
+        if self.in_model_form is not None:
+            item = self.in_model_form(item)
         values, problems = self._values(item)
         missing = [a for a in self.spec.attributes.values() if a.needed and a.name not in values and not a.optional]
         absent = [a for a in self.spec.attributes.values() if a.needed and a.name not in values and a.optional]
@@ -304,7 +309,7 @@ class SlowDecoder(Generic[E]):
                 problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
             else:
                 self.keep(item, instance)
-                remember(self.spec, item, instance)
+                remember(self.spec, stored, instance)
                 return instance
         raise self._refused(item, problems)
 
@@ -314,6 +319,14 @@ class SlowDecoder(Generic[E]):
 
     def partial(self, item: Item) -> dict[str, Any]:
         """The attributes of a projected item, by Python name, including those that only its keys contain."""
+        try:
+            return self._partial(item)
+        except DecodeError:
+            if self.in_model_form is None:
+                raise
+        return self._partial(self.in_model_form(item))
+
+    def _partial(self, item: Item) -> dict[str, Any]:
         values, problems = self._values(item)
         values = {**{name: value for name, value in self._from_key(item).items() if name in self.spec.attributes}, **values}
         checked: dict[str, Any] = {}

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from gateleg.model.errors import EmptySet, NaiveTime, NumberRefused, UnsupportedType
 
-__all__ = ["Item", "Upcaster", "Value", "decimal_text", "float_text", "iso", "uuid_text"]
+__all__ = ["NULL", "Item", "Upcaster", "Value", "decimal_text", "float_text", "iso", "to_utc", "uuid_text", "wire"]
 
 Value = dict[str, Any]
 Item = dict[str, Value]
@@ -37,12 +37,16 @@ NULL: Value = {"NULL": True}
 
 
 def to_utc(value: datetime) -> datetime:
-    """The same instant in UTC. Raises `NaiveTime` for a datetime without a time zone."""
+    """The same instant in UTC. Raises `NaiveTime` without a time zone, and `ValueError` if UTC has no such year."""
     if value.tzinfo is UTC:
         return value
     if value.utcoffset() is None:
         raise NaiveTime(f"{value!r} has no time zone.")
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        # In the first and last hours that Python supports. A ValueError names the attribute in the errors of validation.
+        raise ValueError(f"{value.isoformat()} cannot be converted to UTC") from None
 
 
 def iso(value: datetime) -> str:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.objects.directory.error_translation import translated_errors
 from gateleg.objects.directory.names import path_of
 from gateleg.objects.directory.secrets import load_secret
@@ -68,7 +68,7 @@ class DirectoryObjects(Verbs):
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> DirectoryDownload:
         """Read the content, or a range of it, in chunks. See `Objects.stream`."""
-        check_s3_key(key)
+        check_object_key(key)
         with translated_errors(key):
             return DirectoryDownload(self._tree, key, range, unless_etag)
 
@@ -84,7 +84,7 @@ class DirectoryObjects(Verbs):
 
     def delete(self, key: str) -> None:
         """Delete an object. A missing object is not an error."""
-        check_s3_key(key)
+        check_object_key(key)
         try:
             with translated_errors(key):
                 self._tree.remove(path_of(key))
@@ -93,12 +93,12 @@ class DirectoryObjects(Verbs):
 
     def delete_many(self, keys: Iterable[str]) -> None:
         """Delete any number of objects. See `Objects.delete_many`."""
-        for key in [check_s3_key(key) for key in keys]:
+        for key in [check_object_key(key) for key in keys]:
             self.delete(key)
 
     def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
         """Store a copy under another key. See `Objects.copy`."""
-        check_s3_key(target)
+        check_object_key(target)
         with self.stream(source) as download:
             info = download.info
             kept = info.metadata if metadata is None else metadata
@@ -113,14 +113,19 @@ class DirectoryObjects(Verbs):
         content_type: str | None = None,
         length: int | None = None,
         download: str | None = None,
+        sha256: str | None = None,
     ) -> str:
         """A URL that lets its holder read or write one object for a time. See `Objects.presign`."""
-        grant = Grant(key, method, content_type, length, download)
+        grant = Grant(key, method, content_type, length, download, sha256=sha256)
+        if sha256 is not None:
+            self.require_content(key, sha256)
         return self._signer.sign(grant, validity(self._clock(), expires, self._window).ends)
 
-    def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+    def presign_upload(
+        self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None, once: bool = False
+    ) -> UploadForm:
         """A form that uploads an object of at most `max_bytes` bytes to the host. See `Objects.presign_upload`."""
-        grant = Grant(key, "PUT", content_type, max_bytes=max_bytes)
+        grant = Grant(key, "PUT", content_type, max_bytes=max_bytes, once=once)
         return UploadForm(self._signer.sign(grant, validity(self._clock(), expires, self._window).ends), "PUT")
 
     def verify(self, method: str, key: str, query: str, *, content_type: str | None = None, length: int | None = None) -> Grant:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects.directory.footers import read_info
 from gateleg.objects.directory.names import FOLDER, OBJECT, PART, parse_name
@@ -72,7 +72,7 @@ def walk(keys: Folder, bounds: KeySelection, top: TreeEntry | None = None) -> It
 def _is_key(key: bytes) -> bool:
     """Whether a key is valid: files that other programs created may have names that no valid key produces."""
     try:
-        check_s3_key(key.decode())
+        check_object_key(key.decode())
     except (UnicodeDecodeError, S3KeyRefused):
         return False
     return True

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model.attributes.special_types import check_s3_key
+from gateleg.model.attributes.special_types import check_object_key
 from gateleg.objects.bodies import digest_of, size_of
 from gateleg.objects.descriptions import content_type_of, validate_metadata
 from gateleg.objects.errors import StorageFailed
@@ -65,7 +65,7 @@ class S3Objects(Verbs):
         if part_size < 5 * MIB:
             raise ValueError("part_size must be at least 5 MiB, the minimum of S3.")
         self.bucket = Bucket(bucket, endpoint, region)
-        self.prefix = f"{check_s3_key(prefix.rstrip('/'))}/" if prefix.strip("/") else ""
+        self.prefix = f"{check_object_key(prefix.rstrip('/'))}/" if prefix.strip("/") else ""
         self._account = BucketClient(self.bucket, credentials, profile, parallel, settings or {}, client)
         self._part_size = part_size
         self._parallel = parallel
@@ -92,7 +92,7 @@ class S3Objects(Verbs):
         if_absent: bool = False,
     ) -> ObjectInfo:
         """Store or replace an object atomically. See `Objects.put`."""
-        check_s3_key(key)
+        check_object_key(key)
         if sha256 is None and (size_of(body) or 0) > self._part_size:
             # Metadata is sent before the parts, so the digest must be known by then.
             sha256 = digest_of(body)
@@ -184,12 +184,16 @@ class S3Objects(Verbs):
         content_type: str | None = None,
         length: int | None = None,
         download: str | None = None,
+        sha256: str | None = None,
     ) -> str:
         """A URL that lets its holder read or write one object for a time. See `Objects.presign`.
 
-        A URL that was signed with temporary credentials stops working when they expire.
+        A URL that was signed with temporary credentials stops working when they expire. The content is compared with `sha256` when the URL
+        is signed; a bucket cannot compare it again when the URL is used.
         """
-        grant = Grant(key, method, content_type, length, download)
+        grant = Grant(key, method, content_type, length, download, sha256=sha256)
+        if sha256 is not None:
+            self.require_content(key, sha256)
         valid = validity(self._clock(), expires, self._window)
         place = self._place(key)
         with translated_errors(key):
@@ -197,8 +201,13 @@ class S3Objects(Verbs):
             credentials = self._account.credentials()
         return presigned(self.bucket.address(region), place["Key"], grant, valid, credentials, region)
 
-    def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
-        """A form that uploads an object of at most `max_bytes` bytes to the bucket. See `Objects.presign_upload`."""
+    def presign_upload(
+        self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None, once: bool = False
+    ) -> UploadForm:
+        """A form that uploads an object of at most `max_bytes` bytes to the bucket. See `Objects.presign_upload`.
+
+        The policies of S3 have no condition for `once`: until the form expires, another upload replaces the object.
+        """
         grant = Grant(key, "PUT", content_type, max_bytes=max_bytes)
         valid = validity(self._clock(), expires, self._window)
         place = self._place(key)
@@ -230,7 +239,7 @@ class S3Objects(Verbs):
         self._account.close()
 
     def _place(self, key: str) -> dict[str, str]:
-        return {"Bucket": self.bucket.name, "Key": check_s3_key(self.prefix + check_s3_key(key))}
+        return {"Bucket": self.bucket.name, "Key": check_object_key(self.prefix + check_object_key(key))}
 
     def _entry(self, content: Mapping[str, Any]) -> Entry:
         key = content["Key"].removeprefix(self.prefix)

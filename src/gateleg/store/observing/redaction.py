@@ -8,18 +8,26 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["without_credentials"]
+__all__ = ["shown_address", "without_credentials"]
 
 #: Request parameters that contain attribute values by name.
 _ITEMS = frozenset({"Key", "Item", "ExclusiveStartKey", "ExpressionAttributeValues"})
 _CONTAINERS = (dict, list)
-#: The user and the password in a URL.
-_USER = re.compile(r"(?<=://)[^/?#\s@'\"]+@")
+#: The user and the password in a URL. A password that should have been escaped may contain what ends the authority of a URL; what looks
+#: like a port does not begin a password.
+_USER = re.compile(r"(?<=://)(?:[^/?#\s'\"]+@|[^/?#\s'\":]*:(?!\d{1,5}(?:[/?#]|$))[^\s'\"]*@)")
 
 
 def without_credentials(text: str) -> str:
     """The text with user names and passwords in URLs hidden."""
     return _USER.sub("(hidden)@", text)
+
+
+def shown_address(text: str) -> str:
+    """A text that should have been an address, as errors may quote it: without what comes before an @, which may be a password."""
+    before, at, place = text.rpartition("@")
+    scheme, colon, _ = before.partition("://")
+    return f"{scheme}{colon}(hidden)@{place}" if colon else f"(hidden)@{place}" if at else text
 
 
 def redacted(request: Any) -> Any:

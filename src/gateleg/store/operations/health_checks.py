@@ -9,7 +9,7 @@ from gateleg.store.error_translation import translated
 from gateleg.store.errors import OutOfScope
 from gateleg.store.flow import Request
 from gateleg.store.operations.operation import Operation
-from gateleg.store.operations.tables import check_tables, describe
+from gateleg.store.operations.tables import check_tables, describe, key_differences
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def drift(table: Table, name: str, described: Mapping[str, Any] | None) -> list[
     status = "missing" if described is None else described["TableStatus"]
     if described is None or status not in _USABLE:
         return [f"The table {name} is {status.lower()}."]
-    problems = [] if described["KeySchema"] == table.definition()["KeySchema"] else [f"The table {name} has another key than declared."]
+    problems = key_differences(table, name, described)
     deployed = {one["IndexName"]: one for kind in _KINDS for one in described.get(kind) or ()}
     for index in table.indexes:
         found = deployed.get(index.name)

@@ -141,15 +141,16 @@ def scan(
     filter: Condition | None = None,
     page_size: int | None = None,
     consistent: bool = False,
+    markers: bool = False,
 ) -> Stream[Item]:
-    """Iterate over all items of a table as wire items, without markers of unique constraints and expired items.
+    """Iterate over all items of a table as wire items, without expired items, and without markers of unique constraints unless `markers`.
 
     For tools, because it reads the whole table. `segments` is the number of parallel segments. `read_units` limits the capacity units used
     per second. `progress` is updated after each page; pass it again to resume an interrupted scan. `filter` drops items after they are
     read.
     """
     check_table(table)
-    return Scan(table, None, progress, segments, read_units, filter, page_size, consistent)
+    return Scan(table, None, progress, segments, read_units, filter, page_size, consistent, markers)
 
 
 def export(

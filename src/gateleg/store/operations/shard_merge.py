@@ -12,7 +12,7 @@ from gateleg.store.cursors import Position
 from gateleg.store.flow import Request, Together
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gateleg.model import Item, Query
     from gateleg.store.flow import Flow, Payload
@@ -32,6 +32,8 @@ class _Shard:
     taken: Item | None = None
     items: deque[Item] = field(default_factory=deque)
     ended: bool = False
+    #: marks an item that was read from it, if its items need to be told from those of others
+    mark: Callable[[Item], Item] | None = None
 
 
 class Merge(Generic[E]):
@@ -75,7 +77,7 @@ class Merge(Generic[E]):
             if isinstance(response, Exception):
                 raise response
             self.examined += response.get("ScannedCount", len(response["Items"]))
-            shard.items.extend(response["Items"])
+            shard.items.extend(response["Items"] if shard.mark is None else map(shard.mark, response["Items"]))
             shard.start = response.get("LastEvaluatedKey")
             shard.ended = shard.start is None
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from gateleg.errors import shown
 from gateleg.model import Table
 from gateleg.model.errors import BadName
-from gateleg.store.errors import InvalidOption, OutOfScope, TimedOut
+from gateleg.store.errors import InvalidOption, KeysDiffer, OutOfScope, TimedOut
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.operation import Operation
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pydantic import BaseModel
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["describe", "ensure_tables"]
+__all__ = ["check_keys", "describe", "ensure_tables", "key_differences"]
 
 #: Seconds between checks of a table that is being created or deleted, and the maximum number of checks.
 _POLL_SECONDS = 1.0
@@ -47,18 +47,19 @@ class CreateTables(_TableOperation):
 
     def flow(self, setup: Setup) -> Flow[list[str]]:
         """Create the tables, wait until all are active, then enable TTL. Returns the names of the created tables."""
-        created: list[str] = []
         for table in self.tables:
             _check_names(table, setup.name_of(table))
-            created += yield from self._create(table, setup)
+        existing = (yield from check_keys(self.tables, setup)) if self.ensure else frozenset()
+        created: list[str] = []
+        for table in self.tables:
+            if table not in existing:
+                created += yield from self._create(table, setup)
         for table in self.tables:
             yield from wait_active(setup.name_of(table))
             yield from _enable_ttl(table, setup)
         return created
 
     def _create(self, table: Table, setup: Setup) -> Flow[list[str]]:
-        if self.ensure and (yield from describe(setup.name_of(table))) is not None:
-            return []
         try:
             yield Request("CreateTable", {**table.definition(), "TableName": setup.name_of(table)}, f"{table.name} create")
         except ServiceError as error:
@@ -130,6 +131,51 @@ def describe(name: str) -> Flow[dict[str, Any] | None]:
     return description
 
 
+def check_keys(tables: Iterable[Table], setup: Setup) -> Flow[frozenset[Table]]:
+    """The tables that exist. Raises `KeysDiffer` with all differences if one has another key than declared, before anything is written."""
+    existing, problems = set[Table](), dict[str, list[str]]()
+    for table in tables:
+        name = setup.name_of(table)
+        described = yield from describe(name)
+        if described is None:
+            continue
+        existing.add(table)
+        if differences := key_differences(table, name, described):
+            problems[table.name] = differences
+    if problems:
+        raise KeysDiffer(problems)
+    return frozenset(existing)
+
+
+def key_differences(table: Table, name: str, described: Mapping[str, Any]) -> list[str]:
+    """How the key of a deployed table, or the type of an attribute in an index's key, differs from the declaration."""
+    declared = table.definition()
+    there, wanted = _key_of(described), _key_of(declared)
+    if there != wanted:
+        return [f"The table {name} has the key {there}, but {wanted} is declared."]
+    types = _types_of(described)
+    return [
+        f"The table {name} indexes {attribute} as {_TYPES[types[attribute]]}, but {_TYPES[declared_type]} is declared."
+        for attribute, declared_type in _types_of(declared).items()
+        if types.get(attribute, declared_type) != declared_type
+    ]
+
+
+#: Types of key attributes, in words.
+_TYPES = {"S": "a string", "N": "a number", "B": "binary"}
+
+
+def _types_of(definition: Mapping[str, Any]) -> dict[str, str]:
+    return {one["AttributeName"]: one["AttributeType"] for one in definition["AttributeDefinitions"]}
+
+
+def _key_of(definition: Mapping[str, Any]) -> str:
+    """A primary key in words, hash first: `(partition_key S, run_uuid S)`."""
+    types, schema = _types_of(definition), sorted(definition["KeySchema"], key=lambda one: str(one["KeyType"]))
+    names = [one["AttributeName"] for one in schema]
+    return f"({', '.join(f'{name} {types[name]}' for name in names)})"
+
+
 def wait_active(name: str) -> Flow[None]:
     """Wait until a table and all its indexes are active. Raises `TimedOut` after several minutes."""
     for _ in range(_MAX_POLLS):
@@ -198,7 +244,8 @@ def create_tables(*tables: Table) -> Operation[list[str]]:
 def ensure_tables(*tables: Table) -> Operation[list[str]]:
     """Create the tables that do not exist, and wait until all are active. Returns the names of the created tables.
 
-    Existing tables are not changed, even if they differ from their declaration; only TTL is enabled if an entity has a TTL attribute.
+    Existing tables are not changed, even if their indexes differ from the declaration; only TTL is enabled if an entity has a TTL
+    attribute. Raises `KeysDiffer`, and creates nothing, if a table has another key than declared.
     """
     return CreateTables(check_tables(tables), ensure=True)
 

@@ -22,6 +22,7 @@ from gateleg.net import (
 )
 from gateleg.net.http import Response, Timeouts
 from gateleg.store.errors import BadAddress
+from gateleg.store.observing.redaction import shown_address
 from gateleg.store.transports import FOREIGN, ServiceError, missing_credentials
 from gateleg.store.transports.responses import result
 from gateleg.store.transports.retries import CallAttempts, ErrorResponse
@@ -108,10 +109,13 @@ class ProtocolClient:
 
 def _address(endpoint: str) -> Address:
     try:
+        if "@" in endpoint:
+            # A user and a password, even where a slash in the password makes them a part of the path.
+            raise ValueError("an endpoint takes no user")
         return Address.parse(endpoint)
     except ValueError:
         fix = "Write http://host:port or https://host, with a port from 1 to 65535."
-        raise BadAddress(f"{endpoint!r} is not the address of an endpoint.", fix=fix) from None
+        raise BadAddress(f"{shown_address(endpoint)!r} is not the address of an endpoint.", fix=fix) from None
 
 
 def _source(options: HttpOptions) -> CredentialSource:

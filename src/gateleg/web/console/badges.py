@@ -37,6 +37,8 @@ DONE = Badge("done", "Done", "check_circle")
 FAILED = Badge("failed", "Failed", "error")
 CANCELLED = Badge("cancelled", "Cancelled", "cancel")
 
+UNREADABLE = Badge("failed", "Unreadable", "help")
+
 BY_STATUS = {
     JobStatus.PENDING: WAITING,
     JobStatus.PROCESSING: RUNNING,

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from nicegui import context, ui
 
-from gateleg.jobs import Job, JobMissing
+from gateleg.jobs import Job, JobMissing, JobUnreadable
 from gateleg.web.console.actions import button, carry_out
 from gateleg.web.console.badges import BY_STATUS, badge_of, chip
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, id_cell
@@ -75,7 +75,7 @@ def register(application: Application, resources: Resources[Any]) -> None:
         mine = MemberJobs(application, resources, current_view().principal)
         try:
             job = await mine.get(UUID(job_id))
-        except (ValueError, Unknown, JobMissing):
+        except (ValueError, Unknown, JobMissing, JobUnreadable):
             context.client.status_code = 404
             with frame(title="Job not found", section=application.name, crumbs=crumbs):
                 empty("search", "No such job", "The id may be wrong, or you may not see this job.", button="Your jobs", href=base)

@@ -16,7 +16,7 @@ from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations
 from fastapi.responses import RedirectResponse
 from nicegui import ui
 
-from gateleg.jobs import JobMissing
+from gateleg.jobs import JobMissing, JobUnreadable
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import current_view, frame
 from gateleg.web.console.jobs.filters import Filters
@@ -115,7 +115,7 @@ async def _jobs_with_short_id(host: Host, start: str) -> list[SearchResult]:
 async def _job(host: Host, job_id: UUID) -> Job | ArchivedJob | None:
     try:
         return await host.queue.get_or_archived(job_id)
-    except JobMissing:
+    except (JobMissing, JobUnreadable):
         return None
 
 

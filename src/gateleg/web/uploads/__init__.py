@@ -8,24 +8,29 @@ try:
 except ModuleNotFoundError as error:
     raise explained(error) from error
 from gateleg.web.tables import PendingUpload
-from gateleg.web.uploads.receiver import ReceivedFile, receive_files, receive_object
+from gateleg.web.uploads.fields import FormFields, form_body
+from gateleg.web.uploads.receiver import ReceivedFile, ReceivedForm, receive_files, receive_form, receive_object
 from gateleg.web.uploads.resumable import UploadKind, Uploads
 from gateleg.web.uploads.rules import BadForm, NotUploaded, OffsetMismatch, UploadInProgress, UploadNotFound, UploadRules, WrongContent
 from gateleg.web.uploads.slots import upload_folder, upload_slot
 
 __all__ = [
     "BadForm",
+    "FormFields",
     "NotUploaded",
     "OffsetMismatch",
     "PendingUpload",
     "ReceivedFile",
+    "ReceivedForm",
     "UploadInProgress",
     "UploadKind",
     "UploadNotFound",
     "UploadRules",
     "Uploads",
     "WrongContent",
+    "form_body",
     "receive_files",
+    "receive_form",
     "receive_object",
     "upload_folder",
     "upload_slot",

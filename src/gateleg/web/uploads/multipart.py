@@ -19,9 +19,10 @@ _MAX_FIELD_BYTES = 100_000
 
 @dataclass(frozen=True)
 class FileStart:
-    """The start of a file, followed by its chunks. The name is as the client sent it."""
+    """The start of a file, followed by its chunks. The name is as the client sent it; `field` is None for a body that is not a form."""
 
     name: str
+    field: str | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class _FormParser:
         self._field, self._value = options.get(b"name", b""), bytearray()
         self._is_file = b"filename" in options
         if self._is_file:
-            self._events.append(FileStart(options[b"filename"].decode("utf-8", "replace")))
+            self._events.append(FileStart(options[b"filename"].decode("utf-8", "replace"), self._field.decode("utf-8", "replace")))
 
     def _data(self, piece: bytes) -> None:
         if self._is_file:

@@ -6,11 +6,12 @@ import asyncio
 import hashlib
 from dataclasses import dataclass
 from email.message import Message
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from gateleg.objects import plain_name, sniff, sniff_file
 from gateleg.objects.sniffing import HEAD
-from gateleg.web.uploads.multipart import FileStart, read_form
+from gateleg.web.uploads.fields import Fields, FormFields, check_field, check_file_field, merge_fields
+from gateleg.web.uploads.multipart import FileStart, MultipartField, read_form
 from gateleg.web.uploads.rules import BadForm, UploadRules
 
 if TYPE_CHECKING:
@@ -38,19 +39,40 @@ class ReceivedFile:
     content_type: str
 
 
-async def receive_files(request: Request, folder: Path, rules: UploadRules) -> list[ReceivedFile]:
-    """Receive the files of a request, each into a folder of its own below `folder`, so that they keep their names.
+@dataclass(frozen=True)
+class ReceivedForm(Generic[Fields]):
+    """The files and the fields of a request."""
 
-    The request is a form with files, or one file as its body, named by `Content-Disposition`. A violation of the rules is refused as early
-    as possible: by Content-Length, by the first bytes of a file, or by the bytes received. The caller removes the folder.
+    files: list[ReceivedFile]
+    fields: Fields
+
+
+async def receive_files(request: Request, folder: Path, rules: UploadRules) -> list[ReceivedFile]:
+    """Receive the files of a request to a route without fields of its own; see `receive_form`."""
+    return (await receive_form(request, folder, rules, FormFields())).files
+
+
+async def receive_form(request: Request, folder: Path, rules: UploadRules, query: Fields) -> ReceivedForm[Fields]:
+    """Receive the files of a request, each into a folder of its own below `folder`, so that they keep their names, and its fields.
+
+    The request is a form with files, or one file as its body, named by `Content-Disposition`. `query` holds the fields that came in the
+    query; those of the form are added to them. Fields that its model does not declare are refused, and so are two values for one field.
+    A violation of the rules is refused as early as possible: by Content-Length, by the name of a field, by the first bytes of a file, or
+    by the bytes received. The caller removes the folder.
     """
     content_type = request.headers.get("content-type", "")
     rules.check_size(_content_length(request) - (_FORM_OVERHEAD_BYTES if _is_form(content_type) else 0))
     found: list[ReceivedFile] = []
+    fields: list[tuple[str, str]] = []
     writer: _FileWriter | None = None
     received = 0
     async for event in _events(request, content_type):
-        if isinstance(event, FileStart):
+        if isinstance(event, MultipartField):
+            check_field(type(query), event.name)
+            fields.append((event.name, event.value))
+        elif isinstance(event, FileStart):
+            if event.field is not None:
+                check_file_field(type(query), event.field)
             if writer is not None:
                 found.append(await writer.finish(rules))
             if len(found) == rules.files:
@@ -62,9 +84,10 @@ async def receive_files(request: Request, folder: Path, rules: UploadRules) -> l
             await writer.write(event, rules)
     if writer is not None:
         found.append(await writer.finish(rules))
+    merged = merge_fields(query, fields)
     if not found:
         raise BadForm("The request contains no file.")
-    return found
+    return ReceivedForm(found, merged)
 
 
 async def receive_object(request: Request, objects: AsyncObjects, key: str, rules: UploadRules, *, name: str = "") -> ObjectInfo:
@@ -102,13 +125,23 @@ async def _events(request: Request, content_type: str) -> AsyncIterator[object]:
         async for event in read_form(content_type, request.stream()):
             yield event
         return
-    yield FileStart(parse_file_name(request.headers.get("content-disposition", "")))
+    name = parse_file_name(request.headers.get("content-disposition", ""))
+    if not name and _media_type(content_type) == "application/x-www-form-urlencoded":
+        raise BadForm(
+            "The body was sent as application/x-www-form-urlencoded, a form that cannot contain files.",
+            fix="Send a form with files (curl -F file=@name), or the file as the body with its own Content-Type (curl -T name).",
+        )
+    yield FileStart(name)
     async for chunk in request.stream():
         yield chunk
 
 
 def _is_form(content_type: str) -> bool:
-    return content_type.partition(";")[0].strip().lower() == "multipart/form-data"
+    return _media_type(content_type) == "multipart/form-data"
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
 
 
 def _content_length(request: Request) -> int:

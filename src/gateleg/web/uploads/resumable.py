@@ -18,6 +18,7 @@ from gateleg.objects.sniffing import HEAD, TAIL
 from gateleg.store import ConditionFailed
 from gateleg.web.errors import Refusal
 from gateleg.web.tables import PendingUpload
+from gateleg.web.uploads.fields import FormFields, merge_fields
 from gateleg.web.uploads.rules import NotUploaded, OffsetMismatch, UploadNotFound, UploadRules
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ ABANDONED_AFTER = timedelta(days=1)
 FINISHED_KEPT_FOR = timedelta(days=1)
 _SWEEP_EVERY = 600.0
 _LINK_SECONDS = 3600
+#: What upload clients (tus-js-client, Uppy) add by themselves.
+_CLIENT_DETAILS = frozenset({"name", "type", "filetype", "relativePath", "contentType"})
 
 
 async def _allow_anybody(principal: Principal, details: Mapping[str, str]) -> None:
@@ -51,6 +54,8 @@ class UploadKind:
     key: Callable[[PendingUpload], str]
     #: the job to submit when the file is complete, once per upload; by default with the user and tenant of the upload
     job: Callable[[PendingUpload], Submission] | None = None
+    #: the details that may be sent with the file; anything else is refused. By default, all details are accepted
+    details: type[FormFields] | None = None
     #: checks the caller and the details sent with the file, and may raise; a returned mapping replaces the details
     check: Callable[[Principal, Mapping[str, str]], Awaitable[Mapping[str, str] | None]] = _allow_anybody
 
@@ -76,7 +81,7 @@ class Uploads:
         """Begin an upload straight to the object store, and return the form for it. The client calls `finish` afterwards."""
         max_bytes = self._kind(kind).rules.max_bytes
         upload = await self._begin(principal, kind, name, max_bytes, details or {}, None, in_parts=False)
-        return upload, await self._objects.presign_upload(self._direct_key(upload), max_bytes=max_bytes, expires=_LINK_SECONDS)
+        return upload, await self._objects.presign_upload(self._direct_key(upload), max_bytes=max_bytes, expires=_LINK_SECONDS, once=True)
 
     async def get(self, principal: Principal, upload_id: str) -> PendingUpload:
         """An upload of the caller. Raises `UploadNotFound`."""
@@ -139,6 +144,9 @@ class Uploads:
         in_parts: bool,
     ) -> PendingUpload:
         chosen, now = self._kind(kind), self._store.setup.now()
+        if chosen.details is not None:
+            details = {name: value for name, value in details.items() if name not in _CLIENT_DETAILS}
+            merge_fields(chosen.details(), details.items(), "metadata")
         checked = await chosen.check(principal, details)
         chosen.rules.check_size(length)
         await self._sweep_periodically()

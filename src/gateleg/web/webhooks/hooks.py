@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.jobs import AsyncQueue
-    from gateleg.net import Guard
+    from gateleg.net.http import GuardedClient
     from gateleg.store import AsyncStore, Page
     from gateleg.web.secret_store import Secrets
 
@@ -76,7 +76,7 @@ class Webhooks:
     store: AsyncStore
     queue: AsyncQueue
     secrets: Secrets
-    guard: Guard
+    outgoing: GuardedClient
 
     def of(self, application: str) -> Webhooks:
         """The webhooks of another application; for the host and its administrators."""
@@ -94,9 +94,9 @@ class Webhooks:
     ) -> NewWebhook:
         """Send events to an address from now on. Deliveries are signed with the tenant's secret of that name, or with a new one.
 
-        Raises `AddressRefused` for an address that the host does not send to, as far as that is known without resolving its name.
+        Raises `AddressRefused` for an address that the host does not send to. A name that cannot be resolved now is checked at delivery.
         """
-        self.guard.check_url(url)
+        await self.outgoing.check(url)
         if len(await self.list(tenant=tenant, owner=owner)) >= _MAX_WEBHOOKS:
             raise BadWebhook(f"The limit of {_MAX_WEBHOOKS} webhooks is reached.", fix="Delete one first.")
         hook_id, value = random_secrets.token_hex(8), None

@@ -1,12 +1,26 @@
 """Checks that need no model."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from gateleg.apps.agents.evaluating.cases import Contains, Equals, Matches, contains, equals
-from gateleg.apps.agents.evaluating.patterns import search
+from gateleg.apps.agents.errors import BadField
+from gateleg.apps.agents.evaluating.cases import (
+    SHOWN_REASON,
+    Case,
+    Contains,
+    Equals,
+    answer_bytes,
+    check_size,
+    contains,
+    equals,
+    excerpt,
+)
+from gateleg.apps.agents.evaluation_tables import Evaluation
+from gateleg.apps.agents.partitions import Partition
+from gateleg.model import spec_of
+from gateleg.store import Store
 
 
 def test_a_text_is_found_in_any_case() -> None:
@@ -28,11 +42,45 @@ def test_a_structure_equals(value: object, answer: str, output: dict[str, object
     assert equals(Equals(value=value), answer, output) is passed
 
 
-def test_patterns_are_found_or_not_or_are_none() -> None:
-    assert search({"pairs": [[r"^\d+$", "12"], ["x", "12"], ["(", "12"]]}) == [True, False, None]
+def questions(count: int, length: int) -> list[dict[str, Any]]:
+    return [Case(question="x" * length, checks=[Contains(text="y")]).model_dump(mode="json") for _ in range(count)]
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "*"])
-def test_a_pattern_that_is_not_one_is_refused_when_it_is_kept(pattern: str) -> None:
-    with pytest.raises(ValidationError, match="not a regular expression"):
-        Matches(pattern=pattern)
+def test_an_evaluation_whose_results_could_not_be_stored_is_refused_before_it_is_paid() -> None:
+    check_size(questions(30, 5_000), 1)
+    with pytest.raises(BadField, match="30 questions with 2 versions would be too large") as refused:
+        check_size(questions(30, 6_000), 2)
+    assert "Split the set" in refused.value.fix
+
+
+@pytest.mark.parametrize(("count", "length", "versions"), [(50, 2_000, 2), (30, 4_500, 1), (3, 100, 2), (50, 300, 2)])
+def test_what_is_not_refused_fits_into_an_item(count: int, length: int, versions: int) -> None:
+    cases = questions(count, length)
+    check_size(cases, versions)
+    room = answer_bytes(cases, versions)
+    answer = excerpt("\N{ROCKET}" * 2_000, room)
+    assert len(answer) <= 1_500
+    result = {
+        "answer": answer,
+        "passed": False,
+        "checks": [{"kind": "contains", "passed": False, "reason": excerpt("\N{ROCKET}" * 900, SHOWN_REASON)}],
+        "status": "completed",
+        "thread_uuid": "x" * 36,
+        "run_uuid": "x" * 36,
+        "total_tokens": 10**6,
+        "time_spent": 10**6,
+    }
+    results = [{"question": case["question"], "versions": {f"{'v' * 35}{one}": result for one in range(versions)}} for case in cases]
+    evaluation = Evaluation(
+        partition=Partition(endpoint_id="e" * 128, part_id="p" * 128),
+        evaluation_set_uuid="s" * 36,
+        name="n" * 200,
+        owner_id="o" * 200,
+        agent_uuid="a" * 128,
+        agent_version_uuids=[f"{'v' * 35}{one}" for one in range(versions)],
+        cases=cases,
+        results=results,
+    )
+    with Store.embedded() as store:
+        store.create_tables(spec_of(Evaluation).table)
+        store.create(evaluation)

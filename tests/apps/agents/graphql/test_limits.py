@@ -3,7 +3,15 @@ from typing import Any
 import pytest
 from graphql import build_schema, get_introspection_query, parse
 
-from gateleg.apps.agents.graphql.limits import Limits, QueryCost, find_excess, measure_cost
+from gateleg.apps.agents.graphql.limits import (
+    DocumentSize,
+    Limits,
+    QueryCost,
+    find_document_excess,
+    find_excess,
+    measure_cost,
+    measure_document,
+)
 
 SCHEMA = build_schema("""
     type Query { thread(id: String): ThreadType  threadList(pageNumber: Int, limit: Int): ThreadListType }
@@ -66,3 +74,44 @@ def test_what_does_not_fit_the_schema_is_left_to_validation() -> None:
 def test_the_error_says_what_there_is_too_much_of(found: QueryCost, code: str | None) -> None:
     error = find_excess(found, Limits())
     assert (None if error is None else error.code) == code
+
+
+@pytest.mark.parametrize(
+    ("query", "comparisons"),
+    [
+        ("{ a: thread { id } b: thread { id } }", 0),
+        ("{ thread { id } thread { id } thread { id } }", 3 + 3),
+        ("{ a: thread { id id } a: thread { id } }", 1 + 3),
+        # In inline fragments and in fragments, which are themselves compared with each other.
+        ("{ thread { id ... { id } ... on ThreadType { id } } }", 3),
+        ("{ ...F ...G } fragment F on Query { thread { id } } fragment G on Query { thread { id } }", 1 + 1 + 1),
+        ("{ ...F ...F } fragment F on Query { thread { id } }", 0),
+        ("{ ...F } fragment F on Query { thread { ...F } ...F }", 0),
+    ],
+)
+def test_what_validation_would_compare_is_counted(query: str, comparisons: int) -> None:
+    document = parse(query)
+    assert measure_document(document) == DocumentSize(len(document.definitions), comparisons)
+
+
+def test_counting_ends_where_fragments_multiply() -> None:
+    """Each fragment selects the next one at two places, so there are 2 ** 90 places."""
+    inner = "".join(f"fragment F{n} on AgentType {{ a: agent {{ ...F{n + 1} }} b: agent {{ ...F{n + 1} }} }}" for n in range(90))
+    document = parse(f"{{ thread {{ agent {{ ...F0 }} }} }} {inner} fragment F90 on AgentType {{ name }}")
+    assert measure_document(document).comparisons > Limits().comparisons
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "{" + "thread { id } " * 200 + "}",
+        "{" + "... on Query { thread { id } } " * 200 + "}",
+        "{" + " ".join(f"...F{n}" for n in range(90)) + "}" + "".join(f"fragment F{n} on Query {{ thread {{ id }} }}" for n in range(90)),
+        "{ ...F0 }" + "".join(f"fragment F{n} on Query {{ ...F{n + 1} }}" for n in range(100)) + "fragment F100 on Query { thread { id } }",
+    ],
+)
+def test_documents_that_take_long_to_validate_are_refused(query: str) -> None:
+    excess = find_document_excess(parse(query), Limits(comparisons=5_000))
+    assert excess is not None
+    assert excess.code == "query-too-complex"
+    assert find_document_excess(parse("{ thread { id } }"), Limits()) is None

@@ -24,7 +24,7 @@ OF_TENANT = frozenset(
         for form in ("insertUpdate", "delete")
     }
     | {f"{form}{thing}" for thing in ("Wizard", "WizardGroup", "WizardGroupFilter") for form in ("insertUpdate", "delete")}
-    | {"versionPointer", "versionDifferences", "promptPreview", "chosenWizardGroups", "wizardAnswersFit", "labelVersion"}
+    | {"versionPointer", "versionDifferences", "promptPreview", "chosenWizardGroups", "wizardAnswersFit", "labelVersion", "nameModel"}
     | {"insertUpdateWizardGroupWithWizards", "deleteWizardFromWizardGroup", "insertUpdateFineTuningMessage", "deleteFineTuningMessage"}
 )
 #: What belongs to one user.

@@ -192,3 +192,29 @@ async def test_a_file_is_found_by_its_owner_and_through_a_thread_by_operators_an
         assert (await caller.ask(query, a=agent, g=through))["fileDetail"]["encodedContent"] == "SGk="
     assert await operator.ask(query, a=agent, g={"fileId": file}) is None
     assert await callers.bob.ask(query, a=agent, g=through) is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "{ " + "agentList(limit: 1) { total } " * 500 + "}",
+        "{ " + " ".join(f"...F{n}" for n in range(900)) + " }" + " ".join(f"fragment F{n} on Query {{ ping }}" for n in range(900)),
+        "{ ...F0 }" + " ".join(f"fragment F{n} on Query {{ ...F{n + 1} }}" for n in range(600)) + "fragment F600 on Query { ping }",
+    ],
+)
+async def test_documents_that_take_long_to_validate_are_not_validated(
+    callers: Callers, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("strawberry.schema.schema.validate_document", _unreachable)
+    answer = await callers.ann.client.post("/graphql", json={"query": query})
+    assert answer.json()["errors"][0]["extensions"]["code"] == "query-too-complex"
+
+
+def _unreachable(*args: object) -> None:
+    raise AssertionError("the document was validated")
+
+
+async def test_a_body_that_is_nested_too_deeply_is_refused(callers: Callers) -> None:
+    deep = '{"query": "{ ping }", "variables": {"a": ' + "[" * 5_000 + "]" * 5_000 + "}}"
+    answer = await callers.ann.client.post("/graphql", content=deep, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "bad-request")

@@ -175,6 +175,7 @@ _OTHERS: dict[str, Any] = {
     "presignedAwsS3Url": lambda world: {"objectKey": "notes/a.txt", "clientMethod": "get_object"},
     "versionPointer": lambda world: {"kind": "agent", "logicalUuid": world.ids["agentUuid"]},
     "labelVersion": lambda world: {"kind": "agent", "logicalUuid": world.ids["agentUuid"], "name": "stable"},
+    "nameModel": lambda world: {"agentUuid": world.ids["agentUuid"], "modelName": "renamed"},
     "versionDifferences": lambda world: {
         "kind": "agent",
         "before": world.ids["agentVersionUuid"],

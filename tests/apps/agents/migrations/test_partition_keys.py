@@ -23,7 +23,8 @@ from gateleg.apps.agents.thread_lists import list_threads
 from gateleg.apps.agents.threads import save_thread
 from gateleg.apps.agents.versions import AGENTS, create_next, find_active
 from gateleg.migrate import Migration, Migrator, MoveOptions, MoveStage, Moving, Phase, load_migrations, migrations_table
-from gateleg.model import spec_of
+from gateleg.migrate.errors import MigrationRefused, PhaseRefused
+from gateleg.model import Table, spec_of
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 from gateleg.web import Principal, Role
@@ -65,6 +66,67 @@ def store() -> Store:
 
 def migrator(store: Store, one: Migration = migration) -> Migrator:
     return Migrator(store, "agents", [one], by="ann", options=MoveOptions(segments=1, force=True))
+
+
+def public_store() -> Store:
+    """A store with the nine old tables of the public engine under their deployed names, and no others."""
+    clock = Clock()
+    deployed = {spec_of(entity).table.name: spec_of(entity).table.name.removesuffix("-by-endpoint") for entity in OLD_ITEMS}
+    names = deployed | {spec_of(entity).table.name: f"aace2-{spec_of(entity).table.name[5:]}" for entity in TENANT_ITEMS}
+    transport = Store.embedded().transport
+    store = Store(transport, table_names=names, clock=clock, ticks=clock, sleep=clock.sleep, random=random.Random(7))
+    store.create_tables(*(spec_of(entity).table for entity in OLD_ITEMS))
+    for table, item in old_data(ACME):
+        transport.call("PutItem", {"TableName": names[table], "Item": item})
+    return store
+
+
+def test_tables_that_the_public_system_has_and_no_others_are_enough() -> None:
+    store = public_store()
+    one = migrator(store)
+    assert one.problems() == {}
+    planned = one.plan()[0][1]
+    assert "aace2-agents: create the table (partition_key, agent_version_uuid) with 1 global and 5 local indexes" in planned
+    assert any(step.startswith("aace-runs: create the table") for step in planned)
+    one.apply()
+    assert [status.state for status in one.status()] == ["applied"]
+    assert all(result.holds for result in one.verify(1).values())
+
+
+def test_tables_of_the_public_system_that_are_not_moved_stop_it_before_anything_is_written() -> None:
+    store = public_store()
+    kept = ("runs", "messages", "tool_calls")
+    for name in kept:
+        store.create_tables(Table(f"aace-{name}", hash="thread_uuid", range=f"{name.removesuffix('s')}_uuid"))
+        item = {"thread_uuid": {"S": "thread-0"}, f"{name.removesuffix('s')}_uuid": {"S": "x"}}
+        store.transport.call("PutItem", {"TableName": f"aace-{name}", "Item": item})
+    before = store.transport.call("ListTables", {})["TableNames"]
+    with pytest.raises(MigrationRefused, match="Nothing was written") as refused:
+        migrator(store).apply()
+    for name in kept:
+        assert f"give `aace-{name}` a name in [table_names] of gateleg.toml that is still free" in refused.value.message
+    assert store.transport.call("ListTables", {})["TableNames"] == before
+    named = Store(
+        store.transport,
+        table_names={**store.setup.table_names, **{f"aace-{name}": f"aace2-{name}" for name in kept}},
+        clock=store.setup.clock,
+        sleep=store.setup.clock.sleep,  # type: ignore[attr-defined]
+    )
+    migrator(named).apply()
+    assert [status.state for status in migrator(named).status()] == ["applied"]
+    assert [store.transport.call("Scan", {"TableName": f"aace-{name}"})["Count"] for name in kept] == [1, 1, 1]
+
+
+def test_an_endpoint_with_the_delimiter_is_refused_unless_a_partition_is_assigned_to_it(store: Store) -> None:
+    table, server = old_data("ep#bad")[0]
+    store.transport.call("PutItem", {"TableName": table, "Item": server})
+    (fault,) = migrator(store).faults(1)
+    assert "'ep#bad' contains '#'" in fault["error"]
+    with pytest.raises(PhaseRefused, match="contains '#'"):
+        migrator(store).apply()
+    for part in ("good", "bad"):
+        assigned = Migration(1, "partition-keys", moves=tenant_moves({"ep#bad": Partition(endpoint_id="ep", part_id=part)}))
+        assert migrator(store, assigned).faults(1) == []
 
 
 def test_the_application_ships_it() -> None:
@@ -187,10 +249,14 @@ def test_places_never_let_two_endpoints_meet() -> None:
     for endpoint in ("a", "x", "c", "aws#y", "b#b"):
         if endpoint == "b#b":
             continue
-        assert places.endpoint_of(places.partition_of(endpoint)) == endpoint
-    for taken in ("b", "aws#x", "c#c"):
+        # Only items of new partitions say which part they are of.
+        part = "y" if endpoint == "aws#y" else None
+        assert places.endpoint_of(places.partition_of(endpoint, part)) == endpoint
+    for taken, part in (("b", None), ("aws#x", "x"), ("c#c", "c")):
         with pytest.raises(ValueError, match="belongs to another endpoint"):
-            places.partition_of(taken)
+            places.partition_of(taken, part)
+    with pytest.raises(ValueError, match="contains '#'"):
+        places.partition_of("aws#y")
     with pytest.raises(ValueError, match="cannot become one"):
         EndpointPartitions({"a": Partition(endpoint_id="z"), "b": Partition(endpoint_id="z")})
 

@@ -25,7 +25,6 @@ from gateleg.apps.agents.tables import Agent, VersionPointer, new_id
 from gateleg.apps.agents.tenancy import Context, RequestedTenant, assemble
 from gateleg.apps.agents.thread_tables import Run
 from gateleg.jobs import AsyncQueue, QueueSettings, Worker
-from gateleg.jobs.tables import LAYOUTS
 from gateleg.web import AgentTool, Application, Principal, Resources, Role
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
@@ -172,7 +171,7 @@ class Hosted:
         """A worker of the host; with a lease, one that takes over the jobs of others that have died."""
         queue = self.host.queue
         if lease is not None:
-            queue = AsyncQueue(self.host.store, queue.context.jobs, QueueSettings(lease_seconds=lease), tables=LAYOUTS["delphi"])
+            queue = AsyncQueue(self.host.store, queue.context.jobs, QueueSettings(lease_seconds=lease))
         worker = Worker(queue, concurrency=8)
         running = asyncio.ensure_future(worker.run())
         try:

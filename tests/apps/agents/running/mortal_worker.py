@@ -1,8 +1,8 @@
-"""A worker that kills itself in the middle of an answer: `python -m tests.apps.agents.running.mortal_worker FOLDER THREAD RUN WHEN`.
+"""A worker that kills itself in the middle of an answer: `python -m tests.apps.agents.running.mortal_worker FOLDER THREAD RUN WHEN [URL]`.
 
 It dies by SIGKILL in one of the phases of a run: before the run is begun (`queued`), when the first words of the answer are stored
-(`words`), while a tool is running (`tool`), when the run begins to wait for approval (`approval`), when the answer is stored and the
-end of the job is not (`answered`), and while the thread is summarised (`summary`).
+(`words`, or `call` with the URL of the model's server), while a tool is running (`tool`), when the run begins to wait for approval
+(`approval`), when the answer is stored and the end of the job is not (`answered`), and while the thread is summarised (`summary`).
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from gateleg.apps.agents.running.handlers import registry
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import Run, ToolCallStatus
 from tests.apps.agents.running.hosted import ANN, Hosted, hosting
+from tests.apps.agents.running.test_providers import house
 
 LEASE = 2.0
 #: What the model calls, by when its worker dies.
@@ -60,18 +61,20 @@ async def die_in_the_middle(hosted: Hosted, thread_uuid: str, run_uuid: str) -> 
         await asyncio.sleep(0.02)
 
 
-async def main(folder: Path, thread_uuid: str, run_uuid: str, when: str) -> None:
-    point = EntryPoint("scripted", f"{__name__}:MortalHandler", registry.ENTRY_POINT_GROUP)
-    registry._registered = lambda: {"scripted": point}  # type: ignore[assignment]
+async def main(folder: Path, thread_uuid: str, run_uuid: str, when: str, url: str = "") -> None:
+    if when != "call":
+        point = EntryPoint("scripted", f"{__name__}:MortalHandler", registry.ENTRY_POINT_GROUP)
+        registry._registered = lambda: {"scripted": point}  # type: ignore[assignment]
     if when == "queued":
         answer_job._start = die  # type: ignore[assignment]
     if when in ("approval", "answered"):
         answer_job._emit_end = die  # type: ignore[assignment]
-    async with hosting(folder, work=False, store=f"embedded:{folder}/store?durability=relaxed") as hosted, hosted.working(lease=LEASE):
-        if when in ("words", "tool"):
+    place, models = f"embedded:{folder}/store?durability=relaxed", house(url) if url else {}
+    async with hosting(folder, work=False, store=place, models=models) as hosted, hosted.working(lease=LEASE):
+        if when in ("words", "tool", "call"):
             await die_in_the_middle(hosted, thread_uuid, run_uuid)
         await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), *sys.argv[2:5]))
+    asyncio.run(main(Path(sys.argv[1]), *sys.argv[2:6]))

@@ -228,7 +228,7 @@ async def test_the_local_model_answers_where_another_cannot_be_reached(hosted: H
     agent = await hosted.agent(KeyMissing("There is no key."), configuration=configuration)
     asked = await hosted.ask(agent, "Say hello.")
     run = await hosted.ended(asked)
-    assert (run.status, run.model) == (RunStatus.COMPLETED, "smollm2")
+    assert (run.status, run.model) == (RunStatus.COMPLETED, "local:smollm2")
     assert 0 < run.completion_tokens <= 8
     assert reply_text(await hosted.frames(asked)) == (await hosted.transcript(asked)).messages[1].message != ""
 

@@ -71,7 +71,7 @@ async def test_what_does_not_fit_is_summarised_and_told_from_then_on(hosted: Hos
     agent = await hosted.agent(*[line] * 4, num_of_messages=4)
     thread = await long_thread(hosted, agent, 12)
     await measured(hosted, agent, thread)
-    await _summarised(hosted, thread, "m7")
+    await _summarised(hosted, thread, "m11")
     await measured(hosted, agent, thread)
     answered = [one for one in hosted.script(agent).requests if "Summarise" not in one.system]
     first, second = (one.messages for one in answered)
@@ -81,6 +81,20 @@ async def test_what_does_not_fit_is_summarised_and_told_from_then_on(hosted: Hos
     assert "They count." in second[0].text
     asked = next(one for one in hosted.script(agent).requests if "Summarise" in one.system)
     assert "user: m0\nassistant: m1" in asked.turns[0].text
+
+
+async def test_a_summary_covers_the_whole_window_so_that_not_every_answer_needs_one(hosted: Hosted) -> None:
+    agent = await hosted.agent(*["They count."] * 40, num_of_messages=4)
+    thread = await long_thread(hosted, agent, 2)
+    for _ in range(12):
+        await measured(hosted, agent, thread)
+        async for job in _jobs_of(hosted, thread):
+            async for _ in follow_async(hosted.resources.queue, job.job_id):
+                pass
+    summaries = [one for one in hosted.script(agent).requests if "Summarise" in one.system]
+    assert len(hosted.script(agent).requests) - len(summaries) == 12
+    # If each covered only what had left the window, there would be ten.
+    assert len(summaries) == 4
 
 
 async def _summarised(hosted: Hosted, thread: Thread, text: str) -> None:

@@ -41,7 +41,7 @@ async def test_a_compatible_server_answers_with_usage_and_cost(tmp_path: Path) -
             run = await hosted.ended(question)
             assert (run.status, run.error) == (RunStatus.COMPLETED, None)
             assert reply_text(await hosted.frames(question)) == "Hello"
-    assert (run.model, run.prompt_tokens, run.completion_tokens, run.cost) == ("m-1", 1_000, 2, Decimal("0.00303"))
+    assert (run.model, run.prompt_tokens, run.completion_tokens, run.cost) == ("house:m", 1_000, 2, Decimal("0.00303"))
     assert asked(server)["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
     assert asked(server)["temperature"] == 0.5
     assert "authorization: bearer sk-tenant" in head(server)

@@ -20,7 +20,7 @@ async def test_a_question_is_answered(hosted: Hosted) -> None:
     agent = await hosted.agent(Reply("It is four.", usage=Usage(11, 3), model="script-1"), instructions="Be brief.")
     asked = await hosted.ask(agent, "What is two and two?", user_id="u1")
     run = await hosted.ended(asked)
-    assert (run.status, run.error, run.model, run.cost) == (RunStatus.COMPLETED, None, "script-1", Decimal(0))
+    assert (run.status, run.error, run.model, run.cost) == (RunStatus.COMPLETED, None, "local:own", Decimal(0))
     assert (run.prompt_tokens, run.completion_tokens, run.total_tokens) == (11, 3, 14)
     assert run.agent_version_uuid == agent.agent_version_uuid
     assert run.time_spent is not None

@@ -51,9 +51,9 @@ async def test_every_reply_is_counted_once_by_agent_user_and_model(hosted: Hoste
     await hosted.ended(await hosted.ask(first))
     await hosted.ended(await hosted.ask(first, principal=BOB), BOB)
     await hosted.ended(await hosted.ask(second, user_id="customer-7"))
-    assert await _rows(hosted, ANN, "model") == {"large": (2, 3, 40)}
+    assert await _rows(hosted, ANN, "model") == {"local:own": (2, 3, 40)}
     assert await _rows(hosted, BOB, "agent") == {first.agent_uuid: (1, 1, 15)}
-    assert await _rows(hosted, BOB, "model") == {"small": (1, 1, 15)}
+    assert await _rows(hosted, BOB, "model") == {"local:own": (1, 1, 15)}
     everybody = await _rows(hosted, OTTO, "user", part_id="acme")
     assert everybody == {"acme/ann": (1, 2, 25), "acme/bob": (1, 1, 15), "customer-7": (1, 1, 15)}
     assert await _rows(hosted, EVE) == {}

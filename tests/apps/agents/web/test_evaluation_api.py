@@ -9,8 +9,8 @@ from gateleg.ai import Script
 from gateleg.ai.errors import ModelRefused
 from gateleg.apps.agents.tables import Agent, new_id
 from gateleg.jobs import follow_async
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 from tests.apps.agents.running.hosted import SCRIPTS
+from tests.apps.agents.test_patterns import SLOW_TO_COMPILE
 from tests.apps.agents.web.conftest import Served
 
 CASES = [
@@ -79,9 +79,8 @@ async def test_sets_are_kept_changed_and_deleted(served: Served) -> None:
     assert (await served["ann"].post("/api/agents/evaluation-sets", json=bad)).status_code == 422
 
 
-async def test_a_pattern_that_takes_for_ever_does_not_hold_a_worker() -> None:
-    """Only its own check fails."""
-    slow = {"pairs": [["(a+)+$", "a" * 60 + "!"]]}
-    limits = ProcessLimits(seconds=0.5, memory=500_000_000)
-    with pytest.raises(LimitReached):
-        await run_limited("gateleg.apps.agents.evaluating.patterns:search", slow, limits)
+@pytest.mark.parametrize("pattern", ["(", SLOW_TO_COMPILE])
+async def test_a_pattern_that_cannot_be_used_is_refused_when_it_is_kept(served: Served, pattern: str) -> None:
+    cases = [{"question": "?", "checks": [{"kind": "matches", "pattern": pattern}]}]
+    refused = await served["ann"].post("/api/agents/evaluation-sets", json={"name": "Bad", "cases": cases})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad-field")

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from gateleg.ai import Assistant, Reply, System, User
-from gateleg.ai.errors import ModelRefused
+from gateleg.ai.errors import AiError, KeyMissing, ModelRefused, PriceUnknown, SpendCapReached, WeightsMissing
 from gateleg.apps.agents.running.frames import Frame
 from gateleg.apps.agents.web.openai_api import _Chunks
 from tests.apps.agents.running.hosted import EVE, calling
@@ -131,3 +131,38 @@ async def test_impossible_options_are_the_mistake_of_the_client(served: Served, 
     async with sdk(served) as client:
         with pytest.raises(openai.BadRequestError, match=next(iter(options))):
             await client.chat.completions.create(model=agent.agent_uuid, messages=[{"role": "user", "content": "?"}], **options)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (SpendCapReached("The tenant 'acme' may spend 1 a day.", retry_after=60), 429),
+        (KeyMissing("openai:m@http://10.0.0.5:8731/v1 needs a key."), 502),
+        (PriceUnknown("There is a spend cap, but no known price for openai:m@http://10.0.0.5:8731/v1."), 502),
+        (WeightsMissing("The weights are not in /srv/models.", fix="pip install x"), 502),
+    ],
+)
+async def test_a_failure_has_its_code_is_not_repeated_and_shows_no_member_the_inside_of_the_host(
+    served: Served, error: AiError, status: int
+) -> None:
+    agent = await served.hosted.agent(*[error] * 4)
+    ann = served["ann"]
+    body = {"model": agent.agent_uuid, "messages": [{"role": "user", "content": "?"}]}
+    refused = await ann.post("/v1/chat/completions", json=body)
+    assert (refused.status_code, refused.json()["error"]["code"], refused.headers["x-should-retry"]) == (status, error.code, "false")
+    streamed = await ann.post("/v1/chat/completions", json={**body, "stream": True})
+    assert f'"code":"{error.code}"' in streamed.text
+    called = await served.hosted.ended(await served.hosted.ask(agent))
+    job_id = called.job_id
+    place = f"/api/agents/threads/{called.thread_uuid}/runs/{called.run_uuid}"
+    query = "query($t:String!,$r:String!){run(threadUuid:$t,runUuid:$r){error}}"
+    graph = await ann.post("/graphql", json={"query": query, "variables": {"t": called.thread_uuid, "r": called.run_uuid}})
+    frames = await ann.get(place.replace("/api/", "/events/"))
+    job = await ann.get(f"/api/agents/jobs/{job_id}")
+    log = await ann.get(f"/api/agents/jobs/{job_id}/logs")
+    run = await ann.get(place)
+    assert [one.status_code for one in (run, graph, frames, job, log)] == [200] * 5
+    assert run.json()["error"] in graph.text
+    for text in (refused.text, streamed.text, run.text, graph.text, frames.text, job.text, log.text):
+        for inside in ("10.0.0.5", "gateleg.toml", "models.providers", "models.caps", "models.prices", "/srv/models", "pip install"):
+            assert inside not in text

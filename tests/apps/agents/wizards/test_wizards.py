@@ -10,6 +10,7 @@ from gateleg.apps.agents.errors import BadField, BadWizard, MissingField, NotFou
 from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.tables import Wizard, WizardElement, WizardGroup
 from gateleg.apps.agents.tenancy import Context
+from gateleg.apps.agents.wizards.checks import LONGEST_ANSWER
 from gateleg.apps.agents.wizards.choice import (
     choose_wizard_groups,
     delete_wizard_group_filter,
@@ -103,7 +104,7 @@ async def test_a_wizard_names_only_what_exists_and_holds_it(store: AsyncStore, a
 
 async def test_elements_have_patterns_and_conditions_that_can_be_used(store: AsyncStore, ann: Context) -> None:
     for wrong in (
-        {"pattern": "(a+)+"},
+        {"pattern": "(a+"},
         {"conditions": [{"operator": "equals"}]},
         {"conditions": [{"attribute_name": "a", "operator": "eval"}]},
     ):
@@ -137,6 +138,22 @@ async def test_answers_are_checked_by_element(store: AsyncStore, ann: Context) -
         with pytest.raises(BadWizard) as refused:
             await check_answers(store, ann, made.wizard_uuid, answers)
         assert refused.value.details["answers"] == problems
+
+
+async def test_a_pattern_that_takes_for_ever_is_named(store: AsyncStore, ann: Context) -> None:
+    bomb = await save_element(store, ann, {**ELEMENT, "pattern": "a?" * 40 + "a" * 40})
+    made = await save_wizard(store, ann, wizard({"element_uuid": bomb.element_uuid, "required": True}))
+    with pytest.raises(BadWizard, match="takes too long") as refused:
+        await check_answers(store, ann, made.wizard_uuid, {"mail": "a" * 40})
+    assert list(refused.value.details["answers"]) == ["mail"]
+
+
+async def test_long_answers_match_no_pattern(store: AsyncStore, ann: Context) -> None:
+    word = await save_element(store, ann, {**ELEMENT, "pattern": "a*"})
+    made = await save_wizard(store, ann, wizard({"element_uuid": word.element_uuid, "required": True}))
+    await check_answers(store, ann, made.wizard_uuid, {"mail": "a" * LONGEST_ANSWER})
+    with pytest.raises(BadWizard, match="does not match its pattern"):
+        await check_answers(store, ann, made.wizard_uuid, {"mail": "a" * (LONGEST_ANSWER + 1)})
 
 
 GROUP = {"wizard_group_name": "Welcome"}

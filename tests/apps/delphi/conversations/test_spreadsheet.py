@@ -1,11 +1,12 @@
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gateleg.apps.delphi.conversations.exports import read_export
 from gateleg.apps.delphi.conversations.spreadsheet import as_export, read_spreadsheet
-from gateleg.apps.delphi.errors import UnreadableFile, UnreadableRows
+from gateleg.apps.delphi.errors import InvertedVotes, UnreadableFile, UnreadableRows
 from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
 from tests.apps.delphi.workbooks import write_xlsx
 
@@ -87,18 +88,86 @@ def test_columns_of_numbers_need_their_texts(tmp_path: Path) -> None:
     path = sheet(tmp_path, "participant,group-id,n-votes,7,9\n0,1,2,1,-1\n")
     with pytest.raises(UnreadableFile, match="--comments"):
         read_spreadsheet(path)
-    found = read_spreadsheet(path, comments={7: "Trees", 9: "Cars"})
+    texts = tmp_path / "comments.csv"
+    texts.write_text("comment-id,comment-body\n7,Trees\n9,Cars\n", encoding="utf-8")
+    found = read_spreadsheet(path, comments=texts)
     assert [(one.comment_id, one.body) for one in found.comments] == [(7, "Trees"), (9, "Cars")]
+    texts.write_text("comment-id,comment-body\n7,Trees\n", encoding="utf-8")
     with pytest.raises(UnreadableFile, match="comment 9"):
-        read_spreadsheet(path, comments={7: "Trees"})
+        read_spreadsheet(path, comments=texts)
+
+
+COMMENTS = """timestamp,comment-id,author-id,moderated,is-meta,comment-body
+1600000000,7,3,-1,0,Zorblatt
+1600000060,9,4,1,1,I am a farmer
+1600000120,12,5,0,0,Nobody has voted on this
+"""
+
+
+def test_a_matrix_carries_all_that_its_comments_say(tmp_path: Path) -> None:
+    """Moderation above all: without it, rejected comments are in the report."""
+    path = sheet(tmp_path, "participant,group-id,n-votes,7,9\n0,1,2,1,-1\n4,1,2,0,1\n")
+    (tmp_path / "comments.csv").write_text(COMMENTS, encoding="utf-8")
+    (tmp_path / "participants.csv").write_text("voter-id,moderated\n4,-1\n", encoding="utf-8")
+    (tmp_path / "flags.csv").write_text("comment-id,moderated\n12,-1\n", encoding="utf-8")
+    (tmp_path / "summary.csv").write_text("topic,Farms\n", encoding="utf-8")
+    found = read_spreadsheet(
+        path,
+        comments=tmp_path / "comments.csv",
+        participants=tmp_path / "participants.csv",
+        flags=tmp_path / "flags.csv",
+        summary=tmp_path / "summary.csv",
+    )
+    assert [(one.moderated, one.is_meta, one.author_id) for one in found.comments] == [(-1, False, 3), (1, True, 4), (-1, False, 5)]
+    assert all(one.created_at for one in found.comments)
+    assert (found.removed_participants, found.topic) == (frozenset({4}), "Farms")
+
+
+def test_what_is_converted_is_the_same_conversation(tmp_path: Path) -> None:
+    path = sheet(tmp_path, "participant,group-id,n-votes,7,9\n0,1,2,1,-1\n4,1,2,0,1\n")
+    (tmp_path / "comments.csv").write_text(COMMENTS, encoding="utf-8")
+    (tmp_path / "participants.csv").write_text("voter-id,moderated\n4,-1\n", encoding="utf-8")
+    found = read_spreadsheet(path, comments=tmp_path / "comments.csv", participants=tmp_path / "participants.csv")
+    for rejected in (False, True):
+        out = tmp_path / str(rejected)
+        out.mkdir()
+        for name, text in as_export(replace(found, topic="Farms"), with_rejected=rejected).items():
+            (out / name).write_text(text, encoding="utf-8")
+        again = read_export(out / "votes.csv", out / "comments.csv", participants=out / "participants.csv", summary=out / "summary.csv")
+        expected = [one if rejected or one.moderated != -1 else replace(one, body="") for one in found.comments]
+        assert again.comments == expected
+        assert (again.removed_participants, again.topic, len(again.votes)) == (frozenset({4}), "Farms", 4)
+
+
+def test_statements_in_columns_can_be_rejected_by_their_positions(tmp_path: Path) -> None:
+    path = sheet(tmp_path, "Trees,Cars\nagree,pass\n")
+    (tmp_path / "flags.csv").write_text("comment-id,moderated\n1,-1\n", encoding="utf-8")
+    assert [one.moderated for one in read_spreadsheet(path, flags=tmp_path / "flags.csv").comments] == [0, -1]
+    (tmp_path / "flags.csv").write_text("comment-id,moderated\n2,-1\n", encoding="utf-8")
+    with pytest.raises(UnreadableRows, match="there is no comment 2"):
+        read_spreadsheet(path, flags=tmp_path / "flags.csv")
+    (tmp_path / "comments.csv").write_text(COMMENTS, encoding="utf-8")
+    with pytest.raises(UnreadableFile, match=r"columns of answers.csv are statements.*flags"):
+        read_spreadsheet(path, comments=tmp_path / "comments.csv")
+
+
+def test_numbers_of_a_matrix_may_be_inverted_and_are_checked_against_the_counts(tmp_path: Path) -> None:
+    path = sheet(tmp_path, "participant,group-id,7\n0,1,-1\n4,1,-1\n5,1,1\n")
+    (tmp_path / "comments.csv").write_text("comment-id,agrees,disagrees,comment-body\n7,2,1,Trees\n", encoding="utf-8")
+    with pytest.raises(InvertedVotes, match="opposite sign"):
+        read_spreadsheet(path, comments=tmp_path / "comments.csv")
+    found = read_spreadsheet(path, comments=tmp_path / "comments.csv", inverted=True)
+    assert found.votes.choices.tolist() == [1, 1, -1]
+    words = sheet(tmp_path, "Trees,Cars\nagree,1\n")
+    assert read_spreadsheet(words, inverted=True).votes.choices.tolist() == [1, -1]
 
 
 @needs_real_conversations
 def test_a_matrix_that_polis_exports_has_the_votes_of_the_other_export() -> None:
     name = "15-per-hour-seattle"
     conversation = real_conversation(name)
-    texts = {one.comment_id: one.body for one in conversation.comments}
-    found = read_spreadsheet(FOLDER / name / "participants-votes.csv", comments=texts)
+    found = read_spreadsheet(FOLDER / name / "participants-votes.csv", comments=FOLDER / name / "comments.csv")
+    assert found.comments == conversation.comments
     cast = conversation.votes
     latest = {}
     for _, person, comment, choice in sorted(

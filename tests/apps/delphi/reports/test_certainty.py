@@ -7,7 +7,6 @@ import pytest
 from gateleg.apps.delphi.opinions.modes import DIVISIONS, Division
 from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
 from gateleg.apps.delphi.reports.certainty import certainty_of, verdict_of
-from gateleg.apps.delphi.reports.fact_check import check
 from gateleg.apps.delphi.reports.findings import Certainty, Findings
 from gateleg.apps.delphi.reports.narrative import write_sections
 from tests.apps.delphi.told import findings, opinions, synthetic
@@ -33,7 +32,7 @@ def known(stability: float | None, as_strong: int, groups: int | None = None) ->
 )
 def test_the_verdict_says_what_was_found(told: Findings, verdict: str) -> None:
     assert verdict_of(told) == verdict
-    assert [fault for section in write_sections(told) for fault in check(section, told)] == []
+    assert all(sentence in write_sections(told)[0].text for sentence in certainty_of(told))
 
 
 def test_chance_is_told_in_report_map_and_data() -> None:
@@ -60,7 +59,6 @@ def test_which_division_was_taken_is_told_in_report_and_data(division: Division)
     told = known(0.93, 0)
     told = replace(told, certainty=replace(told.certainty, division=division))
     sections = write_sections(told)
-    assert [fault for section in sections for fault in check(section, told)] == []
     files = make_artifacts(told, sections, data_files(told, opinions().matrix, synthetic().conversation.comments))
     assert DIVISIONS[division] in files["report.html"].decode()
     assert files["data/groups.csv"].decode().splitlines()[1].endswith(f",99,0,{division}")

@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import orjson
 import pytest
@@ -16,6 +14,7 @@ from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.report import write_report
 from gateleg.apps.delphi.reports.translation import localise, mask, rewrite, texts_of, translate_pages
+from tests.apps.delphi.answering import answering
 from tests.apps.delphi.told import findings
 
 Turn = Callable[[str], str]
@@ -25,34 +24,12 @@ Turn = Callable[[str], str]
 def translating(turn: Turn, asked: list[str]) -> Iterator[str]:
     """A server that answers as OpenAI's does, each passage turned; the address of its model."""
 
-    class Answer(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            question = orjson.loads(self.rfile.read(int(self.headers["content-length"])))
-            text = question["messages"][-1]["content"]
-            asked.append(text if isinstance(text, str) else text[0]["text"])
-            passages = [line.partition(") ")[2] for line in asked[-1].splitlines()]
-            content = orjson.dumps({"lines": [turn(passage) for passage in passages]}).decode()
-            message = {"role": "assistant", "content": content}
-            body = {"id": "x", "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-            sent = orjson.dumps(body | {"usage": {"prompt_tokens": 1, "completion_tokens": 1}})
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
+    def translate(text: str) -> str:
+        asked.append(text)
+        return orjson.dumps({"lines": [turn(line.partition(") ")[2]) for line in text.splitlines()]}).decode()
 
-        def log_message(self, *parts: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"openai:test@http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with answering(translate) as address:
+        yield address
 
 
 def foreign(passage: str) -> str:
@@ -87,7 +64,9 @@ def test_every_figure_and_every_comment_of_the_report_is_in_its_translation() ->
     note = re.search(r"<p class=\"note\">(xTranslated[^<]*)</p></main>", found)
     assert note is not None
     assert " 0 xof" in note.group(1)
-    assert figures(found.replace(note.group(0), "</main>")) == figures(page())
+    notice = re.search(r'<main id="main">(<p class="warning"[^>]*>Translated by a model [^<]*the wording was not[^<]*</p>)', found)
+    assert notice is not None
+    assert figures(found.replace(note.group(0), "</main>").replace(notice.group(1), "")) == figures(page())
     bodies = [re.escape(one.body) for one in findings().statements.values()]
     assert [len(re.findall(body, found)) for body in bodies] == [len(re.findall(body, page())) for body in bodies]
     # The model sees no figure and nothing that participants wrote.

@@ -1,6 +1,8 @@
+import pytest
+
 from gateleg.apps.delphi.topics.keywords import TokenizedTexts
 from gateleg.apps.delphi.topics.names import NamingInput, name_from_keywords
-from gateleg.apps.delphi.topics.phrases import phrases_of
+from gateleg.apps.delphi.topics.phrases import mostly_negated, phrases_in, phrases_of
 
 BUSES = ["The night bus is always late.", "We need a night bus on Sundays!", "My night bus never came", "More seats for the old"]
 RENTS = ["Rents in the old town rise", "Nobody can pay rents in the old town", "Bicycles for all"]
@@ -52,3 +54,41 @@ def test_the_next_phrase_is_taken_when_the_first_is_another_topics_name() -> Non
     assert name_from_keywords(topic, ()) == "Night bus"
     assert name_from_keywords(topic, {"night bus"}) == "Bus stop"
     assert name_from_keywords(topic, {"night bus", "bus stop"}) == "Bus"
+
+
+SPENDING = [
+    "Pay it in a manner which does not increase overall government expenditure",
+    "It mustn't increase overall government expenditure",
+]
+
+
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        (SPENDING, "increase overall"),
+        ([*SPENDING, "Increase overall government expenditure"], "increase overall"),
+        (["Wir wollen keine neue Umgehungsstraße bauen", "Bitte nie eine neue Umgehungsstraße"], "neue Umgehungsstraße"),
+        (["No night bus for us", "There should never be a night bus"], "night bus"),
+    ],
+)
+def test_a_phrase_that_its_comments_negate_is_no_name(texts: list[str], name: str) -> None:
+    assert not [phrase for found in phrases(texts) for phrase in found if name in phrase]
+    tokenized = TokenizedTexts.of(texts)
+    assert not [phrase for phrase in phrases_in(tokenized, 0) if name in phrase]
+    assert mostly_negated(name, texts, tokenized.stops)
+
+
+def test_a_phrase_that_one_of_many_negates_is_a_name() -> None:
+    texts = [*BUSES[:3], "I will not take the night bus"]
+    assert phrases(texts) == [("night bus",)]
+    assert not mostly_negated("night bus", texts, TokenizedTexts.of(texts).stops)
+    # A negation of another word, after the phrase, or in another clause, does not change what the phrase says.
+    assert phrases(["The night bus is not late", "No, a night bus please"]) == [("night bus",)]
+    assert not mostly_negated("Trams", texts, frozenset())
+
+
+def test_no_name_of_a_topic_is_cut_from_a_negation() -> None:
+    texts = [f"{text} in year {number}" for number, text in enumerate(SPENDING)] + ["Basic income is fair", "A basic income for all"]
+    [found] = phrases(texts)
+    topic = NamingInput(["expenditure", "income"], texts, found, central=phrases_in(TokenizedTexts.of(texts), 0))
+    assert "increase" not in name_from_keywords(topic, ()).lower()

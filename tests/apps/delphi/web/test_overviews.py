@@ -80,7 +80,7 @@ async def test_a_report_alone_tells_of_what_it_was_made_from(served: Served) -> 
 
 
 async def test_an_overview_has_the_jobs_that_are_not_done(served: Served) -> None:
-    job = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()
+    job = (await served["admin"].post("/api/delphi/conversations/town/jobs", json={"job_type": "PCA"})).json()["job"]
     conversation = await served.host.store.get(StoredConversation, conversation_id="town")
     shown = await load_overview(served.host.queue, conversation)
     assert [str(one.job_id) for one in shown.active_jobs] == [job["job_id"]]

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from gateleg.apps.delphi.conversations.files import read_conversation
 from gateleg.apps.delphi.errors import MissingColumns, UnreadableFile, UnreadableRows, UploadTooLarge
 from gateleg.apps.delphi.web.upload_reader import read_upload
-from gateleg.apps.delphi.web.uploaded_files import UploadLimits, classify_files, read_conversation
+from gateleg.apps.delphi.web.uploaded_files import UploadLimits, classify_files
 from tests.apps.delphi.test_api import COMMENTS, VOTES
 from tests.apps.delphi.web.test_uploaded_files import written
 from tests.apps.delphi.workbooks import write_xlsx

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gateleg.apps.delphi.conversations.files import kind_of, read_conversation
 from gateleg.apps.delphi.errors import InvertedVotes, UnreadableFile, UploadTooLarge
-from gateleg.apps.delphi.web.uploaded_files import UploadLimits, classify_files, kind_of, read_conversation
+from gateleg.apps.delphi.web.uploaded_files import UploadLimits, classify_files
 from tests.apps.delphi.test_api import COMMENTS, VOTES
 from tests.apps.delphi.workbooks import write_xlsx
 
@@ -187,4 +188,5 @@ def test_a_matrix_of_votes_takes_its_texts_from_the_comments(tmp_path: Path) -> 
     received = classify_files(written(tmp_path, {"participant-votes.csv": MATRIX, "comments.csv": COMMENTS}), tmp_path, BOUNDS)
     read = read_conversation(received, "trees")
     assert sorted(set(read.votes.participants.tolist())) == [4, 9]
-    assert [one.comment_id for one in read.comments] == [0, 1]
+    # Also the comments that nobody voted on.
+    assert [one.comment_id for one in read.comments] == list(range(len(COMMENTS.splitlines()) - 1))

@@ -71,10 +71,14 @@ async def test_a_sentence_cites_the_page_that_it_is_on(tools: SearchTools, manua
     "question",
     ["What is the capital of France?", "What does error E99 mean?", "Who composed the Moonlight Sonata?", "How much does Globex charge?"],
 )
-async def test_what_is_not_in_the_documents_is_said_not_to_be(tools: SearchTools, manual: Collection, question: str) -> None:
+async def test_if_no_sentence_answers_the_nearest_passages_are_named(tools: SearchTools, manual: Collection, question: str) -> None:
     found = await ask(AnswerTools(tools), manual, question)
-    assert (found.found, found.sentences, found.text) == (False, [], NOT_FOUND)
-    assert found.model_dump(by_alias=True)["text"] == NOT_FOUND
+    assert (found.found, found.sentences, found.nearest) == (False, [], [1, 2, 3])
+    shown = found.model_dump(by_alias=True)
+    assert shown["nearest"] == [1, 2, 3]
+    assert shown["text"].startswith(f"{NOT_FOUND} The nearest passages are [1] {found.hits[0].citation}, [2] ")
+    # It may well be in the documents, in other words.
+    assert "not in these documents" not in shown["text"]
 
 
 async def test_follow_up_questions_are_completed(tools: SearchTools, manual: Collection) -> None:
@@ -113,27 +117,38 @@ async def test_a_written_answer_comes_sentence_by_sentence_and_is_checked(
     script = Script(["E42 means the pump has run dry [1]. It was invented by Napoleon in 1804 [1]. Fill the tank, then press reset [1]."])
     chat = AnswerTools(tools, models.chat_with(script))
     got = await events(chat, manual, "What does error E42 mean?")
-    assert [event.kind for event in got] == ["passages", "sentence", "sentence", "answer"]
+    assert [event.kind for event in got] == ["passages", "sentence", "sentence", "sentence", "answer"]
     whole = got[-1].answer
     assert whole is not None
-    assert [one.text for one in whole.sentences] == ["E42 means the pump has run dry.", "Fill the tank, then press reset."]
-    assert (whole.way, whole.dropped) == ("generated", 1)
+    # None of them is a sentence of the manual, so they are shown as what they are.
+    assert [sentence.text for sentence in whole.unverified] == [
+        "E42 means the pump has run dry.",
+        "It was invented by Napoleon in 1804.",
+        "Fill the tank, then press reset.",
+    ]
+    assert (whole.way, whole.dropped, whole.sentences, whole.found) == ("generated", 0, [], True)
+    assert [event.sentence.checked for event in got if event.sentence is not None] == [False, False, False]
+    assert "Not verified, written by" in whole.text
     assert script.requests[0].tools == ()
 
 
-async def test_a_wrong_citation_is_replaced_or_the_sentence_dropped(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:
+async def test_a_wrong_citation_is_replaced_if_another_passage_says_the_sentence(
+    tools: SearchTools, manual: Collection, models: AsyncModels
+) -> None:
     hits = (await events(AnswerTools(tools), manual, "What does error E42 mean?"))[0].hits
     assert hits is not None
     right = next(number for number, hit in enumerate(hits, 1) if "E42" in hit.text)
     wrong = next(number for number, hit in enumerate(hits, 1) if "E42" not in hit.text)
-    script = Script([f"E42 means the pump has run dry [{wrong}, 77]. The moon is made of cheese [{right}]."])
+    said = hits[right - 1].text.split(". ")[0].rstrip(".")
+    script = Script([f"{said} [{wrong}, 77]. The moon is made of cheese [{right}]."])
     whole = await ask(AnswerTools(tools, models.chat_with(script)), manual, "What does error E42 mean?")
-    assert [(one.text, one.citations) for one in whole.sentences] == [("E42 means the pump has run dry.", [right])]
+    assert [(sentence.text, sentence.citations) for sentence in whole.sentences] == [(f"{said}.", [right])]
+    assert [(sentence.text, sentence.citations) for sentence in whole.unverified] == [("The moon is made of cheese.", [right])]
 
 
 async def test_a_model_that_finds_nothing_says_so(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:
     whole = await ask(AnswerTools(tools, models.chat_with(Script(["NOT IN THE PASSAGES"]))), manual, "What is the pump's colour?")
-    assert (whole.found, whole.text) == (False, NOT_FOUND)
+    assert (whole.found, whole.text.startswith(NOT_FOUND), whole.nearest) == (False, True, [1, 2, 3])
 
 
 async def test_a_model_is_not_asked_about_what_no_passage_names(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.apps.rag.answering.plain_text import to_plain_text
+from gateleg.apps.rag.answering.plain_text import to_plain_text, without_code
+from tests.attack_strings import grows_steeply
 
 
 @pytest.mark.parametrize(
@@ -40,3 +41,16 @@ def test_nothing_but_markup_is_lost(text: str) -> None:
     """Letters are never lost, except in targets of links and names of tags."""
     if "](" not in text and "<" not in text and "][" not in text:
         assert [one for one in to_plain_text(text) if one.isalpha()] == [one for one in text if one.isalpha()]
+
+
+@pytest.mark.parametrize(
+    ("written", "without"),
+    [("run `a` or ``b ` c``", "run code or code"), ("`open and ``so`", "code"), ("no `span", "no `span"), ("` `` ``` ``", "` code")],
+)
+def test_code_ends_at_as_many_backticks(written: str, without: str) -> None:
+    assert without_code(written) == without
+
+
+@pytest.mark.parametrize("unit", ["`", "` ``", "``a` ", "[](", "**a ", "> ", "\n", " ", '"""', "<b ", "[a][", "_a"])
+def test_the_time_grows_with_the_length_only(unit: str) -> None:
+    assert not grows_steeply(lambda length: lambda: to_plain_text(unit * (length // len(unit)) + "x"))

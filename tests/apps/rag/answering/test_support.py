@@ -4,7 +4,7 @@ import pytest
 
 from gateleg.apps.rag.answering.candidates import is_prose
 from gateleg.apps.rag.answering.injection import WITHHELD, is_injection, remove_injections
-from gateleg.apps.rag.answering.support import cited_numbers, denies, facts_of, support, without_citations
+from gateleg.apps.rag.answering.support import cited_numbers, denies, facts_of, says, support, without_citations
 
 PASSAGE = (
     "Error E42 means that the pump has run dry. Fill the tank, then press the reset button for three seconds. "
@@ -120,3 +120,76 @@ def test_what_speaks_to_a_model_is_withheld_and_the_rest_stays() -> None:
 )
 def test_what_reads_as_a_sentence(text: str, prose: bool) -> None:
     assert is_prose(text) == prose
+
+
+LEASE = """5.1 The Tenant pays the rent of 1,250.00 EUR to the Landlord by the third day of each month.
+5.2 Either party may terminate this agreement with a notice of at least 45 days before the current term ends.
+6. If the Tenant is in arrears for 60 days, the Landlord may terminate without notice. The Landlord is not liable for frost.
+
+Acme Ltd. may sublet the hall and Globex Inc. may use the yard."""
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The Tenant pays the rent of 1,250.00 EUR to the Landlord by the third day of each month.",
+        "the tenant pays the rent of 1,250.00 eur to the landlord by the third day of each month",
+        "Either party may terminate this agreement with a notice of at least 45 days before the current term ends.",
+        "The Landlord is not liable for frost.",
+        "Acme Ltd. may sublet the hall and Globex Inc. may use the yard.",
+        "5.1 The Tenant pays the rent of 1,250.00 EUR to the Landlord by the third day of each month.",
+    ],
+)
+def test_a_passage_says_its_own_sentences(sentence: str) -> None:
+    assert says(sentence, LEASE)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        # the payer, the parties
+        "The Landlord pays the rent of 1,250.00 EUR to the Tenant by the third day of each month.",
+        "Globex Inc. may sublet the hall and Acme Ltd. may use the yard.",
+        "Globex Inc. may sublet the hall.",
+        "Acme Ltd. may use the yard.",
+        # the unit, the number, its sign and its separators
+        "Either party may terminate this agreement with a notice of at least 45 months before the current term ends.",
+        "Either party may terminate this agreement with a notice of at least 60 days before the current term ends.",
+        "The Tenant pays the rent of 1,250.00 USD to the Landlord by the third day of each month.",
+        "The Tenant pays the rent of 1.250 EUR to the Landlord by the third day of each month.",
+        "The Tenant pays the rent of -1,250.00 EUR to the Landlord by the third day of each month.",
+        # at least, before
+        "Either party may terminate this agreement with a notice of at most 45 days before the current term ends.",
+        "Either party may terminate this agreement with a notice of at least 45 days after the current term ends.",
+        # the condition left out, and the number of another clause
+        "The Landlord may terminate without notice.",
+        "If the Tenant is in arrears for 45 days, the Landlord may terminate without notice.",
+        # the negation
+        "The Landlord is liable for frost.",
+        "The Landlord is not liable.",
+        "Either party may not terminate this agreement with a notice of at least 45 days before the current term ends.",
+        "7. If the Tenant is in arrears for 60 days, the Landlord may terminate without notice.",
+        "5.2 The Tenant pays the rent of 1,250.00 EUR to the Landlord by the third day of each month.",
+        # who may
+        "The Tenant may terminate this agreement with a notice of at least 45 days before the current term ends.",
+        "",
+        "...",
+    ],
+)
+def test_nothing_else_is_said_however_near_it_is(sentence: str) -> None:
+    assert not says(sentence, LEASE)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("The discount is 5 %.", "The discount is 5."),
+        ("The fee is €5.", "The fee is $5."),
+        ("Die Frist beträgt drei Monate.", "Die Frist beträgt keine drei Monate."),
+        ("Keep below < 5 bar.", "Keep below > 5 bar."),
+        ("Version 1.5 is supported.", "Version 15 is supported."),
+    ],
+)
+def test_signs_and_other_languages_count(sentence: str, passage: str) -> None:
+    assert says(passage, passage)
+    assert not says(sentence, passage)

@@ -76,10 +76,15 @@ class Library:
 
 @asynccontextmanager
 async def open_library(
-    folder: Path, store: str = "embedded::memory:", environ: dict[str, str] | None = None, file: Path | None = None, **changes: Any
+    folder: Path,
+    store: str = "embedded::memory:",
+    environ: dict[str, str] | None = None,
+    file: Path | None = None,
+    objects: str | None = None,
+    **changes: Any,
 ) -> AsyncIterator[Library]:
     """A library in memory, unless another process is to read its store. `file` has further settings."""
-    flags = {"store": store, "objects": f"dir:{folder}/objects", "data": folder}
+    flags = {"store": store, "objects": objects or f"dir:{folder}/objects", "data": folder}
     async with Host.open(load_settings(flags=flags, environ=environ or {}, file=file), [application]) as host:
         ((_, resources),) = host.applications_with_resources
         await create_repository(host.store, ADMIN, NewRepository(repository_id="books"), MODEL)

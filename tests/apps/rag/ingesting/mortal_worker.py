@@ -16,7 +16,6 @@ from gateleg.apps.rag.application import application
 from gateleg.apps.rag.index.registry import Indexes
 from gateleg.apps.rag.ingesting import ingestion, reembedding
 from gateleg.jobs import AsyncQueue, QueueSettings, Worker, follow_async
-from gateleg.jobs.tables import LAYOUTS
 from gateleg.objects import ThreadedObjects
 from gateleg.store import AsyncStore
 from gateleg.web.host import Host
@@ -25,7 +24,7 @@ from gateleg.web.settings import load_settings
 
 def worker_of(host: Host, folder: Path) -> Worker:
     """A worker whose jobs are soon taken over when it dies."""
-    queue = AsyncQueue(host.store, host.queue.context.jobs, QueueSettings(lease_seconds=2.0), tables=LAYOUTS["delphi"])
+    queue = AsyncQueue(host.store, host.queue.context.jobs, QueueSettings(lease_seconds=2.0))
     return Worker(queue, concurrency=1, scratch=folder / "scratch")
 
 

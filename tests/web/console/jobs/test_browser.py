@@ -55,6 +55,25 @@ def test_what_is_wrong_is_said_at_its_field(served: Served, open_page: OpenPage)
     expect(page.get_by_label("Title")).to_have_value("Too long")
 
 
+def test_a_job_has_the_attributes_of_its_form(served: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{served.url}/jobs/submit?type=REEL")
+    page.get_by_label("Title").fill("With attributes")
+    options = page.get_by_role("region", name="Options")
+    options.get_by_label("Max retries").fill("2")
+    options.get_by_label("Timeout").fill("99")
+    options.get_by_label("Tags").fill("one\ntwo")
+    options.get_by_label("Run at").fill("soon")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("datetime")).to_be_visible()
+    options.get_by_label("Run at").fill("2099-01-02T03:04:05Z")
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile(r"/jobs/[0-9a-f-]{36}$"))
+    with served.queue() as queue:
+        job = queue.get(UUID(page.url.rpartition("/")[2]))
+    assert (job.max_retries, job.timeout_seconds, job.tags) == (2, 99, ["one", "two"])
+    assert job.run_at == datetime(2099, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
 def kept_change(title: str) -> FailedChange:
     """A change that a handler has refused, as a consumer keeps it."""
     key = {"title": {"S": title}}
@@ -217,7 +236,7 @@ def test_a_schedule_is_made_run_and_removed(served: Served, open_page: OpenPage)
     page.get_by_label("Name").fill("nightly")
     page.get_by_label("Cron").fill("0 3 * * *")
     page.get_by_label("Title").fill("Night")
-    expect(page.get_by_label("Start after")).to_have_count(0)
+    expect(page.get_by_label("Delay")).to_have_count(0)
     page.get_by_label("Concurrency key").fill("reels")
     page.get_by_role("button", name="Save").click()
     row = page.locator("tr[data-id='nightly']")

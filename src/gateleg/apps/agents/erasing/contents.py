@@ -10,6 +10,7 @@ from gateleg.apps.agents.tables import (
     Agent,
     FlowSnippet,
     McpServer,
+    ModelName,
     PromptTemplate,
     Thread,
     VersionPointer,
@@ -51,5 +52,6 @@ def contents_of(partition: Partition) -> dict[str, list[Query[Any]]]:
     """The queries for all items of a tenant, by kind."""
     found: dict[str, list[Query[Any]]] = {kind: [entity.in_partition(partition=partition)] for kind, entity in _IN_PARTITION.items()}
     found["pointers to active versions"] = [VersionPointer.of_kind(partition=partition, kind=kind) for kind in (AGENT, FLOW, PROMPT)]
+    found["model names"] = [ModelName.in_partition(partition=partition)]
     found["rows of usage"] = [DailyUsage.by_day(partition=partition)]
     return found

@@ -9,16 +9,27 @@ from pydantic import BaseModel
 
 from gateleg.ai import AiError, System, User
 from gateleg.apps.agents.errors import AgentsError
-from gateleg.apps.agents.evaluating.cases import Case, Contains, Equals, Judged, Matches, contains, equals
+from gateleg.apps.agents.evaluating.cases import (
+    SHOWN_REASON,
+    Case,
+    Contains,
+    Equals,
+    Judged,
+    Matches,
+    answer_bytes,
+    contains,
+    equals,
+    excerpt,
+)
 from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationStatus
-from gateleg.apps.agents.running.agents import models_of
 from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.running.threads import find_run, is_open
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
+from gateleg.apps.agents.usage import JUDGING, billed_to
 from gateleg.jobs import GiveUp, Snooze
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+from gateleg.limited_process import Matching, match_patterns
 from gateleg.store import ConditionFailed
 
 if TYPE_CHECKING:
@@ -34,9 +45,6 @@ __all__ = ["evaluate"]
 
 #: Seconds between two polls of the runs.
 _AGAIN = 0.5
-#: The maximum number of characters of an answer in the evaluation; the run has the whole answer.
-_SHOWN = 1_500
-_LIMITS = ProcessLimits(seconds=5, memory=500_000_000)
 _JUDGE = "You judge the answer of an assistant. Say whether it meets the criterion, and why, in one sentence."
 
 
@@ -125,7 +133,7 @@ async def _checked(
     resources: Resources[AgentsSettings], context: Context, evaluation: Evaluation, answers: dict[tuple[int, str], Answer]
 ) -> list[dict[str, Any]]:
     """The results of each case, side by side."""
-    matched = await _matched(evaluation, answers)
+    matched, room = await _matched(evaluation, answers), answer_bytes(evaluation.cases, len(evaluation.agent_version_uuids))
     results = []
     for number, given in enumerate(evaluation.cases):
         case = Case.model_validate(given)
@@ -134,7 +142,7 @@ async def _checked(
             answer = answers[number, version]
             checks = [await _check(resources, context, one, case, answer, matched) for one in case.checks]
             versions[version] = {
-                "answer": answer.text[:_SHOWN],
+                "answer": excerpt(answer.text, room),
                 "passed": bool(checks) and all(one["passed"] for one in checks),
                 "checks": checks,
                 "status": str(answer.run.status),
@@ -148,20 +156,14 @@ async def _checked(
 
 
 async def _matched(evaluation: Evaluation, answers: dict[tuple[int, str], Answer]) -> dict[tuple[str, str], bool | None]:
-    """Which regular expressions match in which answers. One process evaluates all, and is killed after a timeout."""
-    pairs = [
-        [check.pattern, answer.text]
+    """Which regular expressions match in which answers; None for those that cannot be applied in time."""
+    matchings = [
+        Matching(check.pattern, answer.text)
         for (number, _), answer in answers.items()
         for check in Case.model_validate(evaluation.cases[number]).checks
         if isinstance(check, Matches)
     ]
-    if not pairs:
-        return {}
-    try:
-        found = await run_limited("gateleg.apps.agents.evaluating.patterns:search", {"pairs": pairs}, _LIMITS)
-    except LimitReached:
-        return {}
-    return {(pattern, text): one for (pattern, text), one in zip(pairs, found, strict=True)}
+    return {(one.pattern, one.text): found for one, found in zip(matchings, await match_patterns(matchings), strict=True)}
 
 
 async def _check(
@@ -173,7 +175,11 @@ async def _check(
     matched: dict[tuple[str, str], bool | None],
 ) -> dict[str, Any]:
     if answer.run.status is not RunStatus.COMPLETED:
-        return {"kind": check.kind, "passed": False, "reason": answer.run.error or f"The run is {answer.run.status}."}
+        return {
+            "kind": check.kind,
+            "passed": False,
+            "reason": excerpt(answer.run.error or f"The run is {answer.run.status}.", SHOWN_REASON),
+        }
     match check:
         case Contains():
             return {"kind": check.kind, "passed": contains(check, answer.text)}
@@ -185,6 +191,6 @@ async def _check(
             return {"kind": check.kind, "passed": bool(found), "reason": reason}
         case Judged():
             text = f"Question: {case.question}\n\nAnswer: {answer.text}\n\nCriterion: {check.criterion}"
-            judge = models_of(resources, context.partition).chat(resources.settings.judge_model)
+            judge = billed_to(resources, context.partition, JUDGING, run=answer.run).chat(resources.settings.judge_model)
             verdict = (await judge.structured(Verdict, [System(_JUDGE), User(text)], temperature=0, max_tokens=300)).value
-            return {"kind": check.kind, "passed": verdict.passed, "reason": verdict.reason[:500]}
+            return {"kind": check.kind, "passed": verdict.passed, "reason": excerpt(verdict.reason, SHOWN_REASON)}

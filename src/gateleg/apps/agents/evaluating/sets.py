@@ -8,10 +8,12 @@ from uuid import uuid4
 
 from gateleg.apps.agents.access import check_editor, may_see
 from gateleg.apps.agents.errors import BadField, NotFoundInPartition
+from gateleg.apps.agents.evaluating.cases import Matches, check_size
 from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationSet
+from gateleg.apps.agents.patterns import check_patterns
 from gateleg.apps.agents.running.agents import active_agent, agent_version
 from gateleg.apps.agents.running.job_types import EVALUATE, EvaluateConfig, RunRequest, StoredCaller
-from gateleg.apps.agents.running.structures import model_from_schema
+from gateleg.apps.agents.running.structures import check_output_schemas
 from gateleg.jobs import Submission
 from gateleg.store import create
 from gateleg.web import submitted_by
@@ -31,11 +33,10 @@ __all__ = ["begin_evaluation", "delete_set", "find_evaluation", "find_set", "sav
 async def save_set(
     store: AsyncStore, context: Context, name: str, cases: Sequence[Case], evaluation_set_uuid: str | None = None
 ) -> EvaluationSet:
-    """Create or update a set. Raises `BadOutputSchema`."""
+    """Create or update a set. Raises `BadOutputSchema`, and `BadField` for a pattern that is not a regular expression."""
     check_editor(context)
-    for case in cases:
-        if case.output_schema is not None:
-            model_from_schema(case.output_schema)
+    await check_patterns([check.pattern for case in cases for check in case.checks if isinstance(check, Matches)])
+    await check_output_schemas([case.output_schema for case in cases if case.output_schema is not None])
     stored: dict[str, Any] = {
         "partition": context.partition,
         "name": name,
@@ -76,6 +77,7 @@ async def begin_evaluation(
     for version in wanted:
         if (await agent_version(store, context.partition, version)).agent_uuid != agent_uuid:
             raise BadField(f"{version!r} is not a version of the agent {agent_uuid!r}.")
+    check_size(chosen.cases, len(wanted))
     evaluation = Evaluation(
         partition=context.partition,
         evaluation_set_uuid=evaluation_set_uuid,

@@ -13,6 +13,7 @@ from gateleg.apps.agents.graphql.listings import DEFAULT_LIMIT
 from gateleg.apps.agents.graphql.scalars import JSON, Verbatim, shown_name
 from gateleg.apps.agents.graphql.thread_types import ThreadType
 from gateleg.apps.agents.graphql.wizard_types import WizardGroupType
+from gateleg.apps.agents.model_names import rename_model
 from gateleg.apps.agents.prompts import preview_prompt
 from gateleg.apps.agents.rendering import PromptPreview
 from gateleg.apps.agents.tables import Thread, VersionPointer, WizardGroup
@@ -42,6 +43,7 @@ class VersionPointerType:
     logical_uuid: str = strawberry.field(description="The id that all versions share.")
     active_version_uuid: str
     version_count: int
+    model_name: str | None = strawberry.field(description="An agent's name as a model of `/v1` and as a tool of MCP.")
 
     @resolver_field(JSON)
     def labels(root: strawberry.Parent[VersionPointer]) -> Any:
@@ -50,6 +52,7 @@ class VersionPointerType:
 
 
 LabelVersion = save_payload_type("LabelVersion", "versionPointer", VersionPointerType)
+NameModel = save_payload_type("NameModel", "versionPointer", VersionPointerType)
 PinThread = save_payload_type("PinThread", "thread", ThreadType)
 EditThread = save_payload_type("EditThread", "thread", ThreadType)
 
@@ -108,6 +111,13 @@ class AddedMutations:
         call = info.context
         call.loaders.clear()
         return SavePayload(await label(call.store, call.context, _KINDS[kind.value], logical_uuid, name, version_uuid or None))
+
+    @resolver_field(NameModel)
+    async def name_model(self, info: Info, agent_uuid: str, model_name: str) -> SavePayload:
+        """Give an agent another name as a model of `/v1` and as a tool of MCP. Its earlier names still lead to it."""
+        call = info.context
+        call.loaders.clear()
+        return SavePayload(await rename_model(call.store, call.context, agent_uuid, model_name))
 
     @resolver_field(PinThread)
     async def pin_thread(self, info: Info, thread_uuid: str, agent_version_uuid: str | None = UNSET) -> SavePayload:

@@ -12,12 +12,14 @@ from strawberry.extensions import SchemaExtension
 
 from gateleg.apps.agents.graphql.answers import shape_all
 from gateleg.apps.agents.graphql.enum_texts import with_enums
-from gateleg.apps.agents.graphql.limits import Limits, find_excess, measure_cost
+from gateleg.apps.agents.graphql.limits import Limits, find_document_excess, find_excess, measure_cost, too_deep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphql import DocumentNode
+
+    from gateleg.apps.agents.errors import AgentsError
 
 #: The maximum number of tokens in a document.
 MAX_TOKENS = 10_000
@@ -59,6 +61,7 @@ class OperationChecks(SchemaExtension):
     def on_operation(self) -> Iterator[None]:
         """Limit the document's size, and create empty loaders, because a websocket has one context for all its operations."""
         self._known: _Document | None = None
+        self._excess: AgentsError | None = None
         self.execution_context.parse_options = {"max_tokens": MAX_TOKENS}
         begin = getattr(self.execution_context.context, "begin_operation", None)
         if begin is not None:
@@ -66,15 +69,21 @@ class OperationChecks(SchemaExtension):
         yield
 
     def on_parse(self) -> Iterator[None]:
-        """Take the document from the cache, or parse it and convert strings to enums."""
+        """Take the document from the cache, or parse it, check its size, and convert strings to enums."""
         context, schema = self.execution_context, self._schema
         self._known = schema.documents.get(context.query or "")
         if self._known is not None:
             context.graphql_document = self._known.node
         yield
         if self._known is None and context.graphql_document is not None:
-            self._known = _Document(with_enums(schema._schema, context.graphql_document))
-            context.graphql_document = self._known.node
+            self._excess = find_document_excess(context.graphql_document, schema.limits)
+            if self._excess is None:
+                try:
+                    self._known = _Document(with_enums(schema._schema, context.graphql_document))
+                except RecursionError:
+                    self._excess = too_deep(schema.limits)
+                else:
+                    context.graphql_document = self._known.node
 
     def on_validate(self) -> Iterator[None]:
         """Check the limits, and validate documents that are not cached."""
@@ -84,7 +93,7 @@ class OperationChecks(SchemaExtension):
             context.pre_execution_errors = [GraphQLError("The document has several operations. Set `operationName` to one of them.")]
             yield
             return
-        excess = find_excess(measure_cost(schema._schema, context.graphql_document, context.variables), schema.limits)
+        excess = self._excess or self._operation_excess(context.graphql_document)
         if excess is not None:
             context.pre_execution_errors = [GraphQLError(excess.message, original_error=excess)]
         elif known is not None and known.valid:
@@ -93,6 +102,14 @@ class OperationChecks(SchemaExtension):
         if known is not None and not known.valid and not context.pre_execution_errors:
             known.valid = True
             schema.keep(context.query or "", known)
+
+    def _operation_excess(self, document: DocumentNode) -> AgentsError | None:
+        schema = self._schema
+        try:
+            return find_excess(measure_cost(schema._schema, document, self.execution_context.variables), schema.limits)
+        except RecursionError:
+            # Fragments in fragments, more than there are levels of calls.
+            return too_deep(schema.limits)
 
     @property
     def _schema(self) -> AgentsSchema:

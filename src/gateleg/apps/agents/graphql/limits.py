@@ -1,4 +1,7 @@
-"""Limits on the depth, aliases and complexity of an operation, checked before it is resolved.
+"""Limits on the structure of a document, checked before it is validated, and on the depth, aliases and complexity of its operation.
+
+Validation compares fields of the same name at the same place with each other, and fragments at the same place too: repeating a field costs
+the square of the repetitions. These comparisons are counted without making them, in time that grows with the document.
 
 Complexity is the number of fields that would be resolved: those of a page count once for every row that its `limit` allows. A fragment is
 measured once, however often it is used, so that measuring takes no longer than reading the document.
@@ -50,6 +53,10 @@ _FIELD_COSTS: Mapping[str, int] = {
 }
 
 
+#: Counting comparisons ends after this many fields and spreads, and at this depth: a fragment may contain itself.
+_MOST_VISITED, _DEEPEST = 50_000, 50
+
+
 @dataclass(frozen=True)
 class Limits:
     """The limits of one operation."""
@@ -57,6 +64,10 @@ class Limits:
     depth: int = 12
     aliases: int = 30
     complexity: int = 50_000
+    #: operations and fragments of a document
+    definitions: int = 100
+    #: comparisons of fields and of fragments by which validation finds out whether they can be merged
+    comparisons: int = 10_000
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,44 @@ class QueryCost:
     def combine(self, other: QueryCost) -> QueryCost:
         """Both parts, at the same level."""
         return QueryCost(max(self.depth, other.depth), self.aliases + other.aliases, self.complexity + other.complexity)
+
+
+@dataclass(frozen=True)
+class DocumentSize:
+    """What validating a document depends on."""
+
+    definitions: int
+    comparisons: int
+
+
+def measure_document(document: DocumentNode) -> DocumentSize:
+    """Measure a document. Counting comparisons stops where it would take longer than reading the largest document."""
+    fragments = {one.name.value: one.selection_set for one in document.definitions if isinstance(one, FragmentDefinitionNode)}
+    sets = [one.selection_set for one in document.definitions if isinstance(one, FragmentDefinitionNode | OperationDefinitionNode)]
+    #: selections that are merged with each other, each with its depth
+    places: list[tuple[list[SelectionSetNode], int]] = [([one], 1) for one in sets]
+    comparisons = visited = 0
+    while places and visited <= _MOST_VISITED:
+        merged, depth = places.pop()
+        fields: dict[str, list[SelectionSetNode | None]] = {}
+        spread: set[str] = set()
+        for selection_set in merged:
+            visited += len(selection_set.selections)
+            for node in selection_set.selections:
+                if isinstance(node, FieldNode):
+                    fields.setdefault((node.alias or node.name).value, []).append(node.selection_set)
+                elif isinstance(node, InlineFragmentNode):
+                    merged.append(node.selection_set)
+                elif isinstance(node, FragmentSpreadNode) and node.name.value not in spread:
+                    spread.add(node.name.value)
+                    fragment = fragments.get(node.name.value)
+                    # A fragment may contain itself.
+                    merged += [] if fragment is None or any(fragment is one for one in merged) else [fragment]
+        comparisons += sum(count * (count - 1) // 2 for count in (len(spread), *map(len, fields.values())))
+        if depth < _DEEPEST:
+            inner = [[one for one in same if one is not None] for same in fields.values()]
+            places += [(one, depth + 1) for one in inner if one]
+    return DocumentSize(len(document.definitions), comparisons + (visited if visited > _MOST_VISITED else 0))
 
 
 class _CostCalculator:
@@ -140,6 +189,26 @@ def measure_cost(schema: GraphQLSchema, document: DocumentNode, variables: Mappi
         if isinstance(one, OperationDefinitionNode):
             found = found.combine(measuring.selections(one.selection_set, schema.get_root_type(one.operation)))
     return found
+
+
+def find_document_excess(document: DocumentNode, limits: Limits) -> AgentsError | None:
+    """The error of a document that would take too long to validate."""
+    size = measure_document(document)
+    for name, value, most in (
+        ("number of operations and fragments", size.definitions, limits.definitions),
+        ("number of repeated fields and fragments, each pair counted,", size.comparisons, limits.comparisons),
+    ):
+        if value > most:
+            fix = "Select each field once at each place, and use fewer fragments."
+            return QueryTooComplex(
+                f"The {name} of this document is {value}; the limit is {most}.", fix=fix, details={"limit": most, "found": value}
+            )
+    return None
+
+
+def too_deep(limits: Limits) -> AgentsError:
+    """The error of a document whose fragments or values are nested too deeply to be read."""
+    return QueryTooDeep(f"This document is nested too deeply; the limit of fields is {limits.depth}.", details={"limit": limits.depth})
 
 
 def find_excess(found: QueryCost, limits: Limits) -> AgentsError | None:

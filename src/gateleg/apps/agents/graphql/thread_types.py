@@ -75,7 +75,7 @@ class RunType(TimesType):
     @resolver_field(float | None)
     def cost(root: strawberry.Parent[Run]) -> float | None:
         """US dollars, by the prices of the settings."""
-        return None if root.cost is None else float(root.cost)
+        return None if root.known_cost is None else float(root.known_cost)
 
     @resolver_field(JSON | None)
     def output(root: strawberry.Parent[Run]) -> Any:

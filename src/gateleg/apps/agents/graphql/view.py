@@ -68,6 +68,9 @@ class AgentsGraphQL(GraphQL[Call, None]):
             return JSONResponse(refusal_body(BadRequest(str(error.reason))), error.status_code)
         except GatelegError as error:
             return JSONResponse(refusal_body(error), error.status)
+        except RecursionError:
+            refusal = BadRequest("The body is nested too deeply.")
+            return JSONResponse(refusal_body(refusal), refusal.status)
 
     async def render_graphql_ide(self, request: Request) -> Response:
         """The page for trying queries."""
@@ -116,7 +119,7 @@ async def _body_of(request: HTTPConnection) -> Mapping[str, Any]:
         return {}
     try:
         found = json.loads(await request.body())  # type: ignore[attr-defined]
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -2,7 +2,8 @@
 
 By default, items of the endpoint X move to the partition `X#X`, which is also the default for requests without a part.
 `tenant_moves({"acme-corp-prod": Partition("aws-prod", "acme-corp")})` assigns other partitions. Until the move is complete, items of
-partitions that correspond to no old endpoint are kept in the old tables with the partition's text as their key.
+partitions that correspond to no old endpoint are kept in the old tables with the partition's text as their key, and with `part_id`, which
+no other old item has. An old endpoint that merely contains `#` is refused: its spelling does not say whose it is.
 """
 
 from __future__ import annotations
@@ -61,8 +62,10 @@ OURS_OF_THREADS = frozenset(
         ABSENT,
     }
 )
+#: Kept in old items of partitions that correspond to no old endpoint.
+PART = "part_id"
 #: Attributes of new items that are derived from others.
-_DERIVED = frozenset({"partition_key", "part_id", "owner_activity"})
+_DERIVED = frozenset({"partition_key", PART, "owner_activity"})
 
 
 class EndpointPartitions:
@@ -74,10 +77,15 @@ class EndpointPartitions:
         if len(self._endpoints) < len(self._partitions):
             raise ValueError("Two endpoints cannot become one partition: their items could have the same ids.")
 
-    def partition_of(self, endpoint_id: str) -> Partition:
-        """The partition of an endpoint: the assigned one, the default, or the one whose text it is."""
+    def partition_of(self, endpoint_id: str, part_id: str | None = None) -> Partition:
+        """The partition of an endpoint: the assigned one, the default, or for an item with a part the one whose text it is."""
         if endpoint_id in self._partitions:
             return self._partitions[endpoint_id]
+        if "#" in endpoint_id and not endpoint_id.endswith(f"#{part_id}"):
+            raise ValueError(
+                f"The endpoint {endpoint_id!r} contains '#', so it cannot become a partition. Assign one to it: "
+                f"tenant_moves({{{endpoint_id!r}: Partition(...)}})."
+            )
         partition = Partition.parse(endpoint_id) if "#" in endpoint_id else Partition(endpoint_id=endpoint_id)
         if self.endpoint_of(partition) != endpoint_id:
             raise ValueError(f"The endpoint {endpoint_id!r} would become {partition}, which belongs to another endpoint.")
@@ -87,8 +95,12 @@ class EndpointPartitions:
         """The endpoint of a partition."""
         if partition in self._endpoints:
             return self._endpoints[partition]
+        return str(partition) if self.is_new(partition) else partition.endpoint_id
+
+    def is_new(self, partition: Partition) -> bool:
+        """Whether a partition corresponds to no old endpoint."""
         own = partition.part_id == partition.endpoint_id and partition.endpoint_id not in self._partitions
-        return partition.endpoint_id if own else str(partition)
+        return partition not in self._endpoints and not own
 
 
 def owner_of(partition: Partition, user_id: str | None) -> str:
@@ -131,7 +143,7 @@ def _move(
 
     def convert(item: Any) -> Any:
         wire = before.encode(item)
-        partition = places.partition_of(item.endpoint_id)
+        partition = places.partition_of(item.endpoint_id, wire.get(PART, {}).get("S"))
         wire |= {"partition_key": {"S": str(partition)}, "endpoint_id": {"S": partition.endpoint_id}, "part_id": {"S": partition.part_id}}
         absent = sorted(name for name in type(item).model_fields if getattr(item, name) is None)
         wire |= {ABSENT: {"L": [{"S": name} for name in absent]}} if absent else {}
@@ -144,7 +156,8 @@ def _move(
         absent = {entry["S"] for entry in whole.get(ABSENT, {"L": []})["L"]}
         empty = {name for name in absent if getattr(item, name, None) == _default(new, name)}
         wire = {name: value for name, value in whole.items() if name not in ours | _DERIVED | empty}
-        return before.decode({**wire, "endpoint_id": {"S": places.endpoint_of(item.partition)}})
+        part = {PART: {"S": item.partition.part_id}} if places.is_new(item.partition) else {}
+        return before.decode({**wire, "endpoint_id": {"S": places.endpoint_of(item.partition)}, **part})
 
     def old_key(components: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"endpoint_id": places.endpoint_of(components["partition"]), sort: components[sort]}

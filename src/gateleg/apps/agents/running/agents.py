@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from gateleg.ai import Account
 from gateleg.apps.agents.catalogue_tables import Llm
 from gateleg.apps.agents.errors import BadConfiguration, HandlerNotAllowed, NotFoundInPartition
 from gateleg.apps.agents.running.handlers.built_in import LocalHandler, OpenAICompatibleHandler
@@ -46,8 +45,10 @@ async def agent_version(store: AsyncStore, partition: Partition, agent_version_u
     return found
 
 
-async def handler_for(resources: Resources[AgentsSettings], context: Context, agent: Agent, run: Run | None = None) -> AgentHandler:
-    """Make the handler of an agent's model. Usage is billed to the tenant.
+async def handler_for(
+    resources: Resources[AgentsSettings], context: Context, agent: Agent, models: AsyncModels, run: Run | None = None
+) -> AgentHandler:
+    """Make the handler of an agent's model, which is one of `models`.
 
     Only the handler receives the configuration's secrets. Raises `HandlerNotAllowed`, `BadConfiguration` and `SecretNotFound`.
     """
@@ -69,14 +70,9 @@ async def handler_for(resources: Resources[AgentsSettings], context: Context, ag
         partition_key=context.partition_key,
         run=None if run is None else run.model_dump(exclude={"partition", "request"}),
         connection_id=context.connection_id,
-        models=models_of(resources, context.partition),
+        models=models,
         key=configuration.get(API_KEY_NAME),
     )
-
-
-def models_of(resources: Resources[AgentsSettings], partition: Partition) -> AsyncModels:
-    """The host's models, with usage billed to a tenant."""
-    return resources.models.billed_to(Account(resources.application, partition.part_id))
 
 
 def _handler_name(agent: Agent, llm: Llm | None, allowed: list[str]) -> str:

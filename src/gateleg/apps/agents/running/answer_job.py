@@ -6,6 +6,8 @@ After a crash, the next attempt resumes at the first step that is not stored.
 from __future__ import annotations
 
 import asyncio
+import logging
+from contextvars import Context
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +17,13 @@ from gateleg.apps.agents.running.frames import Frame
 from gateleg.apps.agents.running.job_types import AnswerResult
 from gateleg.apps.agents.running.loop import AskModel, CallTools, Finish, Interrupted, TooManySteps, WaitForApproval, next_step
 from gateleg.apps.agents.running.model_replies import ask_model
-from gateleg.apps.agents.running.run_end import end_run, expire_run
+from gateleg.apps.agents.running.run_end import cancel_calls, end_run, expire_run
 from gateleg.apps.agents.running.run_work import open_work
 from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.running.tool_calls import call_tools, fail_interrupted
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus, ToolCall
+from gateleg.apps.agents.usage import ANSWERING, billed_to
 from gateleg.jobs import GiveUp
 from gateleg.net.errors import OutgoingError
 from gateleg.store import ConditionFailed, TransactionCanceled, patch
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_run"]
 
+_log = logging.getLogger("gateleg.agents")
+
 
 async def answer_run(job: JobContext, config: AnswerConfig, resources: Resources[AgentsSettings]) -> AnswerResult:
     """Resume a run, and continue until it ends or a tool call needs approval."""
@@ -54,8 +59,10 @@ async def answer_run(job: JobContext, config: AnswerConfig, resources: Resources
     except (AiError, AgentsError, Refusal, OutgoingError) as error:
         if getattr(error, "passing", False) and _has_more_attempts(job):
             raise
-        await _fail(job, config, resources, error.public_text)
-        raise GiveUp(str(error)) from error
+        await _fail(job, config, resources, error.public_text, error.code)
+        # The caller sees the job and its log, too. The whole text is for operators, in the log of the worker only.
+        Context().run(_log.warning, "the run %s failed: %s", config.run_uuid, error)
+        raise GiveUp(error.public_text) from error
     except (GiveUp, asyncio.CancelledError):
         raise
     except Exception as error:
@@ -87,6 +94,9 @@ async def _start(job: JobContext, config: AnswerConfig, resources: Resources[Age
     if run is None or run.job_id != str(job.job_id) or run.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
         return None
     if run.status is RunStatus.RUNNING:
+        # Its worker was lost: so are the ends of the calls that it was making.
+        await billed_to(resources, run.partition, ANSWERING, run=run).settle_lost(run.run_uuid)
+        run = await _read(store, config) or run
         job.emit(Frame(kind="restart", step=run.iterations + 1).to_event())
     now = store.setup.now()
     changes = [Run.attempts.add(1), Run.started_at.set(run.started_at or now)]
@@ -112,6 +122,10 @@ async def _answer(job: JobContext, run: Run, resources: Resources[AgentsSettings
         steps = transcript.steps(run.run_uuid, lambda name: (tool := work.toolbox.find(name)) is not None and tool.repeatable)
         match next_step(steps, cap=work.cap):
             case AskModel(number, tools):
+                current = await work.read_run()
+                if not is_open(current):
+                    # It was cancelled while its tools ran: an answer would be paid for in vain.
+                    return AnswerResult(run_uuid=run.run_uuid, status=current.status)
                 ended = await ask_model(work, number, tools=tools, transcript=transcript)
                 if ended is not None:
                     return _emit_end(work, ended)
@@ -141,10 +155,10 @@ def end_frame(run: Run) -> Frame:
         "prompt_tokens": run.prompt_tokens,
         "completion_tokens": run.completion_tokens,
         "total_tokens": run.total_tokens,
-        "cost": None if run.cost is None else str(run.cost),
+        "cost": None if run.known_cost is None else str(run.known_cost),
         "model": run.model,
     }
-    for name in ("error", "output", "required_action", "finish"):
+    for name in ("error", "error_code", "output", "required_action", "finish"):
         if (value := getattr(run, name)) is not None:
             data[name] = value
     return Frame(kind="end", status=run.status, data=data)
@@ -172,8 +186,10 @@ async def _wait_for_approval(work: RunWork, calls: Sequence[ToolCall]) -> Answer
 
 async def _too_many(work: RunWork, cap: int) -> str:
     error = f"The model called tools {cap + 1} times without answering; the limit is {cap}."
-    ended = await end_run(work.resources, await work.read_run(), RunStatus.FAILED, error=error)
+    ended = await end_run(work.resources, await work.read_run(), RunStatus.FAILED, error=error, code="too-many-steps")
     if ended is not None:
+        # A retry would meet the same limit: they are never made.
+        await cancel_calls(work.resources.store, ended)
         work.emit(end_frame(ended))
     return error
 
@@ -186,12 +202,12 @@ async def _expire(job: JobContext, config: AnswerConfig, resources: Resources[Ag
     return AnswerResult(run_uuid=config.run_uuid, status=RunStatus.EXPIRED)
 
 
-async def _fail(job: JobContext, config: AnswerConfig, resources: Resources[AgentsSettings], error: str) -> None:
+async def _fail(job: JobContext, config: AnswerConfig, resources: Resources[AgentsSettings], error: str, code: str | None = None) -> None:
     for _ in range(3):
         run = await _read(resources.store, config)
         if run is None or not is_open(run):
             return
-        ended = await end_run(resources, run, RunStatus.FAILED, error=error)
+        ended = await end_run(resources, run, RunStatus.FAILED, error=error, code=code)
         if ended is not None:
             job.emit(end_frame(ended).to_event())
             return

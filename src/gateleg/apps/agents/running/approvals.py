@@ -107,4 +107,4 @@ async def _continuation(resources: Resources[AgentsSettings], run: Run) -> Submi
     except JobMissing:
         return submission
     # The previous job may still be ending. Waiting for it keeps the frames of the two jobs in order.
-    return submission if before.finished else replace(submission, depends_on=[before.job_id])
+    return submission if before.finished else replace(submission, dependencies=[before.job_id])

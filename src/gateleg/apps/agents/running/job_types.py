@@ -112,10 +112,12 @@ class SummariseConfig(BaseModel):
     part_id: str
     thread_uuid: str
     agent_version_uuid: str
-    #: the first message that is still in the model's context window
+    #: the first message that is not summarised
     until: str
-    #: the agent version of the run that left messages out
+    #: who asked the question whose run left messages out
     request: RunRequest
+    #: that run, which the cost is added to; jobs of earlier releases name none
+    run_uuid: str = ""
 
     @property
     def partition(self) -> Partition:

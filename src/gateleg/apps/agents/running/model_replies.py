@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,9 +22,9 @@ from gateleg.apps.agents.running.summaries import submit_summary
 from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.running.tool_planner import NEAREST, PLANNER_NOTE, choose_tool
 from gateleg.apps.agents.running.tools.toolbox import matches
-from gateleg.apps.agents.running.unfinished import UnfinishedReply
+from gateleg.apps.agents.running.unfinished import ForeignReply, model_of
 from gateleg.apps.agents.thread_tables import Message, Run, RunStatus, ToolCall, ToolCallStatus
-from gateleg.apps.agents.usage import record_usage
+from gateleg.apps.agents.usage import PLANNING, billed_to
 from gateleg.store import TransactionCanceled, create, patch
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.running.handlers.contract import AgentHandler
     from gateleg.apps.agents.running.run_work import RunWork
     from gateleg.apps.agents.running.transcripts import Transcript
-    from gateleg.store import WriteOperation
 
 __all__ = ["ask_model"]
 
@@ -85,7 +85,8 @@ async def _plan_tool_call(work: RunWork, number: int, transcript: Transcript) ->
     if number != 1 or not work.plans or not work.toolbox.tools:
         return None
     question = next((message.message for message in transcript.messages if message.role == "user"), "")
-    call = await choose_tool(question, work.toolbox, work.handler.models.embeddings())
+    models = billed_to(work.resources, work.partition, PLANNING, run=work.run, record=work.record)
+    call = await choose_tool(question, work.toolbox, models.embeddings())
     return None if call is None else Reply(calls=(call,), finish="tools", model=NEAREST, usage=Usage())
 
 
@@ -102,7 +103,7 @@ async def _ask_with_fallbacks(work: RunWork, number: int, *, tools: bool, transc
             if written.begun or place == len(handlers) - 1:
                 raise
             named = handlers[place + 1].configuration["model"]
-            work.job.log(f"The agent's model is unavailable, falling back to {named}: {error.message}", "WARNING")
+            work.job.log(f"The agent's model is unavailable, falling back to {named}: {error.public_text}", "WARNING")
     raise AssertionError("there is always a handler")
 
 
@@ -128,7 +129,7 @@ async def _reply(
     options: AskOptions = {**handler.options, **work.request.options}  # type: ignore[typeddict-item]
     schema = work.request.output_schema
     if schema is not None and not offered:
-        return await _structured(handler, schema, messages, options, written)
+        return await _structured(work, handler, schema, messages, options, written)
     if offered:
         options["tools"] = list(offered)
         if transcript.calls:
@@ -137,10 +138,11 @@ async def _reply(
     else:
         options.pop("tool_choice", None)
     reply: Reply | None = None
-    unfinished = UnfinishedReply(work, handler, messages)
-    async with unfinished.counted():
-        async for delta in handler.stream(messages, **options):
-            unfinished.take(delta)
+    foreign = ForeignReply(work, handler, messages)
+    # The stream is closed before it is asked what it has recorded.
+    async with foreign.recorded(), aclosing(handler.stream(messages, **options)) as pieces:
+        async for delta in pieces:
+            foreign.take(delta)
             # With a schema, this reply's text is not the answer yet.
             if schema is None:
                 written.take(delta.text, delta.reasoning)
@@ -150,19 +152,22 @@ async def _reply(
     if reply.finish == "filtered" and not reply.text and not reply.calls:
         raise ContentRefused("The provider's content rules do not allow an answer.", fix=_REFUSAL_FIX)
     if schema is not None and not reply.calls:
-        found, output = await _structured(handler, schema, messages, options, written)
-        return replace(found, usage=reply.usage + found.usage), output
+        return await _structured(work, handler, schema, messages, options, written)
     return reply, None
 
 
 async def _structured(
-    handler: AgentHandler, schema: dict[str, Any], messages: list[Said], options: AskOptions, written: _ReplyStream
+    work: RunWork, handler: AgentHandler, schema: dict[str, Any], messages: list[Said], options: AskOptions, written: _ReplyStream
 ) -> tuple[Reply, dict[str, Any]]:
     plain: AskOptions = {name: value for name, value in options.items() if name not in ("tools", "tool_choice")}  # type: ignore[assignment]
+    recorded = work.record.ended
     found = await handler.structured(model_from_schema(schema), messages, **plain)
+    if work.record.ended == recorded:
+        # The handler does not use the host's models.
+        await handler.models.book(model_of(handler), found.usage)
     text = orjson.dumps(found.value.root).decode()
     written.take(text)
-    return replace(found.reply, text=text, usage=found.usage), found.value.root
+    return replace(found.reply, text=text), found.value.root
 
 
 async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> None:
@@ -187,9 +192,7 @@ async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> N
         if not is_open(run):
             return
         try:
-            await work.resources.store.transact(
-                [patch(run, *_usage_changes(run, reply, number)), *writes, *_usage_writes(work, run, reply)]
-            )
+            await work.resources.store.transact([patch(run, Run.iterations.set(number)), *writes])
         except TransactionCanceled as canceled:
             if canceled.reasons[0] is not None and not any(canceled.reasons[1:]):
                 # Another writer changed an unrelated attribute of the run.
@@ -222,27 +225,6 @@ def _message(work: RunWork, number: int, reply: Reply) -> Message:
     )
 
 
-def _usage_changes(run: Run, reply: Reply, number: int) -> list[Any]:
-    """The run's token and cost increments for a reply, as reported by the provider; cost only where a price is known."""
-    usage = reply.usage
-    found = [
-        Run.prompt_tokens.add(usage.input),
-        Run.completion_tokens.add(usage.output),
-        Run.total_tokens.add(usage.total),
-        Run.iterations.set(number),
-    ]
-    if reply.model != NEAREST:
-        found.append(Run.model.set(reply.model[:200]))
-        known = usage.cost is not None and (run.cost is not None or run.iterations == 0 or run.model is None)
-        found.append(Run.cost.set((run.cost or 0) + usage.cost) if known and usage.cost is not None else Run.cost.remove())
-    return found
-
-
-def _usage_writes(work: RunWork, run: Run, reply: Reply) -> list[WriteOperation[Any]]:
-    """The writes that add a reply to the daily usage; planned calls use nothing."""
-    return [] if reply.model == NEAREST else [record_usage(run, work.resources.store.setup.now().date(), reply.model, reply.usage)]
-
-
 async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, Any] | None) -> Run | None:
     """Store the answer and end the run in one transaction, so that a run has at most one answer."""
     message = _message(work, number, reply)
@@ -254,15 +236,14 @@ async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, An
         run = await work.read_run()
         if not is_open(run):
             return run
-        along = [create(message), *_usage_writes(work, run, reply)]
-        actions = [*_usage_changes(run, reply, number), *extra]
+        actions, along = [Run.iterations.set(number), *extra], [create(message)]
         ended = await end_run(work.resources, run, RunStatus.COMPLETED, actions=actions, writes=partial(list, along), result=reply.text)
         if ended is None:
             # The run ended or was changed concurrently: read it again.
             continue
         work.emit(Frame(kind="message", step=number, id=message.message_uuid))
-        if work.shown_from:
+        if work.left_out:
             # Last, so that the summary does not delay the answer.
-            await submit_summary(work, work.shown_from[0])
+            await submit_summary(work)
         return ended
     raise RunInProgress(f"Too many writers are changing the run {work.run.run_uuid}.", fix="Try again.")

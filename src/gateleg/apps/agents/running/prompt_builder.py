@@ -53,8 +53,9 @@ async def prompt_for(work: RunWork, handler: AgentHandler, offered: Sequence[Too
         most=max(1, most),
         count=handler.count,
     )
-    if history.cut:
-        work.shown_from.append(history.turns[0].id)
+    left_out = next((turn.id for turn in newest if turn.id < history.turns[0].id), "") if history.cut else ""
+    if left_out > ((thread.summarised_to if thread is not None else None) or ""):
+        work.left_out.append(left_out)
     turns = _with_run_turns(history, own)
     if work.plans:
         turns = inline_tool_results(turns)

@@ -9,9 +9,9 @@ from uuid import UUID
 from gateleg.apps.agents.errors import RunEnded, RunInProgress
 from gateleg.apps.agents.running.threads import changeable_run, hand_over_turn, is_open, job_for
 from gateleg.apps.agents.tables import Thread
-from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus
+from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus, ToolCall, ToolCallStatus
 from gateleg.jobs import JobError
-from gateleg.store import ConditionFailed, TransactionCanceled, patch
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore, WriteOperation
     from gateleg.web import Resources
 
-__all__ = ["cancel_run", "end_run", "expire_run", "retry_run", "task_end_writes", "time_spent"]
+__all__ = ["cancel_calls", "cancel_run", "end_run", "expire_run", "retry_run", "task_end_writes", "time_spent"]
 
 #: Attempts while other writers change the same thread.
 _ATTEMPTS = 8
 _MAX_ERROR_LENGTH = 5_000
+#: The states of tool calls that have not ended.
+OPEN_CALLS = frozenset({ToolCallStatus.INITIAL, ToolCallStatus.REQUIRES_APPROVAL, ToolCallStatus.APPROVED, ToolCallStatus.IN_PROGRESS})
 
 
 async def end_run(
@@ -35,6 +37,7 @@ async def end_run(
     status: RunStatus,
     *,
     error: str | None = None,
+    code: str | None = None,
     actions: Sequence[Any] = (),
     writes: Callable[[], Sequence[WriteOperation[Any]]] = tuple,
     result: str | None = None,
@@ -48,6 +51,7 @@ async def end_run(
     now = store.setup.now()
     change = [Run.status.to(status), Run.finished_at.set(now), Run.time_spent.set(time_spent(run, now)), *actions]
     change.append(Run.error.remove() if error is None else Run.error.set(error[:_MAX_ERROR_LENGTH]))
+    change.append(Run.error_code.remove() if code is None else Run.error_code.set(code))
     for _ in range(_ATTEMPTS):
         if not is_due(run):
             return None
@@ -94,8 +98,20 @@ async def cancel_run(resources: Resources[AgentsSettings], context: Context, thr
         ended = await end_run(resources, run, RunStatus.CANCELLED)
         if ended is not None:
             await stop_job(resources, run)
+            await cancel_calls(resources.store, run)
             return ended
     raise RunInProgress(f"Too many writers are changing the run {run_uuid}.", fix="Try again.")
+
+
+async def cancel_calls(store: AsyncStore, run: Run) -> None:
+    """End the tool calls of a run that has ended for good and has not waited for them."""
+    question = ToolCall.of_run(partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid)
+    for call in [call async for call in store.query(question, consistent=True) if call.status in OPEN_CALLS]:
+        try:
+            await store.patch(call, ToolCall.status.to(ToolCallStatus.CANCELLED), returning="none")
+        except (ConditionFailed, NotFound):
+            # It ended at the same moment.
+            continue
 
 
 async def stop_job(resources: Resources[AgentsSettings], run: Run) -> None:
@@ -139,6 +155,7 @@ async def retry_run(resources: Resources[AgentsSettings], context: Context, thre
     changes = [
         Run.status.to(RunStatus.QUEUED),
         Run.error.remove(),
+        Run.error_code.remove(),
         Run.finished_at.remove(),
         Run.deadline.set(deadline),
         Run.job_id.set(str(enlisted.job.job_id)),

@@ -12,6 +12,7 @@ from gateleg.apps.agents.running.tools.registered import servers_of
 from gateleg.apps.agents.running.tools.tool_lists import ToolListCache
 from gateleg.apps.agents.running.tools.toolbox import application_tools, build_toolbox, mcp_tools
 from gateleg.apps.agents.thread_tables import Run
+from gateleg.apps.agents.usage import ANSWERING, CallRecord, billed_to
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.partitions import Partition
@@ -41,8 +42,10 @@ class RunWork:
     agent: Agent
     handler: AgentHandler
     toolbox: Toolbox
-    #: the oldest message in the model's context window, if older ones were left out
-    shown_from: list[str] = field(default_factory=list)
+    #: adds the calls of the models to the run
+    record: CallRecord
+    #: the latest message that was left out of the model's context window, if the thread's summary does not cover it yet
+    left_out: list[str] = field(default_factory=list)
 
     @property
     def partition(self) -> Partition:
@@ -92,12 +95,14 @@ async def open_work(resources: Resources[AgentsSettings], job: JobContext, run: 
     """Load the working state of a run. Raises for a misconfigured agent, which no retry can fix."""
     request = RunRequest.model_validate(run.request)
     agent = await agent_version(resources.store, run.partition, run.agent_version_uuid or "")
-    handler = await handler_for(resources, request.context(run.partition), agent, run)
+    record = CallRecord(first=run.model is None)
+    models = billed_to(resources, run.partition, ANSWERING, run=run, record=record)
+    handler = await handler_for(resources, request.context(run.partition), agent, models, run)
     part = run.partition.part_id if request.part_given else None
     toolbox = await toolbox_for(resources, agent, run.partition, request.asker.principal, part)
     for problem in toolbox.problems:
         job.log(problem, "WARNING")
-    return RunWork(resources, job, run, request, agent, handler, toolbox)
+    return RunWork(resources, job, run, request, agent, handler, toolbox, record)
 
 
 async def toolbox_for(

@@ -15,8 +15,8 @@ from gateleg.apps.agents.running.agents import active_agent, agent_version
 from gateleg.apps.agents.running.files import check_files
 from gateleg.apps.agents.running.ids import message_uuid, task_uuid
 from gateleg.apps.agents.running.job_types import RunRequest, StoredCaller
-from gateleg.apps.agents.running.run_end import stop_job
-from gateleg.apps.agents.running.structures import model_from_schema
+from gateleg.apps.agents.running.run_end import cancel_calls, stop_job
+from gateleg.apps.agents.running.structures import check_output_schemas
 from gateleg.apps.agents.running.threads import is_open, job_for, own_thread, recent_thread, waiting_runs
 from gateleg.apps.agents.tables import Thread, new_id
 from gateleg.apps.agents.thread_tables import AsyncTask, Message, Run, RunStatus
@@ -58,7 +58,7 @@ async def ask(resources: Resources[AgentsSettings], context: Context, question: 
     `BadOutputSchema`.
     """
     if question.output_schema is not None:
-        model_from_schema(question.output_schema)
+        await check_output_schemas([question.output_schema])
     await check_files(resources, context, question.input_files)
     for _ in range(_ATTEMPTS):
         agent = await active_agent(resources.store, context.partition, question.agent_uuid)
@@ -127,6 +127,8 @@ async def _attempt(resources: Resources[AgentsSettings], context: Context, quest
         return None
     if displaced is not None and not waits:
         await stop_job(resources, displaced)
+        if displaced.status is RunStatus.CANCELLED:
+            await cancel_calls(store, displaced)
     return SubmittedRun(agent.agent_uuid, run.thread_uuid, run.run_uuid, task.async_task_uuid)
 
 

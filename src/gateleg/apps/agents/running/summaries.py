@@ -1,7 +1,8 @@
 """The rolling summary of a thread: the agent's own model summarises messages that no longer fit its context window.
 
-A run that left messages out submits a job, so that no answer waits for the summary. The job folds in, batch by batch, the messages between
-the last one covered and the first one still in the window. The write is conditional on those messages being unchanged; a later change or
+A run that left out messages which no summary covers submits a job, so that no answer waits for the summary. The job folds in, batch by
+batch, all messages before that run. So it covers the whole window ahead, and the next summary is due only when the window has moved beyond
+it: not after every answer. The write is conditional on those messages being unchanged; a later change or
 deletion of a covered message discards the summary (`threads.py`).
 """
 
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from gateleg.ai import System, User
 from gateleg.apps.agents.running.agents import agent_version, handler_for
+from gateleg.apps.agents.running.ids import message_uuid
 from gateleg.apps.agents.running.job_types import SUMMARISE, SummariseConfig
 from gateleg.apps.agents.tables import Thread
-from gateleg.apps.agents.thread_tables import Message
+from gateleg.apps.agents.thread_tables import Message, Run
+from gateleg.apps.agents.usage import SUMMARISING, billed_to
 from gateleg.jobs import Submission
 from gateleg.store import TransactionCanceled, check, patch
 from gateleg.web import submitted_by
@@ -38,8 +41,8 @@ _TASK = (
 )
 
 
-async def submit_summary(work: RunWork, until: str) -> None:
-    """Submit the job that summarises a thread up to a message, unless one is already waiting."""
+async def submit_summary(work: RunWork) -> None:
+    """Submit the job that summarises a thread up to a run, unless one is already waiting."""
     run = work.run
     if work.agent.configuration.get("summarise") is False:
         return
@@ -48,8 +51,9 @@ async def submit_summary(work: RunWork, until: str) -> None:
         part_id=run.partition.part_id,
         thread_uuid=run.thread_uuid,
         agent_version_uuid=work.agent.agent_version_uuid,
-        until=until,
+        until=message_uuid(run.run_uuid, 0),
         request=work.request,
+        run_uuid=run.run_uuid,
     )
     submission = Submission(SUMMARISE, config, subject=run.thread_uuid, unique_key=f"{SUMMARISE}:{run.partition}:{run.thread_uuid}")
     await work.resources.queue.submit(submitted_by(work.request.asker.principal, submission))
@@ -88,7 +92,9 @@ async def _next_messages(store: AsyncStore, config: SummariseConfig, thread: Thr
 async def _summarise(resources: Resources[AgentsSettings], config: SummariseConfig, thread: Thread, messages: Sequence[Message]) -> str:
     """Ask the agent's model to merge messages into the summary."""
     agent = await agent_version(resources.store, config.partition, config.agent_version_uuid)
-    handler = await handler_for(resources, config.request.context(config.partition), agent)
+    run = await _run(resources.store, config)
+    models = billed_to(resources, config.partition, SUMMARISING, run=run)
+    handler = await handler_for(resources, config.request.context(config.partition), agent, models)
     lines = [f"{one.role}: {one.message[:_SHOWN]}" for one in messages if one.message]
     before = f"Summary so far: {thread.summary}\n\n" if thread.summary else ""
     text = before + "\n".join(lines)
@@ -96,6 +102,13 @@ async def _summarise(resources: Resources[AgentsSettings], config: SummariseConf
     async for delta in handler.stream([System(_TASK), User(text[: handler.budget * 3])], max_tokens=400):
         reply = delta.reply or reply
     return (reply.text if reply is not None else "").strip()[:_MAX_SUMMARY_LENGTH]
+
+
+async def _run(store: AsyncStore, config: SummariseConfig) -> Run | None:
+    """The run that pays for the summary; None for jobs of earlier releases, or if it was deleted."""
+    if not config.run_uuid:
+        return None
+    return await store.find(Run, partition=config.partition, thread_uuid=config.thread_uuid, run_uuid=config.run_uuid)
 
 
 async def _write_summary(store: AsyncStore, thread: Thread, summary: str, messages: Sequence[Message]) -> bool:

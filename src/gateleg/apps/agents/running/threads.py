@@ -115,7 +115,7 @@ def job_for(run: Run, settings: AgentsSettings) -> Submission:
         endpoint_id=run.partition.endpoint_id, part_id=run.partition.part_id, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid
     )
     timeout = max(request.seconds, settings.run_seconds) + 60
-    submission = Submission(ANSWER, config, subject=run.thread_uuid, job_id=uuid4(), timeout=timeout)
+    submission = Submission(ANSWER, config, subject=run.thread_uuid, job_id=uuid4(), timeout_seconds=timeout)
     return submitted_by(request.asker.principal, submission)
 
 

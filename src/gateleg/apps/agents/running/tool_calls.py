@@ -60,6 +60,7 @@ async def _claim_and_call(work: RunWork, call: ToolCall) -> None:
     try:
         call = await store.patch(call, *changes, returning="new")
     except ConditionFailed:
+        # The run was cancelled meanwhile, and its calls with it.
         return
     work.emit(_frame(work, call, "result"))
 

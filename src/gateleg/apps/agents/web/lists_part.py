@@ -152,7 +152,7 @@ def _run_row(visit: Visit, one: Run) -> Row:
         "user": one.user_id or one.owner_id.rpartition("/")[2],
         "model": one.model or "",
         "tokens": f"{one.total_tokens:,}",
-        "cost": "" if one.cost is None else f"${one.cost:.4f}",
+        "cost": "" if one.known_cost is None else f"${one.known_cost:.4f}",
         "when": ago_cell(one.created_at),
     }
     return Row(one.run_uuid, cells, href=run_place(visit.context, one.thread_uuid, one.run_uuid))

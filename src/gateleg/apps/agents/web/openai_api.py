@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
+from gateleg.ai.errors import BadStructure, ContentRefused, ContextExceeded, SpendCapReached
 from gateleg.apps.agents.errors import BadCompletion
 from gateleg.apps.agents.running.directory import find_named_agent, list_agents
 from gateleg.apps.agents.running.files import store_question_file
@@ -44,6 +45,8 @@ __all__ = ["openai_surface"]
 #: The maximum size of a request with its images, in bytes.
 _BODY = 20_000_000
 _ONCE = "Idempotency-Key"
+#: The statuses of failed runs, by the code of their error; 502 for all others.
+_STATUSES = {error.code: error.status for error in (SpendCapReached, ContextExceeded, ContentRefused, BadStructure)}
 
 
 def openai_surface(resources: Resources[AgentsSettings]) -> Surface:
@@ -178,9 +181,13 @@ def _usage(run: Run) -> dict[str, int]:
 def _failed(run: Run) -> JSONResponse:
     """The error of a run without an answer."""
     waits = run.status is RunStatus.REQUIRES_ACTION
+    code = run.error_code or f"run-{run.status}"
     message = "The run is waiting for approval of tool calls." if waits else run.error or f"The run is {run.status}."
-    error = {"message": message, "type": "requires_action" if waits else "server_error", "param": None, "code": f"run-{run.status}"}
-    return JSONResponse({"error": error, "thread_uuid": run.thread_uuid, "run_uuid": run.run_uuid}, 409 if waits else 502)
+    error = {"message": message, "type": "requires_action" if waits else "server_error", "param": None, "code": code}
+    status = 409 if waits else _STATUSES.get(code, 502)
+    # The run has been retried already, where that could help: the SDKs must not ask, and pay, again.
+    headers = {"X-Should-Retry": "false", "X-Thread-UUID": run.thread_uuid, "X-Run-UUID": run.run_uuid}
+    return JSONResponse({"error": error, "thread_uuid": run.thread_uuid, "run_uuid": run.run_uuid}, status, headers)
 
 
 class _Chunks:
@@ -222,8 +229,8 @@ class _Chunks:
     def _last(self, frame: Frame) -> list[bytes]:
         data = frame.data or {}
         if frame.status != "completed":
-            message = data.get("error") or f"The run is {frame.status}."
-            return [_event({"error": {"message": message, "type": "server_error", "param": None, "code": f"run-{frame.status}"}})]
+            message, code = data.get("error") or f"The run is {frame.status}.", data.get("error_code") or f"run-{frame.status}"
+            return [_event({"error": {"message": message, "type": "server_error", "param": None, "code": code}})]
         found = [self._chunk({}, _finish(data.get("finish")))]
         if self._usage:
             names = ("prompt_tokens", "completion_tokens", "total_tokens")

@@ -80,7 +80,7 @@ def _facts(visit: Visit, run: Run, agent: Agent | None) -> None:
             ("Version", run.agent_version_uuid),
             ("Model", run.model),
             ("Tokens", f"{run.prompt_tokens:,} in, {run.completion_tokens:,} out{estimated}"),
-            ("Cost", None if run.cost is None else f"${run.cost:.4f}"),
+            ("Cost", None if run.known_cost is None else f"${run.known_cost:.4f}"),
             ("Time", None if run.time_spent is None else f"{run.time_spent / 1_000:.1f} s"),
             ("Model replies", f"{run.iterations}"),
             ("Ended early", run.finish),

@@ -36,6 +36,7 @@ CALL = Statuses[ToolCallStatus](
         ToolCallStatus.COMPLETED: ("Done", "done"),
         ToolCallStatus.FAILED: ("Failed", "failed"),
         ToolCallStatus.DENIED: ("Denied", "cancelled"),
+        ToolCallStatus.CANCELLED: ("Cancelled", "cancelled"),
     }
 )
 EVALUATION = Statuses[EvaluationStatus](

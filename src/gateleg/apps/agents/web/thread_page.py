@@ -168,8 +168,8 @@ class Turn:
                 tag("span", run.model)
             if run.total_tokens:
                 tag("span", f"{run.prompt_tokens:,} tokens in, {run.completion_tokens:,} out", "num")
-            if run.cost:
-                tag("span", f"${run.cost:.4f}", "num")
+            if run.known_cost:
+                tag("span", f"${run.known_cost:.4f}", "num")
             if run.time_spent is not None:
                 tag("span", f"{run.time_spent / 1_000:.1f} s", "num")
             if run.status in (RunStatus.FAILED, RunStatus.EXPIRED):

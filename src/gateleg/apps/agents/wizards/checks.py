@@ -1,4 +1,7 @@
-"""Checks of wizards against their schemas, and of answers against the elements of a wizard. Pure."""
+"""Checks of wizards against their schemas, and of answers against the elements of a wizard.
+
+Pure, except that regular expressions are applied in a process with limits: tenants write them.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.errors import BadField, BadWizard
+from gateleg.apps.agents.patterns import check_patterns
 from gateleg.apps.agents.wizards.criteria import is_fulfilled
-from gateleg.apps.agents.wizards.patterns import compiled, matches
+from gateleg.limited_process import Matching, match_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.catalogue_tables import WizardSchema
     from gateleg.apps.agents.tables import Wizard, WizardElement
 
+#: The maximum length in characters of an answer that has to match a pattern.
+LONGEST_ANSWER = 500
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -41,25 +47,27 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def check_schema(attributes: Sequence[Mapping[str, Any]]) -> None:
+async def check_schema(attributes: Sequence[Mapping[str, Any]]) -> None:
     """Refuse a schema with unnamed or duplicate attributes, or with an invalid pattern."""
     names = [one.get("name") for one in attributes]
     if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise BadField("Every attribute of a schema needs a unique name.", details={"field": "attributes"})
-    for one in attributes:
-        if one.get("pattern"):
-            compiled(str(one["pattern"]))
+    await check_patterns([str(one["pattern"]) for one in attributes if one.get("pattern")])
 
 
-def check_wizard(wizard: Wizard, schema: WizardSchema) -> None:
+async def check_wizard(wizard: Wizard, schema: WizardSchema) -> None:
     """Refuse a wizard whose attributes do not match its schema. The error lists all problems."""
     known = {str(one["name"]): one for one in schema.attributes if one.get("name")}
     given = {str(one.get("name")): one.get("value") for one in wizard.wizard_attributes}
     problems = {name: "is not an attribute of the schema" for name in given if known and name not in known}
+    patterned: list[tuple[str, str, Any]] = []
     for name, attribute in known.items():
-        problem = _attribute_problem(attribute, given.get(name))
+        problem, pattern = _attribute_problem(attribute, given.get(name)), attribute.get("pattern")
         if problem is not None:
             problems[name] = problem
+        elif pattern and given.get(name) not in _EMPTY:
+            patterned.append((name, str(pattern), given[name]))
+    problems |= await _pattern_problems(patterned)
     if problems:
         listed = "; ".join(f"{name} {problem}" for name, problem in problems.items())
         raise BadWizard(f"The wizard does not match {schema.wizard_schema_name!r}: {listed}.", details={"attributes": problems})
@@ -68,33 +76,47 @@ def check_wizard(wizard: Wizard, schema: WizardSchema) -> None:
 def _attribute_problem(attribute: Mapping[str, Any], value: Any) -> str | None:
     if value in _EMPTY:
         return "is required" if attribute.get("required") else None
-    return _value_problem(value, attribute.get("attribute_type"), attribute.get("options") or (), attribute.get("pattern"))
+    return _value_problem(value, attribute.get("attribute_type"), attribute.get("options") or ())
 
 
-def _value_problem(value: Any, kind: Any, options: Sequence[Any], pattern: Any) -> str | None:
+def _value_problem(value: Any, kind: Any, options: Sequence[Any]) -> str | None:
     fits = _TYPES.get(str(kind).lower())
     if fits is not None and not fits(value):
         return f"must be of the type {kind}"
     choices = [one.get("value", one.get("label")) if isinstance(one, dict) else one for one in options]
-    chosen = value if isinstance(value, list) else [value]
-    if choices and not all(one in choices for one in chosen):
+    if choices and not all(one in choices for one in _values(value)):
         return f"must be one of {', '.join(map(str, choices))}"
-    if pattern and not all(matches(str(pattern), one if isinstance(one, str) else str(one)) for one in chosen):
-        return "does not match its pattern"
     return None
 
 
-def check_element(element: WizardElement) -> None:
+def _values(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+async def _pattern_problems(patterned: Sequence[tuple[str, str, Any]]) -> dict[str, str]:
+    """Problems of values that do not match their patterns, by name. Each pattern has to match the whole value."""
+    texts = [(name, pattern, str(one)) for name, pattern, value in patterned for one in _values(value)]
+    problems = {name: "does not match its pattern" for name, _, text in texts if len(text) > LONGEST_ANSWER}
+    texts = [entry for entry in texts if entry[0] not in problems]
+    matched = await match_patterns([Matching(pattern, text, whole=True) for _, pattern, text in texts])
+    for (name, _, _), matches in zip(texts, matched, strict=True):
+        if not matches:
+            problems[name] = "does not match its pattern" if matches is False else "cannot be checked: its pattern takes too long"
+    return problems
+
+
+async def check_element(element: WizardElement) -> None:
     """Refuse an element with an invalid pattern or invalid conditions."""
     if element.pattern:
-        compiled(element.pattern)
+        await check_patterns([element.pattern])
     for condition in element.conditions:
         _condition_holds(condition, {})
 
 
-def answer_problems(wizard: Wizard, elements: Mapping[str, WizardElement], answers: Mapping[str, Any]) -> dict[str, str]:
+async def answer_problems(wizard: Wizard, elements: Mapping[str, WizardElement], answers: Mapping[str, Any]) -> dict[str, str]:
     """Problems of the answers to a wizard, by attribute. Elements whose conditions do not hold are not asked."""
     problems: dict[str, str] = {}
+    patterned: list[tuple[str, str, Any]] = []
     asked = set()
     for entry in wizard.wizard_elements:
         element = elements.get(str(entry.get("element_uuid")))
@@ -105,10 +127,12 @@ def answer_problems(wizard: Wizard, elements: Mapping[str, WizardElement], answe
         if value in _EMPTY:
             problem = "must be answered" if entry.get("required") else None
         else:
-            problem = _value_problem(value, element.attribute_type, element.option_values, element.pattern)
+            problem = _value_problem(value, element.attribute_type, element.option_values)
         if problem is not None:
             problems[element.attribute_name] = problem
-    return problems | {name: "is not asked" for name in answers if name not in asked}
+        elif element.pattern and value not in _EMPTY:
+            patterned.append((element.attribute_name, element.pattern, value))
+    return problems | await _pattern_problems(patterned) | {name: "is not asked" for name in answers if name not in asked}
 
 
 def is_asked(element: WizardElement, answers: Mapping[str, Any]) -> bool:

@@ -58,7 +58,7 @@ async def save_element(store: AsyncStore, context: Context, values: Mapping[str,
 
 async def checked_element(element: WizardElement) -> WizardElement:
     """The element, if its pattern and conditions are valid."""
-    check_element(element)
+    await check_element(element)
     return element
 
 
@@ -110,7 +110,7 @@ async def checked_wizard(store: AsyncStore, wizard: Wizard) -> Wizard:
     schema = await find_item(store, WizardSchema, ids)
     if schema is None:
         raise UnknownReference(f"There is no wizard schema {wizard.wizard_schema_type!r} {wizard.wizard_schema_name!r}.")
-    check_wizard(wizard, schema)
+    await check_wizard(wizard, schema)
     elements = [one.get("element_uuid") for one in wizard.wizard_elements]
     if not all(isinstance(one, str) and one for one in elements) or len(set(elements)) < len(elements):
         raise BadField("Every element of a wizard needs an element_uuid, and must be listed once.", details={"field": "wizard_elements"})
@@ -128,7 +128,7 @@ async def check_answers(store: AsyncStore, context: Context, wizard_uuid: str, a
     wizard = await get_item(store, Wizard, {"partition": context.partition, "wizard_uuid": wizard_uuid})
     refs = [WizardElement.key(partition=context.partition, element_uuid=one["element_uuid"]) for one in wizard.wizard_elements]
     elements = {one.element_uuid: one for one in await store.batch_get(refs, consistent=True) if one is not None}
-    problems = answer_problems(wizard, elements, answers)
+    problems = await answer_problems(wizard, elements, answers)
     if problems:
         listed = "; ".join(f"{name} {problem}" for name, problem in problems.items())
         raise BadWizard(f"The answers are not valid: {listed}.", details={"answers": problems})

@@ -71,28 +71,28 @@ class _Composite:
     wizards: dict[str, Wizard]
     elements: dict[str, WizardElement]
 
-    def element(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+    async def element(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         """An entry of a wizard. If the entry contains the element, the element is created or updated."""
         uuid, values = entry.get("element_uuid"), entry.get("element")
         if values is not None:
             given = {**{name: value for name, value in values.items() if value is not None}, "updated_by": self.author}
-            uuid = self._changed_element(uuid, given) if uuid else self._new_element(given)
+            uuid = await self._changed_element(uuid, given) if uuid else await self._new_element(given)
         elif uuid not in self.elements:
             raise NotFoundInPartition(f"There is no element {uuid!r}.")
         return {"element_uuid": uuid, "required": bool(entry.get("required", False)), "placeholder": entry.get("placeholder") or ""}
 
-    def _new_element(self, given: Mapping[str, Any]) -> str:
+    async def _new_element(self, given: Mapping[str, Any]) -> str:
         element = build(WizardElement, {**given, "partition": self.context.partition, "element_uuid": new_id()})
-        check_element(element)
+        await check_element(element)
         self.changes.create(element)
         return element.element_uuid
 
-    def _changed_element(self, uuid: str, given: Mapping[str, Any]) -> str:
+    async def _changed_element(self, uuid: str, given: Mapping[str, Any]) -> str:
         before = self.elements.get(uuid)
         if before is None:
             raise NotFoundInPartition(f"There is no element {uuid!r}.")
         after = build(WizardElement, {**contents(before), **given, "element_uuid": uuid})
-        check_element(after)
+        await check_element(after)
         self.changes.update(before, after)
         return uuid
 
@@ -101,7 +101,7 @@ class _Composite:
         uuid = values.get("wizard_uuid")
         given = {name: value for name, value in values.items() if value is not None and name != "wizard_uuid"}
         if "wizard_elements" in given:
-            given["wizard_elements"] = [self.element(entry) for entry in given["wizard_elements"]]
+            given["wizard_elements"] = [await self.element(entry) for entry in given["wizard_elements"]]
         given["updated_by"] = self.author
         if not uuid:
             made = build(Wizard, {**given, "partition": self.context.partition, "wizard_uuid": new_id()})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,7 @@ from gateleg.apps.delphi.conversations.votes import Choice, Votes
 from gateleg.apps.delphi.errors import InvertedVotes, UnreadableFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
 _VOTE_COLUMNS = {
     "timestamp": "when the vote was cast",
@@ -58,36 +58,59 @@ def read_export(
     A vote of 1 agrees and one of -1 disagrees, unless `inverted`. `InvertedVotes` is raised if the columns `agrees` and `disagrees` of the
     comments, or the row `vote-convention` of a newer summary, contradict this.
     """
-    about = {} if summary is None else read_summary(summary)
-    _check_declared(about.get("vote-convention", ""), votes.name, inverted)
     problems = Problems()
+    described = read_description(comments, flags, participants, summary, problems)
+    cast = _read_votes(votes, problems, batch_size)
+    problems.check()
+    return described.with_votes(cast, votes, votes.resolve().parent.name, conversation_id, inverted)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What the files of a conversation say about it beside the votes. Every format of votes is read together with one."""
+
+    #: the name of the file that the comments are from
+    source: str
+    comments: Mapping[int, Comment]
+    #: how many agreed and disagreed with a comment according to the file, by comment id
+    counts: Mapping[int, tuple[int, int]]
+    removed_participants: frozenset[int]
+    summary: Mapping[str, str]
+
+    def with_votes(self, cast: Votes, votes: Path, name: str, conversation_id: str | None, inverted: bool) -> Conversation:
+        """The conversation with votes from a file, called `name` if neither an id nor the summary says how."""
+        about = dict(self.summary)
+        _check_declared(about.get("vote-convention", ""), votes.name, inverted)
+        _check_known(cast, self.comments, votes.name, self.source)
+        cast = replace(cast, choices=-cast.choices) if inverted else cast
+        _check_signs(cast, self.counts, votes.name, self.source, inverted)
+        return Conversation(
+            conversation_id or about.get("url", "").rstrip("/").rpartition("/")[2] or name,
+            cast,
+            [self.comments[number] for number in sorted(self.comments)],
+            topic=_truncate(about.pop("topic", ""), LONGEST_TOPIC),
+            description=_truncate(about.pop("conversation-description", ""), LONGEST_DESCRIPTION),
+            removed_participants=self.removed_participants,
+            summary=about,
+        )
+
+
+def read_description(
+    comments: Path | Mapping[int, Comment], flags: Path | None, participants: Path | None, summary: Path | None, problems: Problems
+) -> Description:
+    """Read the files beside the votes. `comments` are already known if they are the columns of a spreadsheet. Rows that cannot be read are
+    added to `problems`."""
     counts: dict[int, tuple[int, int]] = {}
-    found = _read_comments(comments, problems, counts)
+    found = _read_comments(comments, problems, counts) if isinstance(comments, Path) else dict(comments)
     if flags is not None:
         _apply_flags(flags, found, problems)
-    cast = _read_votes(votes, problems, batch_size)
-    removed = frozenset() if participants is None else _read_participants(participants, problems)
-    problems.check()
-    _check_known(cast, found, votes.name, comments.name)
-    cast = replace(cast, choices=-cast.choices) if inverted else cast
-    _check_signs(cast, counts, votes.name, comments.name, inverted)
-    return Conversation(
-        conversation_id or about.get("url", "").rstrip("/").rpartition("/")[2] or votes.resolve().parent.name,
-        cast,
-        [found[number] for number in sorted(found)],
-        topic=_truncate(about.pop("topic", ""), LONGEST_TOPIC),
-        description=_truncate(about.pop("conversation-description", ""), LONGEST_DESCRIPTION),
-        removed_participants=removed,
-        summary=about,
+    return Description(
+        comments.name if isinstance(comments, Path) else "the first line",
+        found,
+        counts,
+        frozenset() if participants is None else _read_participants(participants, problems),
+        {} if summary is None else read_summary(summary),
     )
-
-
-def read_texts(path: Path) -> dict[int, str]:
-    """The texts of an export's comments, by comment id."""
-    problems = Problems()
-    found = _read_comments(path, problems, {})
-    problems.check()
-    return {number: comment.body for number, comment in found.items()}
 
 
 def _truncate(text: str, longest: int) -> str:
@@ -241,7 +264,7 @@ def _time(text: str, title: str) -> int:
     return time
 
 
-def _check_known(votes: Votes, comments: dict[int, Comment], votes_name: str, comments_name: str) -> None:
+def _check_known(votes: Votes, comments: Mapping[int, Comment], votes_name: str, comments_name: str) -> None:
     known = np.fromiter(comments, dtype=np.int64)
     unknown = np.unique(votes.comments[~np.isin(votes.comments, known)])
     if len(unknown):
@@ -265,7 +288,7 @@ def _check_declared(convention: str, votes_name: str, inverted: bool) -> None:
         )
 
 
-def _check_signs(votes: Votes, counts: dict[int, tuple[int, int]], votes_name: str, comments_name: str, inverted: bool) -> None:
+def _check_signs(votes: Votes, counts: Mapping[int, tuple[int, int]], votes_name: str, comments_name: str, inverted: bool) -> None:
     """Refuse votes whose signs contradict the counts in the comments file."""
     agreed, disagreed = (Counter(votes.comments[votes.choices == choice].tolist()) for choice in (Choice.AGREE, Choice.DISAGREE))
     straight = sum(abs(agrees - agreed[number]) + abs(disagrees - disagreed[number]) for number, (agrees, disagrees) in counts.items())

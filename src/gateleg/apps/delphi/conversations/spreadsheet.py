@@ -14,15 +14,18 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.conversation import Comment
 from gateleg.apps.delphi.conversations.csv_reader import Problems, column
+from gateleg.apps.delphi.conversations.exports import read_description
 from gateleg.apps.delphi.conversations.votes import Choice, Votes
 from gateleg.apps.delphi.conversations.worksheets import sheet_rows
 from gateleg.apps.delphi.errors import UnreadableFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from gateleg.apps.delphi.conversations.conversation import Conversation
 
 #: Columns that are not statements: people, times, and the counts of Polis.
 _PEOPLE = ("participant", "respondent", "person", "user", "voter-id", "id", "name", "e-mail", "email", "email address", "username")
@@ -63,39 +66,56 @@ _SCALES = (5, 7, 10)
 
 
 def read_spreadsheet(
-    answers: Path, *, scale: int | None = None, comments: Mapping[int, str] | None = None, conversation_id: str | None = None
+    answers: Path,
+    *,
+    scale: int | None = None,
+    comments: Path | None = None,
+    flags: Path | None = None,
+    participants: Path | None = None,
+    summary: Path | None = None,
+    conversation_id: str | None = None,
+    inverted: bool = False,
 ) -> Conversation:
     """Read a conversation from a spreadsheet: XLSX, XLS, ODS or CSV.
 
     Answers are from 1 to `scale`. Without it, numbers must be -1, 0 and 1 (or -2 to 2), or their highest must be 5, 7 or 10: answers from
-    1 to 4 may use all of a four-point scale or part of a five-point one. `comments` has texts by comment id, for columns that are ids.
+    1 to 4 may use all of a four-point scale or part of a five-point one. If `inverted`, low numbers agree and high ones disagree; words
+    mean what they say.
+
+    If the columns are comment ids, `comments` is the file with these comments. The other files are those of an export (`read_export`), and
+    have the same effect; the ids of statements in columns are their positions from 0, those of people without one are their rows.
     """
     problems = Problems()
     (_, titles), *listed = sheet_rows(answers) or [(1, [])]
     _check_not_votes(titles, answers.name)
     _check_titles(titles, listed, answers.name)
     statements = _statements(titles, comments, answers.name)
+    own = {number: Comment(number, titles[place].strip()) for place, number in statements.items()}
+    described = read_description(comments or own, flags, participants, summary, problems)
     points = scale or _scale([row[place] for _, row in listed for place in statements if place < len(row)], answers.name)
     cast: list[tuple[int, int, int, int]] = []
     for person, (line, row) in zip(_people(titles, [row for _, row in listed]), listed, strict=True):
         if any(cell.strip() for cell in row[len(titles) :]):
             problems.add(answers.name, line, f"it has {len(row)} columns, the header {len(titles)}: put texts with commas in quotes")
             continue
-        for place, comment in statements.items():
+        for place, number in statements.items():
             try:
-                choice = _choice(row[place] if place < len(row) else "", points)
+                choice = _choice(row[place] if place < len(row) else "", points, inverted)
             except ValueError as error:
                 problems.add(answers.name, line, f"{titles[place].strip()[:60]!r}: {error}")
                 continue
             if choice is not None:
                 # Times in spreadsheets have too many formats, and everybody answers only once: all votes get the same time.
-                cast.append((person, comment.comment_id, int(choice), 0))
+                cast.append((person, number, int(choice), 0))
     problems.check()
+    missing = [number for number in statements.values() if number not in described.comments]
+    if missing:
+        raise UnreadableFile(f"{answers.name} has a column for comment {missing[0]}, but the text of this comment is missing.")
     if not cast:
         raise UnreadableFile(
             f"{answers.name} has no answers.", fix="Use one row per person and one column per statement, or upload the files of an export."
         )
-    return Conversation(conversation_id or answers.stem, Votes.of(cast), list(statements.values()))
+    return described.with_votes(Votes.of(cast), answers, answers.stem, conversation_id, inverted=False)
 
 
 def _check_not_votes(titles: Sequence[str], name: str) -> None:
@@ -124,19 +144,51 @@ def _check_titles(titles: Sequence[str], rows: Sequence[tuple[int, Sequence[str]
             )
 
 
-def as_export(conversation: Conversation) -> dict[str, str]:
-    """The two files of an export of the conversation, by name."""
-    votes, comments = io.StringIO(), io.StringIO()
-    rows = csv.writer(votes, lineterminator="\n")
-    rows.writerow(["timestamp", "comment-id", "voter-id", "vote"])
+def as_export(conversation: Conversation, *, with_rejected: bool = False) -> dict[str, str]:
+    """The conversation as files of an export, by name: votes and comments, and excluded participants and the summary if it has them.
+
+    Comments keep their author, time and moderation. The texts of rejected ones are left out unless `with_rejected`: an analysis needs
+    only their votes.
+    """
     cast = conversation.votes
     columns = ((cast.times // 1000).tolist(), cast.comments.tolist(), cast.participants.tolist(), cast.choices.tolist())
-    order = sorted(range(len(cast)), key=lambda place: (columns[1][place], columns[2][place]))
-    rows.writerows([values[place] for values in columns] for place in order)
-    rows = csv.writer(comments, lineterminator="\n")
-    rows.writerow(["comment-id", "moderated", "comment-body"])
-    rows.writerows([one.comment_id, one.moderated, one.body] for one in conversation.comments)
-    return {"votes.csv": votes.getvalue(), "comments.csv": comments.getvalue()}
+    order = sorted(range(len(cast)), key=lambda place: (columns[1][place], columns[2][place], columns[0][place]))
+    comments = [
+        [
+            "" if one.created_at is None else int(one.created_at.timestamp()),
+            one.comment_id,
+            "" if one.author_id is None else one.author_id,
+            one.moderated,
+            int(one.is_meta),
+            one.body if with_rejected or one.moderated != -1 else "",
+        ]
+        for one in conversation.comments
+    ]
+    files = {
+        "votes.csv": _csv(["timestamp", "comment-id", "voter-id", "vote"], ([values[place] for values in columns] for place in order)),
+        "comments.csv": _csv(["timestamp", "comment-id", "author-id", "moderated", "is-meta", "comment-body"], comments),
+    }
+    if conversation.removed_participants:
+        removed = ([person, -1] for person in sorted(conversation.removed_participants))
+        files["participants.csv"] = _csv(["voter-id", "moderated"], removed)
+    about = {"topic": conversation.topic, "conversation-description": conversation.description} | {
+        # Votes are always written with 1 for agreement.
+        name: value
+        for name, value in conversation.summary.items()
+        if name != "vote-convention"
+    }
+    if any(about.values()):
+        files["summary.csv"] = _csv(None, ([name, value] for name, value in about.items() if value))
+    return files
+
+
+def _csv(titles: Sequence[str] | None, rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if titles is not None:
+        writer.writerow(titles)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _people(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -147,8 +199,8 @@ def _people(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     return [int(text) for text in given] if numbered else list(range(len(rows)))
 
 
-def _statements(titles: Sequence[str], texts: Mapping[int, str] | None, name: str) -> dict[int, Comment]:
-    """The comment of each column that holds a statement, by the column's index."""
+def _statements(titles: Sequence[str], comments: Path | None, name: str) -> dict[int, int]:
+    """The comment id of each column that holds a statement, by the column's index."""
     left_out = {*_PEOPLE, *_PEOPLE_IDS, *_TIMES, *_COUNTS}
     places = [place for place, title in enumerate(titles) if title.strip() and column(title) not in left_out]
     if not places:
@@ -156,17 +208,18 @@ def _statements(titles: Sequence[str], texts: Mapping[int, str] | None, name: st
             f"{name} has no column with a statement.", fix="Use one column per statement, with its text in the first line."
         )
     if all(titles[place].strip().isdecimal() for place in places):
-        if texts is None:
+        if comments is None:
             raise UnreadableFile(
                 f"The columns of {name} are comment ids, not statements.",
                 fix="Also give the file with their texts (comments.csv; --comments of `gateleg delphi convert`).",
             )
-        numbers = {place: int(titles[place]) for place in places}
-        missing = [number for number in numbers.values() if number not in texts]
-        if missing:
-            raise UnreadableFile(f"{name} has a column for comment {missing[0]}, but the text of this comment is missing.")
-        return {place: Comment(number, texts[number]) for place, number in numbers.items()}
-    return {place: Comment(number, titles[place].strip()) for number, place in enumerate(places)}
+        return {place: int(titles[place]) for place in places}
+    if comments is not None:
+        raise UnreadableFile(
+            f"The columns of {name} are statements, but {comments.name} describes comments by their ids.",
+            fix="Omit it. To reject a statement, give a file of flags with its comment-id (the first statement is 0) and moderated.",
+        )
+    return {place: number for number, place in enumerate(places)}
 
 
 def _scale(cells: Sequence[str], name: str) -> int:
@@ -194,7 +247,7 @@ def _whole(number: str) -> int:
     return int(re.split(r"[.,]", number)[0])
 
 
-def _choice(cell: str, points: int) -> Choice | None:
+def _choice(cell: str, points: int, inverted: bool) -> Choice | None:
     """Parse an answer; None for an empty cell. Negative `points` are those of a scale around zero."""
     text = " ".join(cell.replace("’", "'").lower().split())
     if not text:
@@ -204,7 +257,7 @@ def _choice(cell: str, points: int) -> Choice | None:
         low, high = (-(abs(points) // 2), abs(points) // 2) if points < 0 else (1, points)
         if not low <= value <= high:
             raise ValueError(f"{value} is not on the scale from {low} to {high}")
-        apart = 2 * value - (low + high)
+        apart = (2 * value - (low + high)) * (-1 if inverted else 1)
         return Choice.AGREE if apart > 0 else Choice.DISAGREE if apart < 0 else Choice.PASS
     plain = _DEGREE.sub("", text)
     # Many surveys write the point and its words: "5 - strongly agree".

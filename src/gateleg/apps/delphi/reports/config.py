@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from gateleg.ai.addresses import parse_model_address
+from gateleg.ai.addresses import check_address_form
 
 #: The names of the pages.
 REPORT = "report.html"
@@ -28,7 +28,8 @@ class ReportConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    #: the address of a chat model that writes the sections, or the bare name of an Anthropic model; without one, templates are used
+    #: the address of a chat model that chooses the statements of the sections, or the bare name of an Anthropic model. Statements are
+    #: verified and written from templates, with or without a model
     model: str | None = None
     include_topics: bool = True
     include_consensus: bool = True
@@ -47,7 +48,7 @@ class ReportConfig(BaseModel):
     @model_validator(mode="after")
     def _names_a_model(self) -> Self:
         for address in self.models:
-            parse_model_address(address)
+            check_address_form(address)
         if self.language != "en" and self.translator_address is None:
             raise ValueError(NO_TRANSLATOR.format(self.language))
         return self
@@ -66,6 +67,11 @@ class ReportConfig(BaseModel):
     def models(self) -> tuple[str, ...]:
         """The addresses of all models that comments are sent to."""
         return tuple(dict.fromkeys(one for one in (self.model_address, self.translator_address) if one is not None))
+
+    @property
+    def chat_models(self) -> tuple[str, ...]:
+        """The addresses of chat models: all of its models."""
+        return self.models
 
 
 def _address(model: str | None) -> str | None:

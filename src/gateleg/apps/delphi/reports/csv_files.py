@@ -69,7 +69,7 @@ def comment_groups(findings: Findings) -> str:
 
 
 def bridging_comments(findings: Findings) -> str:
-    """A row for each comment with enough votes in every group, except personal ones, clearest first: the lower bound in the group that
+    """A row for each comment with enough votes in every group, clearest first: the lower bound in the group that
     agrees least, and each group's votes, share of agreement and its 95 % interval."""
     titles = ["rank", "comment-id", "comment", "least-group", "least-bound"]
     for group in findings.groups:

@@ -41,6 +41,7 @@ def write_explorer(findings: Findings, matrix: VoteMatrix | None = None) -> str:
             None,
             tag("h1", {"dir": "auto", "translate": "no"}, findings.title),
             tag("p", {"class": "note"}, verdict) if verdict else None,
+            tag("p", {"class": "note"}, findings.unchecked_names) if findings.unchecked_names else None,
         ),
         tag("main", None, tag("div", {"id": "maps"}, tag("noscript", None, _table(findings)))),
         json_script(TEXTS, script_texts(*_SCRIPTS)),

@@ -16,7 +16,6 @@ import numpy as np
 
 from gateleg.apps.delphi.opinions.proportions import wilson_interval
 from gateleg.apps.delphi.reports.participation import Participation, participation_of
-from gateleg.apps.delphi.reports.personal import is_about_the_person
 from gateleg.apps.delphi.topics.redaction import redact
 
 if TYPE_CHECKING:
@@ -29,12 +28,15 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
     from gateleg.apps.delphi.opinions.timeline import Moment
+    from gateleg.apps.delphi.topics.self_descriptions import Suggestion
     from gateleg.apps.delphi.topics.stage import Topic, Topics
 
 #: The minimum number of votes for a share to be stated.
 ENOUGH_VOTES = 5
 #: The minimum size of a group that is shown, so that the opinions of one or two people do not appear as a group's.
 LEAST_SHOWN = 3
+#: The share of passes from which a comment is called uncertain.
+UNSURE_SHARE = 0.2
 _LONGEST_MOTTO = 48
 
 
@@ -79,6 +81,12 @@ class Count:
         return "divided" if self.agrees == self.disagrees else "agree" if self.agrees > self.disagrees else "disagree"
 
 
+def total(counts: Iterable[Count]) -> Count:
+    """The votes of several groups together."""
+    listed = list(counts)
+    return Count(*(sum(getattr(count, name) for count in listed) for name in ("agrees", "disagrees", "passes")))
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A comment and the votes on it."""
@@ -99,11 +107,6 @@ class Statement:
     #: its position on the map of comments
     position: tuple[float, float] | None = None
     outlier: bool = False
-
-    @property
-    def personal(self) -> bool:
-        """Whether it describes its author rather than an opinion."""
-        return is_about_the_person(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,19 @@ class Certainty:
     as_strong: int = 0
     #: which division improved mode has chosen, and why
     division: Division = "not-weighed"
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """The groups that the analysis would find without comments that may describe their authors."""
+
+    #: the sizes of groups that are shown, largest first
+    sizes: tuple[int, ...]
+    stability: float | None
+    #: shuffles in the test for chance that varied as strongly as the real votes
+    as_strong: int
+    #: the adjusted Rand index with the groups that were found, over people who have one in both
+    agreement: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +211,22 @@ class Findings:
     participation: Participation = field(default_factory=Participation)
     #: how the groups formed over time; empty if it was not computed, or if all votes have the same time
     moments: tuple[Moment, ...] = ()
+    #: comments that moderators have marked as being about participants (`is_meta`); they are not among the statements
+    meta: tuple[Statement, ...] = ()
+    #: comments that may be about their authors; moderators decide
+    suggested: tuple[Suggestion, ...] = ()
+    #: the groups without the suggested comments; None if they were not computed
+    without: Alternative | None = None
 
     def topic(self, key: str) -> Topic | None:
         """The topic with a key."""
         return next((topic for layer in self.topics for topic in layer if topic.key == key), None)
+
+    @property
+    def unchecked_names(self) -> str:
+        """A sentence for readers if a model wrote names of topics; empty if none did."""
+        models = sorted({topic.naming.by for layer in self.topics for topic in layer if topic.naming.is_by_model})
+        return f"Names of topics were written by a model, not checked ({', '.join(models)})." if models else ""
 
     def of_topic(self, topic: Topic) -> list[Statement]:
         """The comments of a topic, most votes first."""
@@ -216,15 +244,12 @@ class Findings:
         return f"{'for' if best.side == 'agree' else 'against'} “{shown}”"
 
     def bridging(self) -> list[Statement]:
-        """Comments that a majority of every group agrees with, beyond chance; clearest first.
-
-        Comments about their authors are not common ground, however many people agree with them.
-        """
+        """Comments that a majority of every group agrees with, beyond chance; clearest first."""
         return [statement for statement in self.bridges() if least_bound(statement) > 0.5]
 
     def bridges(self) -> list[Statement]:
-        """Comments with enough votes in every group, except personal ones, by the lower bound in the group that agrees least."""
-        known = [one for one in self.statements.values() if not one.personal and one.groups and all(count.enough for count in one.groups)]
+        """Comments with enough votes in every group, by the lower bound in the group that agrees least."""
+        known = [one for one in self.statements.values() if one.groups and all(count.enough for count in one.groups)]
         return sorted(known, key=lambda one: (-least_bound(one), one.comment_id))
 
     def divisive(self) -> list[Statement]:
@@ -234,7 +259,7 @@ class Findings:
 
     def uncertain(self) -> list[Statement]:
         """Comments that at least a fifth of voters passed on, with enough votes; highest share of passes first."""
-        found = [one for one in self.statements.values() if one.everybody.enough and one.everybody.share("pass") >= 0.2]
+        found = [one for one in self.statements.values() if one.everybody.enough and one.everybody.share("pass") >= UNSURE_SHARE]
         return sorted(found, key=lambda statement: (-statement.everybody.share("pass"), -statement.everybody.votes, statement.comment_id))
 
 
@@ -295,7 +320,13 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
             opinions.division,
         ),
         participation=participation_of(conversation.counted_votes(opinions.config.max_votes), statements),
+        meta=tuple(_statement(one, places.get(one.comment_id), opinions, [], {}) for one in meta_comments(conversation)),
     )
+
+
+def meta_comments(conversation: Conversation) -> list[Comment]:
+    """The comments that moderators have marked as being about participants, and not rejected, by id."""
+    return sorted((one for one in conversation.comments if one.is_meta and one.moderated != -1), key=lambda one: one.comment_id)
 
 
 def with_enough_votes(numbers: Iterable[int], statements: Mapping[int, Statement]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from gateleg.apps.delphi.reports.figures import cite_link, statement_card, vote_
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.markup import Markup, joined, raw, tag
 from gateleg.apps.delphi.reports.moments import HOW, growth_chart, moments_table
+from gateleg.apps.delphi.reports.sections import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +34,7 @@ _CHAPTERS = (
     ("common", "Common ground"),
     ("divided", "What divides"),
     ("uncertainty", "Uncertainty"),
+    ("participants", "What participants say about themselves"),
     ("topics", "Topics"),
     ("all", "All comments"),
     ("data", "Data and method"),
@@ -59,11 +61,13 @@ def write_report(
         _common(findings, by_id),
         _divided(findings),
         _uncertainty(findings, by_id),
+        _participants(findings, by_id),
         _topics(findings, by_id),
         _all(findings),
         _data(findings, data or {}, written_by),
     ]
-    return page(f"{findings.title}: report", joined([_top(findings), tag("main", {"id": "main"}, chapters)]))
+    main = tag("main", {"id": "main"}, [chapter for chapter in chapters if chapter is not None])
+    return page(f"{findings.title}: report", joined([_top(findings), main]))
 
 
 def page(title: str, body: Markup, styles: Sequence[str] = ("page.css", "statements.css"), policy: str = _POLICY) -> str:
@@ -85,7 +89,7 @@ def static(name: str) -> str:
 
 
 def _top(findings: Findings) -> Markup:
-    links = [tag("li", None, tag("a", {"href": f"#{key}"}, title)) for key, title in _CHAPTERS]
+    links = [tag("li", None, tag("a", {"href": f"#{key}"}, title)) for key, title in _CHAPTERS if key != "participants" or findings.meta]
     return tag(
         "header",
         {"class": "top"},
@@ -147,10 +151,10 @@ def _groups(findings: Findings, sections: Mapping[str, Section], has_replay: boo
     blocks = []
     for group in findings.groups:
         cards = [findings.statements[one.comment_id] for one in group.representatives if one.comment_id in findings.statements]
-        blocks.append(tag("h3", None, f"{group.name}: {group.size:,} participants"))
+        blocks.append(tag("h3", None, f"{group.name}: {number_of(group.size, 'participant')}"))
         blocks += [part for part in _prose(sections.get("groups"), [f"group_{group.letter.lower()}"]) if not part.startswith("<h4")]
         blocks.append(_folded("Votes on these comments", [statement_card(findings, statement) for statement in cards]))
-    blocks += _prose(sections.get("groups"), ["certainty"])
+    blocks += _prose(sections.get("groups"), ["certainty", "self_descriptions"])
     blocks += _over_time(findings, has_replay)
     picture = _picture(
         groups_map(findings),
@@ -249,6 +253,23 @@ def _uncertainty(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     )
 
 
+def _participants(findings: Findings, sections: Mapping[str, Section]) -> Markup | None:
+    """Comments that moderators have marked as being about participants; None without any."""
+    if not findings.meta:
+        return None
+    note = "Moderators have marked these comments as being about participants. They have no part in groups, common ground and topics."
+    cards = [
+        tag("li", {"id": f"c{one.comment_id}", "dir": "auto", "translate": "no"}, one.body, cite_link(one.comment_id))
+        for one in findings.meta
+    ]
+    return _chapter(
+        "participants",
+        tag("p", {"class": "note"}, note),
+        _prose(sections.get("participants")),
+        _folded("All comments about participants", [tag("ul", {"class": "list"}, cards)]),
+    )
+
+
 def _topics(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     if not findings.topics:
         return _chapter("topics", tag("p", None, "The comments were not divided into topics."))
@@ -257,6 +278,7 @@ def _topics(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     return _chapter(
         "topics",
         _language_note(findings),
+        tag("p", {"class": "warning", "role": "note"}, findings.unchecked_names) if findings.unchecked_names else None,
         _picture(topics_map(findings), caption),
         [_topic(findings, sections, topic) for topic in coarse if findings.of_topic(topic)],
     )
@@ -285,13 +307,18 @@ def _topic(findings: Findings, sections: Mapping[str, Section], topic: Topic) ->
     if len(children) > 1:
         inner += [_topic(findings, sections, child) for child in children]
     else:
-        inner.append(_folded(f"All {len(members)} comments", [statement_card(findings, statement) for statement in members]))
+        inner.append(
+            _folded(
+                "Its comment" if len(members) == 1 else f"All {len(members)} comments",
+                [statement_card(findings, statement) for statement in members],
+            )
+        )
     title = tag(
         "summary",
         {"dir": "auto"},
         tag("span", {"translate": "no"}, topic.name),
         " ",
-        tag("span", {"class": "note"}, f"{len(members)} comments"),
+        tag("span", {"class": "note"}, number_of(len(members), "comment")),
     )
     return tag("details", {"class": "topic", "open": topic.parent is None, "id": topic.key}, title, inner)
 
@@ -349,8 +376,13 @@ def _data(findings: Findings, data: Mapping[str, str], written_by: str) -> Marku
         "sides. Bounds are those of Wilson's 95% intervals; shares of fewer than five votes are not shown. Topics are based on "
         f"{'the words of the comments and the votes on them' if findings.from_words else 'the meaning of the comments, not on the votes'}."
     )
-    by = "The text of this report was written from templates." if written_by == "templates" else f"The text was written by {written_by}."
-    checked = f"{by} Every citation, number and side in it was checked against the votes."
+    chosen = [name for name in written_by.split(" and ") if name != "templates"]
+    checked = (
+        "The text of this report was written from templates. Every statement in it about votes on a comment was verified against the votes "
+        "before it was written."
+    )
+    if chosen:
+        checked += f" In some sections, {' and '.join(chosen)} chose which of these statements to make; no text of a model was used."
     return _chapter("data", tag("ul", {"class": "downloads"}, links) if links else None, tag("p", None, method), tag("p", None, checked))
 
 

@@ -60,6 +60,17 @@ class Section(BaseModel):
         return "\n\n".join(blocks)
 
 
-def sentence(*clauses: tuple[str, tuple[int, ...]] | str) -> Sentence:
-    """Create a sentence from clauses: texts, or pairs of a text and the comments that it cites."""
-    return Sentence(clauses=tuple(Clause(text=one) if isinstance(one, str) else Clause(text=one[0], citations=one[1]) for one in clauses))
+def sentence(*clauses: Clause | tuple[str, tuple[int, ...]] | str) -> Sentence:
+    """Create a sentence from clauses: also texts, or pairs of a text and the comments that it cites."""
+    return Sentence(clauses=tuple(_clause(one) for one in clauses))
+
+
+def _clause(given: Clause | tuple[str, tuple[int, ...]] | str) -> Clause:
+    if isinstance(given, Clause):
+        return given
+    return Clause(text=given) if isinstance(given, str) else Clause(text=given[0], citations=given[1])
+
+
+def number_of(count: int, noun: str) -> str:
+    """A number of things, such as `1 vote` or `1,200 votes`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

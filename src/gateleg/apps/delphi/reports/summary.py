@@ -13,6 +13,7 @@ from gateleg.apps.delphi.reports.figures import cite_link
 from gateleg.apps.delphi.reports.maps import groups_map
 from gateleg.apps.delphi.reports.markup import Markup, joined, tag
 from gateleg.apps.delphi.reports.report import page
+from gateleg.apps.delphi.reports.sections import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +47,8 @@ def write_summary(findings: Findings, sections: Sequence[Section]) -> str:
 
 def _figures(findings: Findings) -> Markup:
     totals = findings.totals
-    size = f"{totals.participants:,} people, {totals.votes:,} votes, {totals.comments:,} comments"
+    people = "1 person" if totals.participants == 1 else f"{totals.participants:,} people"
+    size = f"{people}, {number_of(totals.votes, 'vote')}, {number_of(totals.comments, 'comment')}"
     verdict = verdict_of(findings)
     return tag("p", {"class": "figures"}, f"{size}. {verdict[0].upper()}{verdict[1:]}." if verdict else f"{size}.")
 

@@ -2,10 +2,10 @@
 
     pages = translate_pages(chat, {"report.html": text}, "de")
 
-The input is the text that was checked. Figures, group letters, names and participants' texts are replaced by placeholders first, so the
+The input is the text that templates wrote. Figures, group letters, names and participants' texts are replaced by placeholders first, so the
 model sees `{1} of {2} in Group {3} agree: {4}` and never a figure. If a translation lacks or repeats a placeholder, adds a figure, or
 reorders the shares of two groups, it is discarded, and the sentence stays in English. Figures are reinserted in the number format of the
-language. Elements with `translate="no"` stay unchanged.
+language. Elements with `translate="no"` stay unchanged. What a translation says is not checked; a notice in English on the page says so.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _KEPT = re.compile(
     r"“[^”]*”|‘[^’]*’|\$\d|\b[\w-]+\.(?:html|csv|json)\b|\b[a-z]+:[\w.@:/-]*\w|\d+(?:,\d{3})*(?:\.\d+)?%?"
     r"|(?<=Group )[A-Z]\b|\b[A-Z](?=: )|\b[A-Z](?= · )"
 )
+_MAIN = re.compile(r"<main\b[^>]*>")
 _PLACE = re.compile(r"\{(\d+)\}")
 _FIGURE = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?%?")
 #: The boundary between two sentences.
@@ -53,6 +54,8 @@ _SIGNS = {
     **dict.fromkeys(("fr", "ru", "pl", "cs", "sk", "sv", "nb", "nn", "no", "fi", "uk", "bg", "hu", "et", "lv", "lt"), ("\u202f", ",")),
 }
 _RIGHT_TO_LEFT = frozenset({"ar", "he", "fa", "ur"})
+#: Not translated, so that a wrong translation cannot hide it.
+_NOTICE = "Translated by a model ({0}). Figures were checked, the wording was not: the English page counts."
 _NOTE = "Translated from English by {1}. {2} of {3} sentences were left in English, because a figure would have been lost or misplaced."
 
 
@@ -156,6 +159,9 @@ def translate_pages(
         note_element = tag("p", {"class": "note"}, figures.fill(known.get(note.pattern, note.pattern), language))
         page = rewrite(text, lambda passage: _translate(passage, known, language, page_names))
         page = page.replace("</main>", f"{note_element}</main>", 1)
+        notice = tag("p", {"class": "warning", "role": "note", "lang": "en", "dir": "ltr", "translate": "no"}, _NOTICE.format(chat.model))
+        begin = _MAIN.search(page)
+        page = page if begin is None else f"{page[: begin.end()]}{notice}{page[begin.end() :]}"
         direction = ' dir="rtl"' if language.partition("-")[0].lower() in _RIGHT_TO_LEFT else ""
         found[name] = page.replace('<html lang="en">', f'<html lang="{escape(language)}"{direction}>', 1)
     return found

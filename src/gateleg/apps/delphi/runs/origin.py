@@ -36,8 +36,13 @@ class Origin:
 
 
 def artifact_key(origin: Origin, name: str) -> str:
-    """The key of a report's file. If the quoted name of the conversation is too long for a key, it is truncated and a hash is appended."""
-    folder = quote(origin.conversation_id, safe="").replace(".", "%2E")
+    """The key of a report's file."""
+    return f"{artifact_folder(origin.conversation_id)}{origin.job_id}/{name}"
+
+
+def artifact_folder(conversation_id: str) -> str:
+    """The beginning of the keys of a conversation's files. If its quoted name is too long, it is truncated and a hash is appended."""
+    folder = quote(conversation_id, safe="").replace(".", "%2E")
     if len(folder) > _LONGEST_FOLDER:
         folder = f"{folder[:_LONGEST_FOLDER]}-{sha256(folder.encode()).hexdigest()[:16]}"
-    return f"visualizations/{folder}/{origin.job_id}/{name}"
+    return f"visualizations/{folder}/"

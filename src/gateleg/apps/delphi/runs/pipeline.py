@@ -68,6 +68,11 @@ class PipelineConfig(BaseModel):
         return StageConfig(stage=stage.stage, config=inherited | stage.config) if inherited else stage
 
 
+def config_of(stage: StageConfig) -> BaseModel:
+    """The config of a stage of a valid pipeline."""
+    return _CONFIGS[stage.stage].model_validate(stage.config)
+
+
 def models_of(job_type: str, config: Mapping[str, Any]) -> list[str]:
     """The addresses of the models that a job would send comments to; empty for an invalid config."""
     try:

@@ -6,11 +6,13 @@ Files are stored at `visualizations/{conversation}/{job_id}/...` (`artifact_key`
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateleg.ai import Models
 from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed, RunMissing
+from gateleg.apps.delphi.model_checks import chat_or_reason
+from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts, translated_files
@@ -19,6 +21,7 @@ from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.model_sections import Written, write_section
 from gateleg.apps.delphi.reports.moments import with_moments
 from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.reports.self_descriptions import with_alternative, with_suggestions
 from gateleg.apps.delphi.runs.origin import TOPICS_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
@@ -54,16 +57,19 @@ async def run_report(
     config: ReportConfig | None = None,
     report: Callable[[float, str], object] = lambda done, step: None,
     models: Models | None = None,
+    *,
+    lenient: bool = False,
 ) -> Run:
     """Write the report of a conversation: sections into the store, files into the object store. `summary["artifacts"]` has their names.
 
     It describes the runs of the same pipeline, or else the latest completed ones. Without a run of the comments stage it has no topics.
+    If `lenient`, chat models that cannot be used are done without.
     """
     config = config or ReportConfig()
     votes = await run_beside(store, origin, VOTES_STAGE)
     run, _ = await start_run(store, origin, config.model_dump(mode="json"), votes.upload_id)
     topics = await _topics_run(store, origin) if config.include_topics else None
-    sources = Sources(votes, topics, config, models or Models())
+    sources = Sources(votes, topics, config, models or Models(), lenient)
     rejections = await load_rejections(store, origin.conversation_id)
     done = await complete_run(store, run, summary=await _write(store, objects, origin, sources, report))
     # If a comment was rejected meanwhile, its withdrawal may have missed this run, which was not completed yet.
@@ -83,7 +89,8 @@ async def write_again(store: AsyncStore, objects: AsyncObjects, run: Run, models
     while True:
         rejections = await load_rejections(store, run.conversation_id)
         await store.delete_all(NarrativeSection.of_job(job_id=run.job_id))
-        summary = await _write(store, objects, origin, Sources(votes, topics, config, models or Models()))
+        # A withdrawn report must come back, whatever has become of its model.
+        summary = await _write(store, objects, origin, Sources(votes, topics, config, models or Models(), lenient=True))
         done = await store.patch(run, Run.summary.set(summary))
         if (await load_rejections(store, run.conversation_id)).comments <= rejections.comments:
             return done
@@ -97,6 +104,7 @@ class Sources:
     topics: Run | None
     config: ReportConfig
     models: Models
+    lenient: bool = False
 
 
 async def _write(
@@ -115,20 +123,42 @@ async def _write(
     report(0.1, "tracing the groups back")
     moderation = await _moderation(store, votes)
     findings = await asyncio.to_thread(with_moments, findings, conversation.counted_votes(), moderation, matrix.participants)
-    written = await _write_sections(findings, config, sources.models, report)
+    if findings.suggested:
+        report(0.2, "finding groups without self-descriptions")
+        findings = await asyncio.to_thread(with_alternative, findings, conversation, _votes_config(votes))
+    written = await _write_sections(findings, sources, report)
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
     files = await asyncio.to_thread(_files, conversation, matrix, findings, written, config)
-    if config.translator_address is not None:
+    translator, not_translated = chat_or_reason(sources.models, config.translator_address, lenient=sources.lenient)
+    if translator is not None:
         report(0.81, "translating")
-        translator = sources.models.chat(config.translator_address)
         files |= await asyncio.to_thread(translated_files, translator, files, config.language)
     prints, why = await asyncio.to_thread(_print_files, files, config.formats)
     files |= prints
     for number, (name, content) in enumerate(files.items()):
         report(0.85 + 0.15 * number / len(files), "storing files")
         await objects.put(artifact_key(origin, name), content, content_type=content_type(name))
-    return _summary(votes, topics, written, list(files)) | {"not_printed": why, "moderated_by": str(rejections.upload_id)}
+    known: dict[str, object] = {
+        "not_printed": why,
+        "not_translated": not_translated or None,
+        "moderated_by": str(rejections.upload_id),
+        "self_descriptions": _self_descriptions(findings),
+    }
+    return _summary(votes, topics, written, list(files)) | known
+
+
+def _votes_config(votes: Run) -> VotesConfig:
+    # Runs of earlier versions may have settings that no longer exist.
+    return VotesConfig.model_validate({name: value for name, value in votes.config.items() if name in VotesConfig.model_fields})
+
+
+def _self_descriptions(findings: Findings) -> dict[str, object]:
+    """The suggestions of a report, and the groups without them."""
+    return {
+        "suggested": [one.comment_id for one in findings.suggested],
+        "without": None if findings.without is None else asdict(findings.without),
+    }
 
 
 async def _topics_run(store: AsyncStore, origin: Origin) -> Run | None:
@@ -138,17 +168,16 @@ async def _topics_run(store: AsyncStore, origin: Origin) -> Run | None:
         return None
 
 
-async def _write_sections(
-    findings: Findings, config: ReportConfig, models: Models, report: Callable[[float, str], object]
-) -> list[Written]:
-    """The chosen sections, written by the model if there is one."""
-    chat = None if config.model_address is None else models.chat(config.model_address)
+async def _write_sections(findings: Findings, sources: Sources, report: Callable[[float, str], object]) -> list[Written]:
+    """The chosen sections, with statements that the model has chosen if there is one."""
+    config = sources.config
+    chat, why = chat_or_reason(sources.models, config.model_address, lenient=sources.lenient)
     templates = await asyncio.to_thread(chosen_sections, findings, config)
     found: list[Written] = []
     for number, template in enumerate(templates):
         report(0.3 + 0.5 * number / max(1, len(templates)), "writing sections")
         if chat is None:
-            found.append(Written(template, "templates"))
+            found.append(Written(template, "templates", failure=why))
         else:
             found.append(await asyncio.to_thread(write_section, chat, findings, template, config.max_tokens))
     return found
@@ -173,7 +202,7 @@ async def load_findings(
         [row async for row in results(store, ConsensusComment, votes.job_id)],
         [row async for row in results(store, ParticipantProjection, votes.job_id)],
     )
-    return conversation, findings_from(conversation, votes, rows, topics)
+    return conversation, with_suggestions(findings_from(conversation, votes, rows, topics), () if topics is None else topics.suggested)
 
 
 def chosen_sections(findings: Findings, config: ReportConfig) -> list[Section]:
@@ -222,7 +251,7 @@ def _print_files(files: dict[str, bytes], formats: Sequence[str]) -> tuple[dict[
 
 
 def _summary(votes: Run, topics: Run | None, written: Sequence[Written], names: Sequence[str]) -> dict[str, object]:
-    given_up = {one.section.id: one.failure or [fault.why for fault in one.faults][:5] for one in written if one.failure or one.faults}
+    given_up = {one.section.id: one.failure or list(one.faults[:5]) for one in written if one.given_up}
     return {
         "votes_job": str(votes.job_id),
         "topics_job": None if topics is None else str(topics.job_id),

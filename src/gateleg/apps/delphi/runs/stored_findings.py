@@ -16,6 +16,7 @@ from gateleg.apps.delphi.reports.findings import (
     Group,
     Statement,
     Totals,
+    meta_comments,
     shown_representatives,
     shown_topics,
     topic_fields,
@@ -100,6 +101,7 @@ def findings_from(conversation: Conversation, run: Run, rows: VoteRows, topics: 
         certainty=_certainty(run),
         # The conversation contains only the votes that the run has counted.
         participation=participation_of(conversation.counted_votes(), statements),
+        meta=tuple(Statement(one.comment_id, one.body, _votes(known.get(one.comment_id), {})[0]) for one in meta_comments(conversation)),
     )
 
 

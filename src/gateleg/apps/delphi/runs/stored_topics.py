@@ -13,6 +13,7 @@ from gateleg.apps.delphi.topics.keywords import Keyword
 from gateleg.apps.delphi.topics.layers import Layer, Layers
 from gateleg.apps.delphi.topics.names import Naming
 from gateleg.apps.delphi.topics.neighbours import Edge
+from gateleg.apps.delphi.topics.self_descriptions import Suggestion
 from gateleg.apps.delphi.topics.stage import Topic, Topics, topic_key
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def topics_from(run: Run, rows: TopicRows) -> Topics:
         ),
         tuple(Edge(row.source_id, row.target_id, row.weight) for row in _pairs(rows.edges)),
         run.summary.get("known_words"),
+        # Runs of earlier versions have suggested nothing.
+        tuple(Suggestion(**one) for one in run.summary.get("self_descriptions", ())),
     )
 
 

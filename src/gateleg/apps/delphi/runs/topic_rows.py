@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,4 +156,5 @@ def topics_summary(topics: Topics) -> dict[str, Any]:
         "steadiest_layer": topics.layers.steadiest,
         "outliers": int(topics.layers.outliers.sum()),
         "edges": len(topics.edges),
+        "self_descriptions": [asdict(one) for one in topics.suggested],
     }

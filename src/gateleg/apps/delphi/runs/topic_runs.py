@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.delphi.errors import RunMissing
+from gateleg.apps.delphi.model_checks import chat_or_reason
 from gateleg.apps.delphi.runs.run_tables import StoredComment
 from gateleg.apps.delphi.runs.stored_topics import TopicRows, topics_from
 from gateleg.apps.delphi.runs.topic_rows import sketches_of, topic_rows_of, topics_summary
@@ -16,7 +17,7 @@ from gateleg.apps.delphi.runs.uploads import load_comments, load_conversation
 from gateleg.apps.delphi.service import complete_run, latest_run, results, start_run
 from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, GraphEdge, TopicName
 from gateleg.apps.delphi.topics.config import TopicsConfig
-from gateleg.apps.delphi.topics.stage import analyse_comments
+from gateleg.apps.delphi.topics.stage import analyse_comments, names_given_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,10 +44,13 @@ async def run_topics(
     origin: Origin,
     config: TopicsConfig | None = None,
     report: Callable[[float, str], object] = lambda done, step: None,
+    *,
+    lenient: bool = False,
 ) -> Run:
     """Find the topics of a conversation's comments, write them under the job, and make the run the latest of its stage.
 
-    Topics that the previous run also found keep their identity. `report` is as for `run_votes`.
+    Topics that the previous run also found keep their identity. `report` is as for `run_votes`. If `lenient`, a model
+    for names that cannot be used is done without.
     """
     config = config or TopicsConfig()
     run, upload = await start_run(store, origin, config.model_dump(mode="json"))
@@ -61,6 +65,7 @@ async def run_topics(
         start, share = _STEPS[step]
         report(start + share * done, step)
 
+    chat, why = chat_or_reason(models, config.naming_model, lenient=lenient)
     loop = asyncio.get_running_loop()
 
     def load_votes() -> Votes:
@@ -72,14 +77,14 @@ async def run_topics(
         comments,
         embeddings,
         config,
-        chat=None if config.naming_model is None else models.chat(config.naming_model),
+        chat=chat,
         votes=load_votes,
         known=known,
         before=sketches,
         report=report_step,
     )
     await write_topics(store, topics, comments, origin, report)
-    return await complete_run(store, run, summary=topics_summary(topics))
+    return await complete_run(store, run, summary=topics_summary(topics) | {"names_given_up": names_given_up(topics, why)})
 
 
 async def write_topics(

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from gateleg.ai.addresses import parse_model_address
+from gateleg.ai.addresses import check_address_form
 
 #: The maximum number of layers that the tables hold.
 MOST_LAYERS = 5
@@ -46,7 +46,7 @@ class TopicsConfig(MapConfig):
     @model_validator(mode="after")
     def _names_models(self) -> Self:
         for address in self.models:
-            parse_model_address(address)
+            check_address_form(address)
         return self
 
     @property
@@ -57,4 +57,9 @@ class TopicsConfig(MapConfig):
     @property
     def models(self) -> tuple[str, ...]:
         """The addresses of all models that comments are sent to."""
-        return (self.embedding_address,) if self.naming_model is None else (self.embedding_address, self.naming_model)
+        return (self.embedding_address, *self.chat_models)
+
+    @property
+    def chat_models(self) -> tuple[str, ...]:
+        """The addresses of chat models."""
+        return () if self.naming_model is None else (self.naming_model,)

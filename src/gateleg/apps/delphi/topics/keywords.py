@@ -29,7 +29,8 @@ _TAKES_OVER = 0.5
 _LINK = re.compile(r"(?:https?://|www\.)\S+")
 _UNBROKEN = re.compile(r"\S+")
 _CLAUSE = re.compile(r"[.!?;:,()\[\]{}\"“”«»…\n\r\t/|—–।۔؟،。、！？；：]+")
-_WORD = re.compile(r"[^\W\d_]+(?:['’ʼ\-‑][^\W\d_]+)*")
+#: The modifier apostrophe (ʼ) is a letter.
+_WORD = re.compile(r"[^\W\d_]+(?:['’\-‑][^\W\d_]+)*")
 #: Scripts without spaces between words: Thai and Lao, Japanese and Chinese.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _RUN = re.compile(f"{_UNSPACED.pattern}+")

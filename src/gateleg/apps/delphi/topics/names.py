@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.ai import AiError, System, User
+from gateleg.ai.addresses import parse_model_address
+from gateleg.ai.errors import BadModelAddress
 from gateleg.apps.delphi.errors import BadTopicName
 
 if TYPE_CHECKING:
@@ -52,6 +54,15 @@ class Naming:
     #: `keywords`, the address of a model, or the name of the principal who changed it
     by: str
     at: datetime | None = None
+
+    @property
+    def is_by_model(self) -> bool:
+        """Whether a chat model wrote the name. Only its form and its nearness to the topic are checked, not what it says."""
+        try:
+            parse_model_address(self.by)
+        except BadModelAddress:
+            return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)

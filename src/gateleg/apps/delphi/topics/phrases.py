@@ -1,5 +1,8 @@
 """Phrases that name a topic: sequences of words from its comments. Pure.
 
+A phrase is cut out of sentences and must not say their opposite: one that its comments mostly negate ("does not increase spending") is
+left out.
+
 A phrase begins and ends with a content word, contains only content words and connecting words (of, and, for), and counts once per comment.
 Its score is high if many comments of the topic and few of other topics contain it, and if it has more content words.
 """
@@ -12,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from gateleg.apps.delphi.topics.keywords import TokenizedTexts, is_unspaced
+from gateleg.apps.delphi.topics.keywords import TokenizedTexts, is_unspaced, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,6 +48,23 @@ _CONNECTING = frozenset(
     for word in words.split()
 )
 
+#: Words that negate what follows them in a clause, in the languages of the words above, and parts of words in Chinese.
+_NEGATIONS = frozenset(
+    word
+    for words in (
+        "not no never without neither nor none nobody nothing cannot",
+        "nicht kein keine keinen keinem keiner keines nie niemals ohne weder niemand nichts",
+        "ne pas jamais sans ni aucun aucune rien personne",
+        "no nunca jamás sin ni ningún ninguno ninguna nada tampoco",
+        "não nunca sem nem nenhum nenhuma non mai senza né nessun nessuno nessuna",
+        "niet geen nooit zonder inte ingen inget inga aldrig utan",
+        "不 沒 没 沒有 没有 無 无 不要 不能 不會 不会",
+    )
+    for word in words.split()
+)
+#: A phrase is left out if at least this share of the comments with it negate it.
+_MOST_NEGATED = 0.5
+
 Phrase = tuple[str, ...]
 
 
@@ -57,6 +77,7 @@ class _ScoredPhrase:
 def phrases_of(tokenized: TokenizedTexts, topics: Sequence[int], count: int) -> list[tuple[str, ...]]:
     """The phrases of each of `count` topics, best first. Texts with the topic -1 belong to none. Copies of a text count once."""
     in_topic: list[Counter[Phrase]] = [Counter() for _ in range(count)]
+    negated: list[Counter[Phrase]] = [Counter() for _ in range(count)]
     overall: Counter[Phrase] = Counter()
     texts_of_topic: list[list[str]] = [[] for _ in range(count)]
     seen: set[tuple[int, str]] = set()
@@ -67,10 +88,12 @@ def phrases_of(tokenized: TokenizedTexts, topics: Sequence[int], count: int) -> 
         texts_of_topic[topic].append(_normalized(text))
         own = {phrase for clause in clauses for phrase in _phrases(clause, tokenized.stops)}
         in_topic[topic].update(own)
+        negated[topic].update(phrase for phrase in own if any(is_negated(clause, phrase, tokenized.stops) for clause in clauses))
         overall.update(own)
     found = []
-    for counts, texts in zip(in_topic, texts_of_topic, strict=True):
-        written = [_written_form(one.words, tokenized) for one in _select(counts, overall, tokenized.stops)]
+    for counts, opposite, texts in zip(in_topic, negated, texts_of_topic, strict=True):
+        meant = Counter({phrase: times for phrase, times in counts.items() if opposite[phrase] < _MOST_NEGATED * times})
+        written = [_written_form(one.words, tokenized) for one in _select(meant, overall, tokenized.stops)]
         # Tokenizing removes punctuation and segments may overlap, so keep only phrases that comments literally contain.
         times = {phrase: sum(_normalized(phrase) in text for text in texts) for phrase in written}
         phrases = [phrase for phrase in written if times[phrase] >= _FEWEST][:MOST_PHRASES]
@@ -88,10 +111,41 @@ def phrases_in(tokenized: TokenizedTexts, place: int) -> tuple[str, ...]:
         taken: set[str] = set()
         for phrase in _longest_first(_phrases(clause, tokenized.stops)):
             written = _written_form(phrase, tokenized)
-            if taken.isdisjoint(phrase) and _normalized(written) in text:
+            if taken.isdisjoint(phrase) and _normalized(written) in text and not is_negated(clause, phrase, tokenized.stops):
                 taken.update(phrase)
                 found.append(written)
     return tuple(found)
+
+
+def is_negated(clause: Sequence[Token], phrase: Phrase, stops: frozenset[str]) -> bool:
+    """Whether the words of a phrase stand in a row in a clause, after a word that negates them and at most stop words between.
+
+    With a content word between, as in "nobody can pay rents in the old town", another word is negated, and "old town" still says what the
+    clause is about.
+    """
+    words = [token.word for token in clause]
+    for place in range(len(words) - len(phrase) + 1):
+        if tuple(words[place : place + len(phrase)]) != phrase:
+            continue
+        for word in reversed(words[:place]):
+            if word in _NEGATIONS or word.endswith("n't"):
+                return True
+            if _is_content_word(word, stops) and word not in _CONNECTING:
+                break
+    return False
+
+
+def mostly_negated(name: str, texts: Iterable[str], stops: frozenset[str]) -> bool:
+    """Whether texts contain the words of a name in a row, and at least half of these texts negate them."""
+    phrase = tuple(token.word for clause in tokens(name) for token in clause)
+    found = [clauses for clauses in map(list, map(tokens, texts)) if any(_contains(clause, phrase) for clause in clauses)]
+    opposite = sum(any(is_negated(clause, phrase, stops) for clause in clauses) for clauses in found)
+    return bool(found) and opposite >= _MOST_NEGATED * len(found)
+
+
+def _contains(clause: Sequence[Token], phrase: Phrase) -> bool:
+    words = [token.word for token in clause]
+    return bool(phrase) and any(tuple(words[place : place + len(phrase)]) == phrase for place in range(len(words) - len(phrase) + 1))
 
 
 def _longest_first(phrases: Iterable[Phrase]) -> list[Phrase]:

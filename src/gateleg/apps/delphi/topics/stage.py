@@ -21,7 +21,8 @@ from gateleg.apps.delphi.topics.keywords import Keyword, TokenizedTexts, keyword
 from gateleg.apps.delphi.topics.layers import Layers, find_layers
 from gateleg.apps.delphi.topics.names import Naming, NamingInput, name_topics
 from gateleg.apps.delphi.topics.neighbours import Edge, edges
-from gateleg.apps.delphi.topics.phrases import phrases_in, phrases_of
+from gateleg.apps.delphi.topics.phrases import mostly_negated, phrases_in, phrases_of
+from gateleg.apps.delphi.topics.self_descriptions import Suggestion, suggest_by_vectors
 from gateleg.apps.delphi.topics.words import LEAST_KNOWN, WORDS, known_share, word_vectors
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class Topics:
     edges: tuple[Edge, ...]
     #: the share of words that are in the embedding model's vocabulary, if the model tells
     known_words: float | None = None
+    #: comments that may describe their authors
+    suggested: tuple[Suggestion, ...] = ()
 
     def find(self, key: str) -> Topic | None:
         """The topic with a key."""
@@ -111,6 +114,17 @@ class Topics:
             for layer in self.topics
             for topic in layer
         ]
+
+
+def names_given_up(topics: Topics, why: str = "") -> dict[str, Any] | None:
+    """How many topics the model that was to name them has not named; None if it has named some of them, or none was asked.
+
+    A model is expected to fail sometimes: a name that is taken or does not fit is replaced. None at all means that it does not work.
+    """
+    every = [topic for layer in topics.topics for topic in layer]
+    if topics.config.naming_model is None or not every or any(topic.naming.is_by_model for topic in every):
+        return None
+    return {"topics": len(every), "of": len(every), "why": why}
 
 
 def topic_key(layer: int, number: int) -> str:
@@ -154,7 +168,9 @@ def analyse_comments(
     pairs = edges(ids, vectors, config.graph_neighbors)
     report("names", 0.0)
     topics = _topics(kept, layers, positions, None if foreign else embeddings, chat, before, report)
-    return Topics(config, WORDS if foreign else embeddings.model, ids, vectors, positions, layers, topics, tuple(pairs), share)
+    suggested = () if foreign else suggest_by_vectors(ids.tolist(), vectors, embeddings.model)
+    model = WORDS if foreign else embeddings.model
+    return Topics(config, model, ids, vectors, positions, layers, topics, tuple(pairs), share, suggested)
 
 
 def _from_words(comments: Sequence[Comment], votes: Callable[[], Votes] | None) -> NDArray[np.float32]:
@@ -211,6 +227,8 @@ def _topics(
 
     def fits(place: int, name: str) -> bool:
         draft = drafts[order[place]]
+        if mostly_negated(name, (bodies[number] for number in draft.comments), tokenized.stops):
+            return False
         # Without a model for the language, the meaning of a name cannot be checked.
         return embeddings is None or _fits(embeddings.embed([name])[0], layers.layers[draft.layer].centroids, draft.number)
 

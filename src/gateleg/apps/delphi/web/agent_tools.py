@@ -54,15 +54,16 @@ def delphi_tools(resources: Resources) -> list[AgentTool]:
         ]
         for group, size in enumerate(sizes):
             lines.append(f"Group {group + 1} has {size} participants.")
-            own = [row for row in rows if row.group_id == group][:_OF_GROUP]
-            lines += [f"- {_share(row.n_success, row.n_trials)} {row.side}: {texts.get(row.comment_id, '')}" for row in own]
+            own = [row for row in rows if row.group_id == group and row.comment_id in texts][:_OF_GROUP]
+            lines += [f"- {_share(row.n_success, row.n_trials)} {row.side}: {texts[row.comment_id]}" for row in own]
         return "\n".join(lines)
 
     async def common_ground(principal: Principal, given: ConversationArgument) -> str:
         conversation, run = await _latest(store, principal, given.conversation)
         rows = [row async for row in service.results(store, ConsensusComment, run.job_id)]
-        shown = ([row for row in rows if row.kind == "common"] or rows)[:_OF_ALL]
-        texts = await _texts(store, conversation, (row.comment_id for row in shown))
+        texts = await _texts(store, conversation, (row.comment_id for row in rows))
+        known = [row for row in rows if row.comment_id in texts]
+        shown = ([row for row in known if row.kind == "common"] or known)[:_OF_ALL]
         title = conversation.topic or conversation.conversation_id
         if not shown:
             return f"{title}: no comment has the agreement of all groups."
@@ -103,9 +104,10 @@ async def _latest(store: AsyncStore, principal: Principal, name: str | None) -> 
 
 
 async def _texts(store: AsyncStore, conversation: StoredConversation, ids: Iterable[int]) -> dict[int, str]:
+    """The texts of comments that the current upload has and does not reject. A run may be older than the rejection of a comment."""
     refs = [StoredComment.key(upload_id=conversation.upload_id, comment_id=one) for one in sorted(set(ids))]
     found = await store.batch_get(refs) if refs else []
-    return {one.comment_id: one.body for one in found if one is not None}
+    return {one.comment_id: one.body for one in found if one is not None and one.moderated != -1}
 
 
 def _share(part: int, whole: int) -> str:
@@ -113,7 +115,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _common(row: ConsensusComment, texts: dict[int, str]) -> str:
-    text = texts.get(row.comment_id, "")
+    text = texts[row.comment_id]
     if row.at_least is not None:
         return f"- at least {round(100 * row.at_least)} % of every group agree: {text}"
     return f"- {_share(row.n_success or 0, row.n_trials or 0)} {row.kind}: {text}"

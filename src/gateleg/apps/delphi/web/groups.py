@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.opinions.modes import how_found
 from gateleg.apps.delphi.reports.certainty import certainty_of
 from gateleg.apps.delphi.reports.figures import contrast_card, statement_card, vote_key
 from gateleg.apps.delphi.reports.palette import colour
+from gateleg.apps.delphi.runs.self_descriptions import mark_meta, suggestions_of
 from gateleg.apps.delphi.web.addresses import address_of, comment_address
-from gateleg.web.console.components import card, empty, section, show_when_loaded, tag
+from gateleg.web import Role
+from gateleg.web.console.components import button, card, carry_out, empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gateleg.apps.delphi.reports.findings import Findings, Group, Statement
     from gateleg.apps.delphi.reports.markup import Markup
+    from gateleg.apps.delphi.runs.self_descriptions import SuggestedComment
     from gateleg.apps.delphi.web.overviews import Overview
     from gateleg.apps.delphi.web.run_cache import LoadedRun
     from gateleg.web.console.components import View
@@ -26,6 +31,10 @@ if TYPE_CHECKING:
 _MOST = 6
 _SHARED = "Comments that a clear majority of every group agrees with."
 _DIVIDED = "Comments that a majority of one group agrees with and a majority of another disagrees with."
+_SUGGESTED = (
+    "A program suggests these; nothing has been taken out. If a moderator marks one, later runs leave it out of groups, common ground and "
+    "topics, and reports show it in a section of its own."
+)
 _UNSURE = "Comments that at least a fifth of the voters passed on."
 
 
@@ -41,6 +50,36 @@ async def groups_part(view: View, shown: Overview) -> None:
         load_run(view.host.store, shown.stages.votes, shown.stages.topics),
         lambda loaded: _show(loaded, shown.conversation.conversation_id, run),
     )
+    await show_when_loaded(
+        suggestions_of(view.host.store, shown.conversation.conversation_id), lambda found: _suggested(view, shown, found)
+    )
+
+
+def _suggested(view: View, shown: Overview, suggested: Sequence[SuggestedComment]) -> None:
+    """The comments that may describe their authors, for moderators to decide."""
+    name = shown.conversation.conversation_id
+    if not suggested:
+        return
+    decides = rules.may_change(view.principal, shown.conversation.group, shown.conversation.tenant)
+
+    async def mark(number: int) -> None:
+        async def marked() -> None:
+            upload = await mark_meta(
+                view.host.store, name, {number}, check=lambda current: rules.check_upload(view.principal, current, None)
+            )
+            await view.host.audit.note(view.principal, "delphi.mark-meta", name, upload_id=str(upload.upload_id), comments=1, is_meta=True)
+
+        if await carry_out(view, Role.MEMBER, marked, "Marked; map it again to see the groups without it"):
+            ui.navigate.to(address_of(name, "groups"))
+
+    with section("Comments about their authors?"):
+        tag("p", _SUGGESTED, "meta")
+        for one in suggested:
+            with card(label=f"Comment {one.comment.comment_id}"):
+                tag("p", one.comment.body, dir="auto")
+                tag("p", one.suggestion.reason, "meta")
+                if decides:
+                    button("It is about its author", partial(mark, one.comment.comment_id), look="small")
 
 
 def _show(loaded: LoadedRun, name: str, run: str) -> None:
@@ -69,7 +108,7 @@ def _show(loaded: LoadedRun, name: str, run: str) -> None:
 
 
 def _group(findings: Findings, group: Group, name: str, run: str) -> None:
-    from gateleg.apps.delphi.reports.fact_check import total
+    from gateleg.apps.delphi.reports.findings import total
 
     share = group.size / max(1, findings.totals.grouped)
     with card("delphi", label=group.name):

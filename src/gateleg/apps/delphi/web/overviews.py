@@ -139,9 +139,9 @@ async def _source(store: AsyncStore, run: PipelineRun, stage: str, job_id: str |
 
 async def active_jobs(queue: AsyncQueue, conversation_id: str) -> tuple[Job, ...]:
     """The waiting and running jobs of a conversation, newest first."""
-    found = queue.store.query(queue.tables.job.of_subject, subject=conversation_id, limit=_MAX_JOBS)
-    jobs = [job async for job in found]
-    return tuple(job for job in jobs if not job.finished)
+    jobs = await queue.jobs_where(lambda job: job.of_subject(subject=conversation_id), limit=_MAX_JOBS)
+    newest_first = sorted(jobs, key=lambda job: job.created_at, reverse=True)
+    return tuple(job for job in newest_first if not job.finished)
 
 
 async def files_of(objects: AsyncObjects, report: Run) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.apps.delphi.model_warnings import warnings_of
 from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT, SUMMARY, TIMELINE
 from gateleg.apps.delphi.web.overviews import files_of
 from gateleg.web.console.components import card, empty, show_when_loaded, tag
@@ -53,6 +54,8 @@ async def report_part(view: View, shown: Overview) -> None:
         return
     if why := shown.stages.report.summary.get("not_printed"):
         tag("p", f"This report has no PDF and PNG files: {why}", "meta", role="note")
+    for warning in warnings_of(shown.stages.report.summary):
+        tag("p", warning, "warning", role="note")
     await show_when_loaded(files_of(view.host.objects, shown.stages.report), _show)
 
 

@@ -40,7 +40,7 @@ async def topics_part(view: View, shown: Overview) -> None:
 
 def agreement_of(findings: Findings, topic: Topic) -> list[tuple[Group | None, Count]]:
     """The votes of everybody (None) and of each group on all comments of a topic."""
-    from gateleg.apps.delphi.reports.fact_check import total
+    from gateleg.apps.delphi.reports.findings import total
 
     own = findings.of_topic(topic)
     groups = [(group, total(statement.groups[group.place] for statement in own)) for group in findings.groups]

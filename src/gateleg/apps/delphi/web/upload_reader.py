@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.files import ConversationFiles, read_conversation
 from gateleg.apps.delphi.errors import InvertedVotes, MissingColumns, Problem, UnreadableFile, UnreadableRows, UploadTooLarge
-from gateleg.apps.delphi.web.uploaded_files import UploadedFiles, UploadLimits, check_lines, classify_files, read_conversation
+from gateleg.apps.delphi.web.uploaded_files import UploadLimits, check_lines, classify_files
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _read(reading: ReadRequest) -> dict[str, Any]:
     if reading.kinds is None:
         received = classify_files(files, folder, reading.bounds)
     else:
-        received = UploadedFiles(**dict(zip(reading.kinds, files, strict=True)))
+        received = ConversationFiles(**dict(zip(reading.kinds, files, strict=True)))
         for path in files:
             check_lines(path, reading.bounds.rows)
     read = read_conversation(received, reading.conversation, reading.topic, reading.description, reading.scale, reading.inverted)

@@ -1,13 +1,13 @@
-"""Recognizes the uploaded files of a conversation by their content, and reads them completely or not at all."""
+"""Recognizes the uploaded files of a conversation by their content, and unpacks archives of them within limits."""
 
 from __future__ import annotations
 
-import csv
 import zipfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from gateleg.apps.delphi.conversations.csv_reader import column, delimiter_of, open_text
+from gateleg.apps.delphi.conversations.csv_reader import open_text
+from gateleg.apps.delphi.conversations.files import ConversationFiles, kind_of
 from gateleg.apps.delphi.conversations.worksheets import is_workbook
 from gateleg.apps.delphi.errors import UnreadableFile, UploadTooLarge
 from gateleg.objects import ArchiveBounds, ArchiveRefused, ArchiveTooLarge, unpack
@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from gateleg.apps.delphi.conversations.conversation import Conversation
     from gateleg.web.settings import Settings
 
-#: The first cells of a summary's rows.
-_SUMMARY = {"topic", "url", "voters", "voters-in-conv", "commenters", "comments", "groups", "conversation-description"}
 _CHUNK = 1 << 20
 
 
@@ -49,20 +46,7 @@ class UploadLimits:
         )
 
 
-@dataclass(frozen=True)
-class UploadedFiles:
-    """The files of one conversation by kind, without files that the analysis does not need."""
-
-    votes: Path | None = None
-    comments: Path | None = None
-    #: a spreadsheet of answers instead of votes; if its columns are comment ids, `comments` has the texts
-    answers: Path | None = None
-    flags: Path | None = None
-    participants: Path | None = None
-    summary: Path | None = None
-
-
-def classify_files(files: Sequence[Path], folder: Path, bounds: UploadLimits) -> UploadedFiles:
+def classify_files(files: Sequence[Path], folder: Path, bounds: UploadLimits) -> ConversationFiles:
     """Recognize files by their content. Archives are unpacked into `folder`. Without votes, a file of no other kind is a spreadsheet of
     answers. Raises `UnreadableFile` if votes or comments are missing or given twice, and for files of an unknown kind."""
     found: dict[str, Path] = {}
@@ -84,12 +68,12 @@ def classify_files(files: Sequence[Path], folder: Path, bounds: UploadLimits) ->
         for part in answers.values():
             _refuse_unknown(part)
         _require(found, "comments", "comment-id and comment-body")
-        return UploadedFiles(**found)
+        return ConversationFiles(**found)
     if len(answers) > 1:
         _refuse_unknown(list(answers.values())[-1])
     if not answers:
         _require(found, "votes", "voter-id, comment-id and vote")
-    return UploadedFiles(**found, answers=next(iter(answers.values())))
+    return ConversationFiles(**found, answers=next(iter(answers.values())))
 
 
 def _parts(files: Sequence[Path], folder: Path, bounds: UploadLimits) -> Iterator[tuple[Path, bool]]:
@@ -119,39 +103,6 @@ def _refuse_unknown(part: Path) -> NoReturn:
         f"{part.name} is not a file of a conversation: its first line has none of the expected columns.",
         fix="Send votes.csv and comments.csv of one export, optionally with flags and moderated participants; or one spreadsheet.",
     )
-
-
-def kind_of(path: Path) -> str | None:
-    """The kind of a file, judged by the columns in its first line: `other` for files of an export that are not needed, None if unknown."""
-    if is_workbook(path):
-        return "answers"
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            lines = iter(lambda: file.readline(100_000), "")
-            line = next((line for line in lines if line.strip()), "")
-            first = next(csv.reader([line], delimiter=delimiter_of(line)), [])
-    except csv.Error:
-        return None
-    titles = set(map(column, first))
-    if _is_not_needed(titles) or line.startswith("{"):
-        return "other"
-    if "comment-body" in titles:
-        return "comments"
-    if {"participant", "group-id"} <= titles:
-        return "matrix"
-    if {"voter-id", "vote"} <= titles:
-        return "votes"
-    if {"voter-id", "moderated"} <= titles:
-        return "participants"
-    if {"comment-id", "is-meta"} <= titles or titles == {"comment-id", "moderated"}:
-        return "flags"
-    return "summary" if first and first[0].strip() in _SUMMARY else None
-
-
-def _is_not_needed(titles: set[str]) -> bool:
-    """Whether columns are those of a derived file of an export: counts by group, topics, or importance."""
-    clusters = "comment-body" in titles and any(title.startswith("layer") for title in titles)
-    return clusters or "n-important" in titles or {"comment-id", "total-votes"} <= titles
 
 
 def _unpack_csv(path: Path, folder: Path, bounds: UploadLimits) -> Iterable[Path]:
@@ -200,31 +151,3 @@ def check_lines(path: Path, most: int) -> None:
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             lines.count(chunk)
-
-
-def read_conversation(
-    received: UploadedFiles, conversation_id: str, topic: str = "", description: str = "", scale: int | None = None, inverted: bool = False
-) -> Conversation:
-    """Read the conversation. The topic and description default to those in the summary.
-
-    The answers of a spreadsheet are from 1 to `scale`; `inverted` means that a vote of -1 is agreement.
-    """
-    from gateleg.apps.delphi.conversations.exports import read_export, read_texts
-    from gateleg.apps.delphi.conversations.spreadsheet import read_spreadsheet
-
-    if received.answers is not None:
-        texts = None if received.comments is None else read_texts(received.comments)
-        read = read_spreadsheet(received.answers, scale=scale, comments=texts, conversation_id=conversation_id)
-        return replace(read, topic=topic, description=description)
-    assert received.votes is not None
-    assert received.comments is not None
-    read = read_export(
-        received.votes,
-        received.comments,
-        summary=received.summary,
-        flags=received.flags,
-        participants=received.participants,
-        conversation_id=conversation_id,
-        inverted=inverted,
-    )
-    return replace(read, topic=topic or read.topic, description=description or read.description)

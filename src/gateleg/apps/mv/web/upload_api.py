@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
+from pydantic import Field
 
 from gateleg.apps.mv import job_submission, rules, uploads
 from gateleg.apps.mv.api import Sequence, changeable_project, links_of, project_view, resources_of, scene_view
@@ -16,12 +17,11 @@ from gateleg.apps.mv.web.views import ProjectView, ReferenceView, SceneView, Vie
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.bodies import body_limit
-from gateleg.web.uploads import UploadRules, receive_files, upload_folder, upload_slot
+from gateleg.web.uploads import FormFields, UploadRules, form_body, receive_files, receive_form, upload_folder, upload_slot
 
 router = APIRouter()
 #: The maximum size of lyrics, in bytes.
 _LYRICS = 200_000
-_BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
 Asset = Literal["audio", "character", "product", "lyrics"]
 
 
@@ -42,6 +42,12 @@ async def _probe_upload(call: ApiCall, path: Path, kind: Kind) -> Facts:
     return await probe(path, kind, Bounds(longest, own.probe_seconds, own.probe_memory))
 
 
+class ReferenceFields(FormFields):
+    """What may be sent along with a reference picture, in the query or in the form."""
+
+    description: str = Field("", max_length=2_000)
+
+
 class StartedJob(View):
     """A submitted job."""
 
@@ -49,7 +55,7 @@ class StartedJob(View):
     status: str
 
 
-@router.put("/projects/{project_id}/{asset}", openapi_extra=_BODY)
+@router.put("/projects/{project_id}/{asset}", openapi_extra=form_body())
 @body_limit("upload")
 async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Request) -> ProjectView:
     """Upload the track (any audio or video), character or product (PNG, JPEG, WebP), or lyrics (LRC, SRT, plain text) of a project."""
@@ -64,7 +70,7 @@ async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Reques
     return await project_view(call, project_id)
 
 
-@router.post("/projects/{project_id}/scenes/{sequence}/upload_video", openapi_extra=_BODY)
+@router.post("/projects/{project_id}/scenes/{sequence}/upload_video", openapi_extra=form_body())
 @body_limit("upload")
 async def upload_clip(call: Using, project_id: UUID, sequence: Sequence, request: Request) -> SceneView:
     """Upload a clip for a scene: MP4, MOV, WebM or MKV. It becomes the current take."""
@@ -78,7 +84,7 @@ async def upload_clip(call: Using, project_id: UUID, sequence: Sequence, request
     return await scene_view(call, project_id, sequence)
 
 
-@router.post("/projects/{project_id}/scenes/{sequence}/references", status_code=201, openapi_extra=_BODY)
+@router.post("/projects/{project_id}/scenes/{sequence}/references", status_code=201, openapi_extra=form_body())
 @body_limit("upload")
 async def upload_scene_picture(call: Using, project_id: UUID, sequence: Sequence, request: Request) -> SceneView:
     """Upload a reference picture for one scene: PNG, JPEG or WebP. Models get it first, and the studio draws it as the character."""
@@ -92,14 +98,15 @@ async def upload_scene_picture(call: Using, project_id: UUID, sequence: Sequence
     return await scene_view(call, project_id, sequence)
 
 
-@router.post("/references", status_code=201, openapi_extra=_BODY)
+@router.post("/references", status_code=201, openapi_extra=form_body(ReferenceFields))
 @body_limit("upload")
-async def upload_reference(call: Using, request: Request, description: Annotated[str, Query(max_length=2_000)] = "") -> ReferenceView:
+async def upload_reference(call: Using, request: Request, query: Annotated[ReferenceFields, Query()]) -> ReferenceView:
     """Upload a reference picture of a character or product for your projects."""
     async with upload_slot(call.principal), upload_folder() as folder:
-        (file,) = await receive_files(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES))
+        form = await receive_form(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES), query)
+        (file,) = form.files
         await _probe_upload(call, file.path, "picture")
-        made = await uploads.store_reference(call.host.store, call.host.objects, call.principal.owner, file, description)
+        made = await uploads.store_reference(call.host.store, call.host.objects, call.principal.owner, file, form.fields.description)
     return await view_reference(links_of(call), made)
 
 

@@ -76,7 +76,7 @@ class AnswerTools:
 async def answer(
     tools: AnswerTools, collections: Sequence[Collection], request: AskRequest, earlier: Sequence[PreviousTurn] = ()
 ) -> AsyncIterator[AnswerEvent]:
-    """Stream an answer: first the passages, then each checked sentence, then the whole answer. `earlier` are the previous turns."""
+    """Stream an answer: first the passages, then each sentence, then the whole answer. `earlier` are the previous turns."""
     searched = await _search_text(tools, request.question, earlier)
     search_request = SearchRequest(
         query=searched,
@@ -139,7 +139,7 @@ def _with_neighbours(found: SearchResult) -> SearchResult:
 
 
 async def _generate_events(chat: AsyncChat, base: Answer) -> AsyncIterator[AnswerEvent]:
-    """Stream the checked sentences of a model's answer; yield nothing if the model fails before the first sentence."""
+    """Stream the sentences of a model's answer, checked or unverified; yield nothing if the model fails before the first one."""
     checker = Checker(base.hits)
     written: list[AnswerSentence] = []
     note = base.note
@@ -152,8 +152,12 @@ async def _generate_events(chat: AsyncChat, base: Answer) -> AsyncIterator[Answe
             _log.warning("%s did not respond: %s", chat.model, error)
             return
         note = f"The answer ends early: {error.message}"
+    if checker.dropped:
+        left_out = f"{checker.dropped} sentences that address a model were left out."
+        note = f"{note} {left_out}" if note else left_out
     update = {
-        "sentences": written,
+        "sentences": [sentence for sentence in written if sentence.checked],
+        "unverified": [sentence for sentence in written if not sentence.checked],
         "found": bool(written),
         "way": "generated",
         "model": chat.model,

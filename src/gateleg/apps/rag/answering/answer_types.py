@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: A number, but not the digits of a code such as ERR-7 or B12.
 _NUMBER = re.compile(r"(?<![\w.,])(?<![^\W\d_]-)\d")
-_PHONE = re.compile(r"\+?\d(?:[\d /().-]*\d){4,}")
+_PHONE = re.compile(r"\+?\d(?:[ /().-]*\d){4,}")
 _MAIL = re.compile(r"[^\s@]+@[^\s@]+\.\w")
 _EVERY = re.compile(
     r"\b(?:every|each|daily|weekly|monthly|yearly|annually|hourly|nightly|once|twice|times|per|always|never|regularly)\b", re.IGNORECASE

@@ -27,15 +27,15 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"^\s*(?:and|but|or|so|then|what about|how about|why|und|aber|was ist mit|et|mais|y|pero)\b", re.IGNORECASE)
-#: "And in Porto?", "What about the P-200?", "And E99?": another thing, without a verb.
-_OTHER = re.compile(r"^\s*(?:and|but|or|so|then)?\s*(?:what about|how about)?\s*(?P<rest>[^?]*?)\s*\??\s*$", re.IGNORECASE)
+#: The words before another thing: "And in Porto?", "What about the P-200?", "And E99?".
+_BEFORE_OTHER = re.compile(r"(?:(?:and|but|or|so|then)\b ?)?(?:(?:what|how) about\b ?)?", re.IGNORECASE)
 _PREPOSITION = re.compile(r"^(of|for|in|on|at|by|with|from|to|about|under|during)\b", re.IGNORECASE)
 _VERB = re.compile(
     r"\b(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)\b",
     re.IGNORECASE,
 )
 #: The end of a prepositional phrase.
-_NEXT_PART = r"(?=\s+(?:of|for|in|on|at|by|with|from|to|when|if)\b|\s*\?|$)"
+_NEXT_PART = r"(?= (?:of|for|in|on|at|by|with|from|to|when|if)\b| ?\?|$)"
 #: A question with fewer significant words is a follow-up question.
 _FEWEST = 2
 #: Number of earlier questions that the model gets for rewriting a follow-up.
@@ -74,10 +74,10 @@ def resolve_followup(question: str, earlier: Sequence[PreviousTurn]) -> str:
     """Rewrite a follow-up question so that it stands alone; return other questions unchanged."""
     if not earlier or not is_followup(question):
         return question
-    before = earlier[-1].standalone
-    other = _OTHER.match(question)
-    if other is not None and other["rest"] and not _VERB.search(other["rest"]):
-        replaced = _substitute(before, other["rest"])
+    before, question = _on_one_line(earlier[-1].standalone), _on_one_line(question)
+    other = _other_thing(question)
+    if other and not _VERB.search(other):
+        replaced = _substitute(before, other)
         if replaced is not None:
             return replaced
     subject = _subject(before)
@@ -85,6 +85,19 @@ def resolve_followup(question: str, earlier: Sequence[PreviousTurn]) -> str:
         return f"{before} {question}"
     found = _POSSESSIVE.sub(lambda _: f"{subject}'s", _PRONOUN.sub(lambda _: subject, question))
     return found if found != question else f"{question.rstrip(' ?')}: {subject}?"
+
+
+def _on_one_line(text: str) -> str:
+    """A text with single blanks: expressions that allow any number of them would take the square of that number."""
+    return " ".join(text.split())
+
+
+def _other_thing(question: str) -> str | None:
+    """What a question names, without the words before it and its question mark; None if it consists of several questions."""
+    rest = question.removesuffix("?").rstrip()
+    words = _BEFORE_OTHER.match(rest)
+    rest = rest if words is None else rest[words.end() :]
+    return None if "?" in rest else rest
 
 
 def _subject(question: str) -> str | None:

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import html
 import re
+from typing import TYPE_CHECKING
 
-_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_TICKS = re.compile(r"`+")
 _KEPT = re.compile(r"\x00(\d+)\x00")
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 #: Patterns of markup with their replacements, applied in this order.
@@ -46,11 +50,11 @@ def to_plain_text(text: str) -> str:
     """Remove Markdown and inline HTML, and join the text into one line. The content of code spans is kept."""
     spans: list[str] = []
 
-    def keep(match: re.Match[str]) -> str:
-        spans.append(match[2].strip())
+    def keep(code: str) -> str:
+        spans.append(code.strip())
         return f"\x00{len(spans) - 1}\x00"
 
-    plain = _CODE.sub(keep, _INVISIBLE.sub("", text).replace("\x00", ""))
+    plain = _replace_code(_INVISIBLE.sub("", text).replace("\x00", ""), keep)
     for pattern, kept in _MARKUP:
         plain = pattern.sub(kept, plain)
     plain = _without_lonely_bracket(html.unescape(plain))
@@ -59,7 +63,26 @@ def to_plain_text(text: str) -> str:
 
 def without_code(text: str) -> str:
     """Replace each code span by the word "code"."""
-    return _CODE.sub("code", text)
+    return _replace_code(text, lambda _: "code")
+
+
+def _replace_code(text: str, replacement: Callable[[str], str]) -> str:
+    """Replace each code span. A span ends at the next run of as many backticks as begin it; other backticks stay."""
+    runs = [run.span() for run in _TICKS.finditer(text)]
+    next_of_size: dict[int, int] = {}
+    ends: list[int | None] = [None] * len(runs)
+    for number in reversed(range(len(runs))):
+        start, end = runs[number]
+        ends[number] = next_of_size.get(end - start)
+        next_of_size[end - start] = number
+    pieces, place, number = [], 0, 0
+    while number < len(runs):
+        last = ends[number]
+        if last is not None:
+            pieces += [text[place : runs[number][0]], replacement(text[runs[number][1] : runs[last][0]])]
+            place = runs[last][1]
+        number = number + 1 if last is None else last + 1
+    return "".join([*pieces, text[place:]])
 
 
 def _without_lonely_bracket(text: str) -> str:

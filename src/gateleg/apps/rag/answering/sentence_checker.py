@@ -9,7 +9,7 @@ from gateleg.apps.rag.answering.answers import AnswerSentence
 from gateleg.apps.rag.answering.candidates import context_of
 from gateleg.apps.rag.answering.injection import is_injection, remove_injections
 from gateleg.apps.rag.answering.prompts import NO_ANSWER
-from gateleg.apps.rag.answering.support import cited_numbers, support, without_citations
+from gateleg.apps.rag.answering.support import cited_numbers, says, support, without_citations
 from gateleg.apps.rag.chunking.sentences import sentences
 from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.searching.results import SearchHit
 
-#: Number of best hits that a sentence without a valid citation is compared with.
+#: Number of best hits that a sentence is compared with, if none that it cites says it.
 _COMPARED = 5
 
 
 @dataclass(slots=True)
 class Checker:
-    """Receives pieces of text and returns the complete sentences that passages support.
+    """Receives pieces of text and returns the complete sentences, each as checked or as unverified.
 
-    A citation that does not support its sentence is dropped. A sentence without any valid citation is compared with the best passages, and
-    dropped if none of them supports it.
+    A sentence is checked if a passage says it word for word: one that it cites, or else one of the best. Everything else that a model
+    writes may be wrong in a way that no comparison of words detects, so it is passed on as unverified, with the passages that it cites.
     """
 
     hits: Sequence[SearchHit]
@@ -38,7 +38,7 @@ class Checker:
     _passages: dict[int, str] = field(default_factory=dict)
 
     def add(self, piece: str) -> Iterator[AnswerSentence]:
-        """Add a piece of text and return the supported sentences that it completes."""
+        """Add a piece of text and return the sentences that it completes."""
         self._pending += piece
         whole = list(sentences(self._pending))
         # The last sentence may continue, and citations may follow its full stop.
@@ -49,7 +49,7 @@ class Checker:
             yield from self._checked(taken)
 
     def finish(self) -> Iterator[AnswerSentence]:
-        """Return the supported sentences of the remaining text."""
+        """Return the sentences of the remaining text."""
         taken = [self._pending[start:end] for start, end in sentences(self._pending)]
         self._pending = ""
         yield from self._checked(taken)
@@ -67,26 +67,27 @@ class Checker:
             return None
         if not any(letter.isalnum() for letter in bare):
             return None
-        named = [number for number in cited_numbers(text) if 1 <= number <= len(self.hits)]
-        scores = {number: self._support(bare, number) for number in named}
-        kept = {number: score for number, score in scores.items() if score > 0}
-        if not kept:
-            # The model has cited a wrong passage or none: find the best one that supports the sentence.
-            others = {
-                number: self._support(bare, number) for number in range(1, min(len(self.hits), _COMPARED) + 1) if number not in scores
-            }
-            best = max(others, key=lambda number: others[number], default=None)
-            kept = {best: others[best]} if best is not None and others[best] > 0 else {}
-        if not kept or is_injection(bare):
+        if is_injection(bare):
             self.dropped += 1
             return None
-        return AnswerSentence(text=bare, citations=sorted(kept), support=round(max(kept.values()), 3))
+        named = [number for number in cited_numbers(text) if 1 <= number <= len(self.hits)]
+        best = [number for number in range(1, min(len(self.hits), _COMPARED) + 1) if number not in named]
+        for numbers in (named, best):
+            saying = [number for number in numbers if says(bare, self._passage(number))]
+            if saying:
+                # The model may have cited further passages, or another one.
+                return AnswerSentence(text=bare, citations=sorted(saying), support=1.0)
+        near = {number: self._support(bare, number) for number in named or best}
+        cited = named or [number for number in sorted(near, key=lambda number: -near[number])[:1] if near[number] > 0]
+        return AnswerSentence(text=bare, citations=sorted(cited), support=round(max(near.values(), default=0.0), 3), checked=False)
 
-    def _support(self, sentence: str, number: int) -> float:
+    def _passage(self, number: int) -> str:
         if number not in self._passages:
             self._passages[number] = remove_injections(self.hits[number - 1].text)
-        found = support(sentence, self._passages[number], self.languages, context_of(self.hits[number - 1]))
-        return found.score if found.holds else 0.0
+        return self._passages[number]
+
+    def _support(self, sentence: str, number: int) -> float:
+        return support(sentence, self._passage(number), self.languages, context_of(self.hits[number - 1])).score
 
 
 def _with_their_citations(taken: Sequence[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from gateleg.apps.rag.answering.answer_stream import AnswerTools, answer
 from gateleg.apps.rag.answering.followups import PreviousTurn
 from gateleg.apps.rag.answering.tables import KEPT_DAYS, ConversationTurn
 from gateleg.apps.rag.errors import BadSearch
+from gateleg.apps.rag.reading_log import note_query
 from gateleg.apps.rag.searching.service import open_scopes, tools_of
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ async def _asked(
             yield event
             continue
         whole = event.answer.model_copy(update={"conversation_id": request.conversation_id})
+        await note_query(resources, principal, "rag.ask", collections, request.question, hits=len(whole.hits), found=whole.found)
         if request.conversation_id is not None:
             await _record(resources, principal, collections, whole, len(turns) + 1)
         yield event.model_copy(update={"answer": whole})
@@ -92,7 +94,7 @@ async def forget_conversation(resources: Resources[RagSettings], principal: Prin
 async def _record(
     resources: Resources[RagSettings], principal: Principal, collections: Sequence[Collection], whole: Answer, number: int
 ) -> None:
-    cited = {number for sentence in whole.sentences for number in sentence.citations}
+    cited = {number for sentence in (*whole.sentences, *whole.unverified) for number in sentence.citations}
     hits = [whole.hits[number - 1] for number in sorted(cited)]
     turn = ConversationTurn(
         owner=principal.owner,

@@ -1,12 +1,14 @@
-"""Check whether a passage supports a sentence. Pure.
+"""Compare a sentence with a passage. Pure.
 
-The check compares words: the passage must contain every number, code and name of the sentence and most of its other words, close together
-and about the same subject; and a negation must match a negation. It cannot detect a wrong conclusion in the passage's own words.
+`says` decides what may be called checked: whether the passage says the sentence word for word, so that roles, units, conditions and
+negations cannot differ. `support` only measures how near they are, for evaluations and to find the nearest passage: it compares words, and
+cannot detect a wrong conclusion in the passage's own words.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,6 +47,33 @@ class Support:
     def holds(self) -> bool:
         """Whether the passage supports the sentence."""
         return self.score >= ENOUGH
+
+
+#: Words, numbers with their separators, and signs that carry meaning, such as currencies, % and <. Other punctuation is skipped.
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s.,;:!?\"'“”„‘’«»()\[\]*_`#|]")
+#: The mark of a list item or a clause before its first word: "- ", "2. ", "5.1 ".
+_ITEM = re.compile(r"\s*(?:[-*+•]\s+|(?:\d+[.)]|\d+(?:\.\d+)+\.?)\s+(?=[^\W\d_a-zß-öø-ÿ]))")
+
+
+def says(sentence: str, passage: str) -> bool:
+    """Whether a passage says a sentence word for word: as one or a few whole sentences, or as a whole line."""
+    own = _tokens(sentence)
+    if not own:
+        return False
+    ranges = [(start, end) for start, end in sentences(passage) if _tokens(passage[start:end])]
+    runs = (ranges[first : first + count] for count in range(1, _TOGETHER + 1) for first in range(len(ranges) - count + 1))
+    parts = (passage[run[0][0] : run[-1][1]] for run in runs)
+    # Only the passage may have a mark that the sentence leaves out: a sentence with the number of another clause is another one.
+    return any(own in (_tokens(part), _tokens(_without_mark(part))) for part in (*parts, *passage.splitlines()))
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def _without_mark(part: str) -> str:
+    mark = _ITEM.match(part)
+    return part if mark is None else part[mark.end() :]
 
 
 def support(sentence: str, passage: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,), context: str = "") -> Support:

@@ -22,9 +22,10 @@ from gateleg.apps.rag.purging import (
 from gateleg.apps.rag.repository_list import entry_of
 from gateleg.apps.rag.rules import is_default
 from gateleg.apps.rag.subjects import Subject
-from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, DocumentStatus, Repository, RepositoryStatus
+from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, DocumentStatus, Orphan, Repository, RepositoryStatus
 from gateleg.jobs import JobMissing, JobStatus, Snooze
 from gateleg.store import IllegalTransition, NotFound, delete
+from gateleg.store.operations import release_unique
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -58,6 +59,8 @@ async def delete_collection(job: JobContext, resources: PurgeResources, queue: A
         removed = await _removed(job, resources, queue, config)
         if row is not None:
             await _close_collection(store, repository, row)
+        else:
+            await _close_orphan(store, config)
     except Snooze:
         raise
     except (Exception, asyncio.CancelledError):
@@ -98,6 +101,20 @@ async def _close_collection(store: AsyncStore, repository: Repository | None, ro
         return
     await delete_pipeline_states(store, current.pipelines)
     await store.delete(current)
+
+
+async def _close_orphan(store: AsyncStore, config: CollectionDeletion) -> None:
+    """Release the name of a collection whose row is gone, and forget that it was seen. A row that exists by now keeps its name."""
+    if config.name is not None:
+        await release_name(store, config.repository_id, config.collection_id, config.name)
+    await store.delete(Orphan, repository_id=config.repository_id, collection_id=config.collection_id)
+
+
+async def release_name(store: AsyncStore, repository_id: str, collection_id: str, name: str) -> None:
+    """Release the name of a collection whose row is gone."""
+    # The model and the creator are unknown by now, and do not matter for the name.
+    gone = Collection(collection_id=collection_id, repository_id=repository_id, name=name, embedding_model="", created_by="")
+    await store.run(release_unique(gone))
 
 
 async def _stop_ingestions(job: JobContext, queue: AsyncQueue, subject: Subject) -> None:

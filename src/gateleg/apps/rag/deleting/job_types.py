@@ -20,6 +20,8 @@ class CollectionDeletion(BaseModel):
 
     repository_id: str
     collection_id: str
+    #: the name to release, if the row that has reserved it is gone
+    name: str | None = None
 
 
 class DocumentsDeletion(BaseModel):

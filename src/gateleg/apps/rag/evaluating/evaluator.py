@@ -103,7 +103,7 @@ def is_correct(one: EvaluatedQuestion) -> bool | None:
         return None
     if not one.answer.found:
         return False
-    said = " ".join(sentence.text for sentence in one.answer.sentences)
+    said = " ".join(sentence.text for sentence in (*one.answer.sentences, *one.answer.unverified))
     if not facts_of(one.question.answer) and len(one.question.answer.split()) <= 2:
         return one.question.answer.casefold() in said.casefold()
     return support(one.question.answer, said).score >= ENOUGH
@@ -113,7 +113,8 @@ def cites_relevant(one: EvaluatedQuestion) -> bool | None:
     """Whether an answer cites a relevant document."""
     if one.answer is None or not one.answer.found or not one.question.documents:
         return None
-    cited = {one.answer.hits[number - 1].document_id for sentence in one.answer.sentences for number in sentence.citations}
+    written = (*one.answer.sentences, *one.answer.unverified)
+    cited = {one.answer.hits[number - 1].document_id for sentence in written for number in sentence.citations}
     return not cited.isdisjoint(one.question.documents)
 
 

@@ -89,6 +89,16 @@ class Indexes:
             index.close()
         return found
 
+    def existing(self, repository_id: str, collection_id: str) -> list[str]:
+        """The names of a collection's indexes that have files on this machine, whatever their numbers."""
+        folder = self.path(repository_id, collection_id).parent
+        first, numbered = self.path(repository_id, collection_id).name, _file_name(f"{collection_id}#")
+        if self._storage is not None or not folder.exists():
+            return []
+        files = [path.name.removesuffix(".index") for path in folder.iterdir() if path.name.endswith(".index")]
+        numbers = [name.removeprefix(numbered) for name in files if name.startswith(numbered)]
+        return [collection_id] * (first in {f"{name}.index" for name in files}) + [f"{collection_id}#{n}" for n in numbers if n.isdigit()]
+
     def discard(self, repository_id: str, collection_id: str) -> None:
         """Remove an index that cannot be read."""
         path = self.path(repository_id, collection_id)

@@ -11,7 +11,7 @@ import orjson
 
 from gateleg.ai.errors import AiError
 from gateleg.apps.rag.collections import find_collection
-from gateleg.apps.rag.errors import IndexDamaged, RagError
+from gateleg.apps.rag.errors import IndexDamaged, RagError, SourceMissing
 from gateleg.apps.rag.index.entries import entry_of
 from gateleg.apps.rag.index.names import Target, searched_index, shadow_target
 from gateleg.apps.rag.ingesting.embedding import chunk_hash, embed_chunks, embedded_text, known_vectors
@@ -30,6 +30,7 @@ from gateleg.apps.rag.ingesting.generations import (
     write_chunks,
 )
 from gateleg.apps.rag.ingesting.job_types import IngestResult
+from gateleg.apps.rag.ingesting.originals import check_content, find_upload, retire_upload, store_original
 from gateleg.apps.rag.ingesting.preparation import (
     PreparedChunks,
     chosen_strategy,
@@ -43,12 +44,12 @@ from gateleg.apps.rag.ingesting.preparation import (
     split_document,
 )
 from gateleg.apps.rag.ingesting.source_download import fetch_source
-from gateleg.apps.rag.object_keys import source_key
+from gateleg.apps.rag.object_keys import digest_in_key, document_prefix, original_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Repository
 from gateleg.jobs import GiveUp, Snooze
 from gateleg.net.errors import AddressRefused, AnswerTooLarge, TooManyRedirects
-from gateleg.objects import plain_name
+from gateleg.objects import ObjectMissing, plain_name
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
 from gateleg.web.errors import StoreNotConfigured
 
@@ -117,9 +118,9 @@ async def ingest(job: JobContext, config: IngestConfig, resources: Resources[Rag
         raise GiveUp(str(error)) from error
     except AiError as error:
         if not error.passing:
-            await record_failure(resources, config, job, error.message)
+            await record_failure(resources, config, job, f"{error.message} {error.fix}".strip())
             raise GiveUp(str(error)) from error
-        await _record_if_final(resources, config, job, error.message)
+        await _record_if_final(resources, config, job, f"{error.message} {error.fix}".strip())
         raise
     except asyncio.CancelledError:
         if job.cancelled:
@@ -170,7 +171,7 @@ class _Ingestion:
         digest = ingestion_digest(fetched.digest, opened.strategy, opened.model, opened.merged, self.config.name)
         document = opened.document
         if document.generation is not None and document.ingestion_digest == digest and not self.config.force:
-            return await self._unchanged(opened)
+            return await self._unchanged(opened, fetched)
         cut = await self._prepare_chunks(opened, fetched)
         chunks, reused = await self._chunks(opened, cut)
         document = await begin_generation(self.resources.store, document, self.job.job_id)
@@ -189,7 +190,7 @@ class _Ingestion:
         await delete_fingerprint(self.resources.store, document)
         done = await finish_generation(self.resources.store, document, self.job.job_id, outcome, opened.collection)
         await write_fingerprint(self.resources.store, done)
-        await self._clean(opened, done)
+        await self._clean(opened, done, fetched)
         return self._result("ingested", done, reused, similar)
 
     async def _in_index(self, index_id: str, act: Callable[[CollectionIndex], Any]) -> None:
@@ -227,25 +228,39 @@ class _Ingestion:
 
     async def _fetch(self, opened: _IngestionTarget) -> FetchedSource:
         self._report("fetch", 0.0, self.config.name)
-        fetched = await fetch_source(self.resources, self.config.source, self.job.scratch, self.resources.settings.upload_bytes)
-        if self.config.source.kind != "object":
-            await self.resources.objects.put(self._source(fetched), fetched.path, content_type=fetched.content_type)
+        objects, source = self.resources.objects, self.config.source
+        if self._is_upload:
+            try:
+                source = source.model_copy(update={"key": (await find_upload(objects, source.key)).key})
+            except ObjectMissing:
+                raise SourceMissing(f"There is no object {source.key!r}.") from None
+        fetched = await fetch_source(self.resources, source, self.job.scratch, self.resources.settings.upload_bytes)
+        check_content(source, fetched)
+        if source.bucket is None:
+            await store_original(objects, self._source(fetched), fetched.path, fetched.digest, fetched.content_type)
         return fetched
 
-    def _source(self, fetched: FetchedSource) -> str:
-        """The object key of the content. Content fetched from a URL or a folder is stored under its digest."""
-        config = self.config
-        if config.source.kind == "object":
-            return config.source.key
-        name = f"{fetched.digest[:16]}/{plain_name(config.name)}"
-        return source_key(config.repository_id, config.collection_id, config.document_id, name)
+    @property
+    def _is_upload(self) -> bool:
+        """Whether the content is an object of this host."""
+        return self.config.source.kind == "object" and self.config.source.bucket is None
 
-    async def _unchanged(self, opened: _IngestionTarget) -> IngestResult:
+    def _source(self, fetched: FetchedSource) -> str:
+        """The object key of the content: that of its original, unless it stays in the bucket of a pipeline."""
+        config, key = self.config, self.config.source.key
+        if config.source.bucket is not None or (self._is_upload and fetched.digest.startswith(digest_in_key(key) or "-")):
+            return key
+        return original_key(config.repository_id, config.collection_id, config.document_id, fetched.digest, plain_name(config.name))
+
+    async def _unchanged(self, opened: _IngestionTarget, fetched: FetchedSource) -> IngestResult:
         """Complete the document without new chunks, and clean up after an interrupted ingestion."""
         document = opened.document
         try:
             actions, condition = status_change(document, DocumentStatus.COMPLETED, self.job.job_id)
             actions.append(Document.error_message.remove())
+            if document.bucket is None:
+                # Documents of earlier releases refer to the upload itself.
+                actions.append(Document.source.set(self._source(fetched)))
             if self.config.source.etag is not None:
                 actions.append(Document.source_etag.set(self.config.source.etag))
             done = await self.resources.store.patch(document.key, *actions, condition=condition)
@@ -254,7 +269,7 @@ class _Ingestion:
         if self.job.attempt > 1:
             # The previous attempt may have stopped after it published the document.
             await write_fingerprint(self.resources.store, done)
-        await self._clean(opened, done)
+        await self._clean(opened, done, fetched)
         return self._result("unchanged", done, done.chunks, SimilarDocuments())
 
     async def _prepare_chunks(self, opened: _IngestionTarget, fetched: FetchedSource) -> PreparedChunks:
@@ -363,8 +378,13 @@ class _Ingestion:
             metadata=opened.document.metadata if own is None else Metadata(tags=own.tags, custom_fields=own.custom_fields),
         )
 
-    async def _clean(self, opened: _IngestionTarget, document: Document) -> None:
-        """Remove the generations that searches no longer use."""
+    async def _clean(self, opened: _IngestionTarget, document: Document, fetched: FetchedSource) -> None:
+        """Remove the generations that searches no longer use, and the upload, whose content is now an original."""
+        upload = self.config.source.key
+        own = document_prefix(document.repository_id, document.collection_id, document.document_id)
+        kept = {document.source, *(revision.source for revision in document.revisions)}
+        if self._is_upload and upload.startswith(own) and upload not in kept:
+            await retire_upload(self.resources.objects, upload, fetched.digest)
         for number in stale_generations(document):
             for target in opened.targets:
                 await self._in_index(target.index_id, _removal(document.document_id, number))

@@ -12,8 +12,9 @@ from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import create_collection, find_collection, open_collection
 from gateleg.apps.rag.drafts import NewCollection, NewRepository
 from gateleg.apps.rag.errors import NameTaken, RepositoryExists
+from gateleg.apps.rag.ingesting.originals import store_original
 from gateleg.apps.rag.ingesting.submission import NewDocument, document_id_of, ingest_document
-from gateleg.apps.rag.object_keys import source_key
+from gateleg.apps.rag.object_keys import original_key
 from gateleg.apps.rag.repositories import create_repository, get_repository
 from gateleg.apps.rag.tables import Document, DocumentStatus, Repository
 from gateleg.errors import GatelegError
@@ -122,8 +123,8 @@ async def _add(
     if existing is not None and existing.content_hash == digest and existing.status is DocumentStatus.COMPLETED and not force:
         added.unchanged.append(file.name)
         return
-    key = source_key(repository_id, collection_id, document_id, f"{digest[:16]}/{plain_name(file.path.name)}")
-    await resources.objects.put(key, file.path)
+    key = original_key(repository_id, collection_id, document_id, digest, plain_name(file.path.name))
+    await store_original(resources.objects, key, file.path, digest, None)
     # Adding a file again while its job waits returns the same job; if its ingestion failed, it is retried.
     again = force or (existing is not None and existing.status is DocumentStatus.FAILED)
     once = None if again else f"{digest}:{0 if existing is None else existing.revision}"

@@ -34,6 +34,8 @@ class FetchedSource:
     content_type: str | None = None
     #: the final URL, if it was fetched from one
     url: str | None = None
+    #: the entity tag of the object, if it was one
+    etag: str | None = None
 
 
 def store_of(resources: Resources[Any], bucket: str | None) -> AsyncObjects:
@@ -56,7 +58,7 @@ async def fetch_source(resources: Resources[Any], source: SourceConfig, folder: 
         if download.info.size > max_bytes:
             raise _too_large(download.info.size, max_bytes)
         size, digest = await _write_file(aiter(download), path, max_bytes)
-    return FetchedSource(path, size, digest, download.info.content_type)
+    return FetchedSource(path, size, digest, download.info.content_type, etag=download.info.etag)
 
 
 async def _fetch_url(resources: Resources[Any], url: str, path: Path, max_bytes: int) -> FetchedSource:

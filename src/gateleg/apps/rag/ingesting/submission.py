@@ -12,10 +12,11 @@ from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.errors import BadValue, NotActive, RagAccessDenied, SourceMissing, UnknownDocument
 from gateleg.apps.rag.ingesting.job_types import INGEST, DocumentMetadata, IngestConfig, SourceConfig
 from gateleg.apps.rag.ingesting.metadata import check_reserved
+from gateleg.apps.rag.ingesting.originals import find_upload, store_original
 from gateleg.apps.rag.ingesting.premade import PREMADE, PremadeChunk, pack_chunks
 from gateleg.apps.rag.ingesting.preparation import checked_override
 from gateleg.apps.rag.ingesting.source_download import name_of_url
-from gateleg.apps.rag.object_keys import document_prefix, source_key
+from gateleg.apps.rag.object_keys import document_prefix, original_key
 from gateleg.apps.rag.rules import check_accepts_documents, check_metadata
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Document, DocumentStatus, Metadata
@@ -195,7 +196,7 @@ async def _source(
     """The location of the content. Texts and chunks are first stored as objects, under a key with their digest."""
     repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
     if kind == "url":
-        resources.outgoing.guard.check_url(new.url or "")
+        await resources.outgoing.check(new.url or "")
         return SourceConfig(kind="url", url=new.url)
     if kind == "key":
         return await _uploaded_source(resources, opened, document_id, new.key or "")
@@ -203,9 +204,9 @@ async def _source(
     if len(content) > resources.settings.upload_bytes:
         raise BadValue(f"The document has {len(content):,} bytes; {resources.settings.upload_bytes:,} are allowed.", fix="Split it.")
     digest = hashlib.sha256(content).hexdigest()
-    key = source_key(repository_id, collection_id, document_id, f"{digest[:16]}/{plain_name(name)}")
+    key = original_key(repository_id, collection_id, document_id, digest, plain_name(name))
     content_type = PREMADE if kind == "chunks" else "text/plain; charset=utf-8"
-    await resources.objects.put(key, content, content_type=content_type, sha256=digest)
+    await store_original(resources.objects, key, content, digest, content_type)
     return SourceConfig(key=key)
 
 
@@ -218,12 +219,12 @@ async def _uploaded_source(resources: Resources[RagSettings], opened: OpenedColl
             fix="Upload the file to the key that POST .../presigned-url returns.",
         )
     try:
-        info = await resources.objects.head(key)
+        info = await find_upload(resources.objects, key)
     except ObjectMissing:
         raise SourceMissing(f"There is no object {key!r}.") from None
     if info.size > resources.settings.upload_bytes:
         raise BadValue(f"The document has {info.size:,} bytes; {resources.settings.upload_bytes:,} are allowed.", fix="Split it.")
-    return SourceConfig(key=key, etag=info.etag)
+    return SourceConfig(key=info.key, etag=info.etag)
 
 
 async def submit_ingestion(

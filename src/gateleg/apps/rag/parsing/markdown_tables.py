@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_RULE = re.compile(r"(?:\|\s*)?:?-+:?(?:\s*\|\s*:?-+:?)*(?:\s*\|)?")
 _BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -45,7 +45,7 @@ def _begins_table(lines: list[str], place: int) -> bool:
     if "|" not in lines[place] or place + 1 >= len(lines):
         return False
     below = lines[place + 1]
-    return "|" in below and _RULE.fullmatch(below.rstrip("\n")) is not None and len(_cells(lines[place])) == len(_cells(below))
+    return "|" in below and _RULE.fullmatch(below.strip()) is not None and len(_cells(lines[place])) == len(_cells(below))
 
 
 def _end_of_table(lines: list[str], place: int) -> int:

@@ -56,6 +56,8 @@ def _hit(
         document_name=document.document_name,
         source=document.source,
         generation=chunk.generation,
+        revision=document.revision,
+        content_hash=document.content_hash,
         ordinal=chunk.ordinal,
         start=chunk.start,
         end=chunk.end,

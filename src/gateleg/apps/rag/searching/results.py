@@ -50,6 +50,9 @@ class SearchHit(ResponseModel):
     #: the object key of the document
     source: str
     generation: int
+    #: the version of the document that the passage is from: its number, and the SHA-256 digest of its file
+    revision: int = 0
+    content_hash: str | None = None
     #: 0-based number of the chunk in its document
     ordinal: int
     #: the characters [start, end) of the document's extracted text

@@ -142,7 +142,7 @@ async def _embed(tools: SearchTools, collections: Sequence[Collection], request:
     except AiError as error:
         if request.search_mode == "vector":
             raise
-        return {}, f"The embedding model did not respond, so only keywords were searched: {error.message}"
+        return {}, f"The embedding model did not respond, so only keywords were searched: {error.message} {error.fix}".strip()
     return found, None
 
 

@@ -9,6 +9,7 @@ from gateleg.apps.rag.access import Action, Caller
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, open_collection
 from gateleg.apps.rag.errors import BadSearch
 from gateleg.apps.rag.index.registry import indexes_of
+from gateleg.apps.rag.reading_log import note_query
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.searching.search import SearchTools, check_request
 from gateleg.apps.rag.searching.search import search as search_collections
@@ -45,7 +46,9 @@ async def search(
     """Search collections together. Raises a not-found error for a named collection that the caller may not search."""
     checked = check_request(request, resources.settings.most_results)
     collections = await open_scopes(resources, principal, scopes)
-    return await search_collections(tools_of(resources), collections, checked)
+    found = await search_collections(tools_of(resources), collections, checked)
+    await note_query(resources, principal, "rag.search", collections, checked.query, hits=len(found.hits), mode=found.actual_mode_used)
+    return found
 
 
 async def open_scopes(resources: Resources[RagSettings], principal: Principal, scopes: Sequence[SearchScope]) -> list[Collection]:

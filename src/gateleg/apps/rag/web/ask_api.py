@@ -87,7 +87,7 @@ async def ask_places(call: Using, body: Question, accept: Accept = "") -> Respon
 
 @router.post("/repository/{repository_id}/ask", response_model=Answer, responses=_ANSWERS)
 async def ask_repository(call: Using, repository_id: str, body: RepositoryQuestion, accept: Accept = "") -> Response:
-    """Ask collections of a repository. Each sentence of the answer cites the passages that support it; others are dropped."""
+    """Ask collections of a repository. `sentences` are in the cited passages word for word; other words of a model are `unverified`."""
     places = [SearchScope(repository_id, one) for one in body.collection_ids] or [SearchScope(repository_id)]
     return await _answered(call, places, _request(body, "collection_ids"), accept)
 

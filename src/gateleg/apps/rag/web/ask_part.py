@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from gateleg.web.console.components import Tag
 
 
+#: Characters of a passage that is shown because no sentence answers the question.
+_SHOWN = 400
+
+
 def ask_part(visit: Visit) -> None:
     """Show a form for questions. While the page is open, they belong to one conversation."""
     conversation = token_urlsafe(16)
@@ -56,6 +60,8 @@ def ask_part(visit: Visit) -> None:
 
 def _sentence(words: Tag, one: AnswerSentence, hits: Sequence[SearchHit]) -> None:
     with words:
+        if not one.checked:
+            tag("span", "not verified", "chip", title="A model wrote this. No passage says it word for word, so it may be wrong.")
         tag("span", f"{one.text} ")
         for number in one.citations:
             if 0 < number <= len(hits):
@@ -64,22 +70,38 @@ def _sentence(words: Tag, one: AnswerSentence, hits: Sequence[SearchHit]) -> Non
 
 
 def _ending(words: Tag, sources: Tag, whole: Answer) -> None:
-    """Show the sources, and how many unsupported sentences were dropped."""
-    if not whole.found:
-        words.set_text(NOT_FOUND)
-        return
-    used = sorted({number for one in whole.sentences for number in one.citations})
+    """Show the sources; and the nearest passages, if no sentence answers the question."""
+    if not whole.sentences:
+        with words:
+            tag("span", f"{NOT_FOUND} " + ("The nearest passages are below." if whole.nearest else "No passage is near to it, either."))
+    used = {number for one in (*whole.sentences, *whole.unverified) for number in one.citations}
+    if whole.nearest:
+        _nearest(sources, [(number, whole.hits[number - 1]) for number in whole.nearest])
+        used -= set(whole.nearest)
     with sources:
-        for number in used:
+        for number in sorted(used):
             hit = whole.hits[number - 1]
             with tag("li", classes="line gap-1"):
                 tag("span", f"[{number}]", "num")
                 tag("a", hit.citation, "link", href=_passage(hit))
                 if hit.heading:
                     tag("span", hit.heading, dir="auto")
-        how = "Sentences from the documents" if whole.way == "extracted" else f"Written by {whole.model}, each sentence checked"
-        dropped = f"; {whole.dropped} sentences were dropped, because no passage supports them" if whole.dropped else ""
-        tag("li", f"{how}{dropped}.")
+        if whole.way == "generated":
+            tag("li", f"Written by {whole.model}. Sentences without a mark are in the cited passages word for word.")
+        elif whole.sentences:
+            tag("li", "Sentences from the documents.")
+        if whole.note:
+            tag("li", whole.note)
+
+
+def _nearest(sources: Tag, passages: Sequence[tuple[int, SearchHit]]) -> None:
+    with sources:
+        for number, hit in passages:
+            with tag("li", classes="stack"):
+                with tag("div", classes="line gap-1"):
+                    tag("span", f"[{number}]", "num")
+                    tag("a", hit.citation, "link", href=_passage(hit))
+                tag("blockquote", hit.text if len(hit.text) <= _SHOWN else f"{hit.text[:_SHOWN]}...", "rag-text", dir="auto")
 
 
 def _passage(hit: SearchHit, sentence: AnswerSentence | None = None) -> str:

@@ -23,8 +23,10 @@ from gateleg.apps.rag.drafts import Draft
 from gateleg.apps.rag.ingesting.job_failures import reconcile_with_job
 from gateleg.apps.rag.ingesting.reingestion import submit_again
 from gateleg.apps.rag.object_keys import source_key
+from gateleg.apps.rag.reading_log import note_read
 from gateleg.apps.rag.rules import check_accepts_documents
-from gateleg.apps.rag.tables import Chunk, CollectionStatus, DocumentStatus
+from gateleg.apps.rag.tables import Chunk, CollectionStatus, Document, DocumentStatus
+from gateleg.apps.rag.web.fields import CollectionFields, PlaceFields
 from gateleg.apps.rag.web.views import DocumentsView, DocumentView, View
 from gateleg.objects import plain_name
 from gateleg.web.api.calls import ApiCall, Using
@@ -38,6 +40,16 @@ _MANY = "/repository/{repository_id}/document"
 _ONE = "/repository/{repository_id}/document/{document_id}"
 CollectionId = Annotated[
     str | None, Query(alias="collectionId", max_length=200, description="The id or name of a collection; by default, all of them.")
+]
+
+
+ContentHash = Annotated[
+    str | None,
+    Query(
+        alias="contentHash",
+        pattern="^[0-9a-f]{64}$",
+        description="The version that a hit or citation names; by default, the current one.",
+    ),
 ]
 
 
@@ -73,9 +85,6 @@ class NewUpload(Draft):
 
 #: Clients of the public system send the name as plain text, not as JSON.
 Wanted = Annotated[NewUpload | Annotated[str, Field(min_length=1, max_length=1_024)], Body()]
-InCollection = Annotated[
-    str | None, Query(alias="collectionId", max_length=200, description="The id or name of the collection, if the body is plain text.")
-]
 
 
 class SignedUpload(View):
@@ -96,9 +105,12 @@ class UploadView(View):
 
 
 class ChunkView(View):
-    """A chunk of a document."""
+    """A chunk of a document, with the version of the document that it is from."""
 
     document_id: str
+    generation: int
+    revision: int
+    content_hash: str | None = Field(description="SHA-256 of the file that the chunk is from.")
     ordinal: int
     text: str
     start: int
@@ -110,9 +122,10 @@ class ChunkView(View):
     embedding_model: str
 
     @classmethod
-    def of(cls, chunk: Chunk) -> "ChunkView":
+    def of(cls, chunk: Chunk, document: Document) -> "ChunkView":
         """The view of a chunk."""
-        return cls(**{name: getattr(chunk, name) for name in cls.model_fields})
+        own = {name: getattr(chunk, name) for name in cls.model_fields if name not in ("revision", "content_hash")}
+        return cls(revision=document.revision, content_hash=document.content_hash, **own)
 
 
 @router.get(_MANY)
@@ -197,13 +210,9 @@ async def delete_one(call: Using, repository_id: str, document_id: str) -> Docum
 
 @older.get("/repository/{repository_id}/{document_id}/download")
 @router.get(_ONE + "/download")
-async def download(call: Using, repository_id: str, document_id: str) -> str:
-    """Return a link to the file, which expires after 300 seconds."""
-    opened = await _opened(call, repository_id, document_id)
-    resources = resources_of(call)
-    bucket = opened.document.bucket
-    objects = resources.objects if bucket is None else resources.objects_named(bucket)
-    return await download_url(objects, opened, resources.settings.download_seconds)
+async def download(call: Using, repository_id: str, document_id: str, content_hash: ContentHash = None) -> str:
+    """Return a link to the file that was ingested, which expires after 300 seconds. A file that was replaced since is refused (409)."""
+    return await download_url(resources_of(call), caller_of(call), repository_id, document_id, content_hash)
 
 
 @router.get(_ONE + "/chunks")
@@ -214,24 +223,24 @@ async def list_chunks(call: Using, repository_id: str, document_id: str, limit: 
         return Listing(items=[])
     chunks = Chunk.of_document(document_id=document.document_id, generation=document.generation)
     page = await call.host.store.page(chunks, limit=limit, cursor=cursor)
-    return Listing(items=[ChunkView.of(chunk) for chunk in page], next=page.next)
+    await note_read(resources_of(call), call.principal, "rag.read-chunks", document, chunks=len(page.items))
+    return Listing(items=[ChunkView.of(chunk, document) for chunk in page], next=page.next)
 
 
 @router.post("/repository/presigned-url", status_code=201, include_in_schema=False)
 async def sign_upload_anywhere(
     call: Using,
     wanted: Wanted,
-    repository_id: Annotated[str | None, Query(alias="repositoryId", max_length=100)] = None,
-    collection_id: InCollection = None,
+    query: Annotated[PlaceFields, Query()],
 ) -> UploadView:
     """The legacy path without a repository, which must be named in the query: keys outside of repositories are not signed."""
-    if repository_id is None:
+    if query.repository_id is None:
         raise BadRequest("An upload needs the id of a repository.", fix="Send ?repositoryId=..., or POST /repository/{id}/presigned-url.")
-    return await sign_upload(call, repository_id, wanted, collection_id)
+    return await sign_upload(call, query.repository_id, wanted, query)
 
 
 @router.post("/repository/{repository_id}/presigned-url", status_code=201)
-async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collection_id: InCollection = None) -> UploadView:
+async def sign_upload(call: Using, repository_id: str, wanted: Wanted, query: Annotated[CollectionFields, Query()]) -> UploadView:
     """Sign the upload of one new file into a collection to which the caller may add documents. The link is valid for an hour.
 
     The body is JSON, or the file name as plain text.
@@ -239,7 +248,7 @@ async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collectio
     resources = resources_of(call)
     if isinstance(wanted, str):
         wanted = NewUpload(name=wanted)
-    where = wanted.collection_id or collection_id or DEFAULT_ALIAS
+    where = query.agreeing(wanted.collection_id) or DEFAULT_ALIAS
     opened = await open_collection(call.host.store, caller_of(call), repository_id, where, Action.INGEST)
     check_accepts_documents(opened.repository, opened.collection)
     name = plain_name(wanted.name)
@@ -249,6 +258,6 @@ async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collectio
     key = source_key(repository_id, opened.collection.collection_id, document_id, name)
     own = resources.settings
     most = min(own.upload_bytes, call.host.settings.upload_limit)
-    form = await resources.objects.presign_upload(key, max_bytes=most, expires=own.upload_seconds)
+    form = await resources.objects.presign_upload(key, max_bytes=most, expires=own.upload_seconds, once=True)
     signed = SignedUpload(url=form.url, method=form.method, fields=dict(form.fields))
     return UploadView(response=signed, key=key, document_id=document_id, collection_id=opened.collection.collection_id)

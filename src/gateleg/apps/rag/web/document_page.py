@@ -9,15 +9,13 @@ from nicegui import ui
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.deleting.submission import start_document_deletion
 from gateleg.apps.rag.documents import download_url, open_document
-from gateleg.apps.rag.errors import UnknownDocument
-from gateleg.apps.rag.ingesting.source_download import store_of
+from gateleg.apps.rag.reading_log import note_read
 from gateleg.apps.rag.web.page_inspector import inspector
 from gateleg.apps.rag.web.page_paths import HOME, collection_path
 from gateleg.apps.rag.web.statuses import document_badge
 from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, caller_of, do, show_not_found
-from gateleg.objects import ObjectMissing
-from gateleg.web.console.components import Crumb, button, confirm, frame, size_text, tag
-from gateleg.web.errors import StoreNotConfigured
+from gateleg.web import Role
+from gateleg.web.console.components import Crumb, button, carry_out, confirm, frame, size_text, tag
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.access import Caller
@@ -39,6 +37,7 @@ async def document_page(
         except NOT_FOUND_ERRORS:
             show_not_found("document")
             return
+        await note_read(resources, view.principal, "rag.read-chunks", opened.document)
         await _head(view, resources, caller, opened)
         await inspector(resources, opened.document, pointer, cursor)
 
@@ -70,22 +69,20 @@ async def _head(view: View, resources: Resources[RagSettings], caller: Caller, o
 
 
 async def _actions(view: View, resources: Resources[RagSettings], caller: Caller, opened: OpenedDocument) -> None:
-    document = opened.document
-    try:
-        url = await download_url(store_of(resources, document.bucket), opened, resources.settings.download_seconds)
-    except (ObjectMissing, UnknownDocument, StoreNotConfigured):
-        url = None
-    if url is not None:
-        with tag("a", classes="deed small", href=url, download=document.document_name or document.document_id):
-            ui.icon("download")
-            tag("span", "Download")
+    document, repository_id = opened.document, opened.repository.repository_id
+
+    async def download() -> None:
+        ui.navigate.to(await download_url(resources, caller, repository_id, document.document_id))
+
+    # The file is compared with what was ingested when somebody asks for it, which takes longer than a page may.
+    button("Download", lambda: carry_out(view, Role.MEMBER, download), icon="download", look="small")
     if not caller.decide(Action.CHANGE_DOCUMENT, opened.repository, opened.collection, document_owner=document.username).allowed:
         return
     where = collection_path(opened.repository.repository_id, opened.collection.collection_id)
 
     async def delete() -> None:
         if await confirm("Delete this document?", "Its file, passages and vectors are removed.", verb="Delete"):
-            repository_id, wanted = opened.repository.repository_id, [document.document_id]
+            wanted = [document.document_id]
             await do(view, lambda: start_document_deletion(resources.queue, caller, repository_id, wanted), "Deletion started", where)
 
     button("Delete", delete, icon="delete", look="small danger")

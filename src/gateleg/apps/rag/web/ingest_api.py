@@ -13,6 +13,7 @@ from gateleg.apps.rag.chunking import legacy_strategy, parse_strategy, preview
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, OpenedCollection, open_collection
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
+from gateleg.apps.rag.ingesting.originals import store_original
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
 from gateleg.apps.rag.ingesting.submission import (
     MAX_BATCH_DOCUMENTS,
@@ -23,25 +24,29 @@ from gateleg.apps.rag.ingesting.submission import (
     document_id_of,
     ingest_batch,
 )
-from gateleg.apps.rag.object_keys import source_key
+from gateleg.apps.rag.object_keys import original_key
+from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.rules import check_accepts_documents
+from gateleg.apps.rag.web.fields import CollectionFields
 from gateleg.apps.rag.web.views import View
 from gateleg.errors import GatelegError
 from gateleg.objects import plain_name
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.bodies import body_limit
-from gateleg.web.uploads import ReceivedFile, UploadRules, receive_files, upload_folder, upload_slot
+from gateleg.web.uploads import ReceivedFile, UploadRules, form_body, receive_form, upload_folder, upload_slot
 
 router = APIRouter()
-_BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": {"type": "object"}}}}}
-Collection = Annotated[
-    str | None,
-    Query(alias="collectionId", max_length=200, description="The id or name of the collection; by default, the default collection."),
-]
 Once = Annotated[
     str | None,
     Header(alias="Idempotency-Key", max_length=200, description="A repeated request with the same key returns the jobs of the first."),
 ]
+
+
+class BulkQuery(CollectionFields):
+    """The collection and, as older clients send them, the sizes of chunks."""
+
+    chunk_size: int | None = None
+    chunk_overlap: int | None = None
 
 
 class ModelName(Draft):
@@ -164,14 +169,12 @@ async def ingest_keys(
     call: Using,
     repository_id: str,
     body: Bulk,
-    collection_id: Collection = None,
-    size: Annotated[int | None, Query(alias="chunkSize")] = None,
-    overlap: Annotated[int | None, Query(alias="chunkOverlap")] = None,
+    query: Annotated[BulkQuery, Query()],
     once: Once = None,
 ) -> IngestsView:
     """Ingest objects that were uploaded with `presigned-url`. Each is one job."""
-    opened = await _target(call, repository_id, body.collection_id or collection_id)
-    older = legacy_strategy(size, overlap)
+    opened = await _target(call, repository_id, query.agreeing(body.collection_id))
+    older = legacy_strategy(query.chunk_size, query.chunk_overlap)
     strategy = body.chunking_strategy or (None if older is None else older.stored())
     batch = [NewDocument(key=key, strategy=strategy, metadata=_metadata(body.metadata), once=once) for key in dict.fromkeys(body.keys)]
     return await _ingested(call, opened, batch)
@@ -179,9 +182,11 @@ async def ingest_keys(
 
 @router.post("/repository/{repository_id}/ingest", status_code=202)
 @body_limit("upload")
-async def ingest_contents(call: Using, repository_id: str, body: Batch, once: Once = None) -> IngestsView:
+async def ingest_contents(
+    call: Using, repository_id: str, body: Batch, query: Annotated[CollectionFields, Query()], once: Once = None
+) -> IngestsView:
     """Ingest texts, URLs, pre-made chunks or uploaded objects. Each is one job."""
-    opened = await _target(call, repository_id, body.collection_id)
+    opened = await _target(call, repository_id, query.agreeing(body.collection_id))
     batch = [
         NewDocument(
             key=one.key,
@@ -200,15 +205,21 @@ async def ingest_contents(call: Using, repository_id: str, body: Batch, once: On
     return await _ingested(call, opened, batch)
 
 
-@router.post("/repository/{repository_id}/document", status_code=202, openapi_extra=_BODY)
+@router.post("/repository/{repository_id}/document", status_code=202, openapi_extra=form_body(CollectionFields, many=True))
 @body_limit("upload")
-async def upload(call: Using, repository_id: str, request: Request, collection_id: Collection = None) -> IngestsView:
+async def upload(call: Using, repository_id: str, request: Request, query: Annotated[CollectionFields, Query()]) -> IngestsView:
     """Upload files as a form, or one file as the body, and ingest them. A file with the same name from the same caller is replaced."""
-    opened = await _target(call, repository_id, collection_id)
-    most = min(resources_of(call).settings.upload_bytes, call.host.settings.upload_limit)
+    # Callers who may not use the repository, or a collection that the query names, are refused before the body is read.
+    if query.collection_id is None:
+        await get_repository(call.host.store, caller_of(call), repository_id)
+    else:
+        await _target(call, repository_id, query.collection_id)
+    own = resources_of(call).settings
+    rules = UploadRules(min(own.upload_bytes, call.host.settings.upload_limit), files=own.upload_files)
     async with upload_slot(call.principal), upload_folder() as folder:
-        files = await receive_files(request, folder, UploadRules(most, files=resources_of(call).settings.upload_files))
-        batch = [NewDocument(key=await _store_file(call, opened, file), name=file.name) for file in files]
+        form = await receive_form(request, folder, rules, query)
+        opened = await _target(call, repository_id, form.fields.collection_id)
+        batch = [NewDocument(key=await _store_file(call, opened, file), name=file.name) for file in form.files]
     return await _ingested(call, opened, batch)
 
 
@@ -216,9 +227,8 @@ async def _store_file(call: ApiCall, opened: OpenedCollection, file: ReceivedFil
     """Store an uploaded file and return its key. The document id depends on user and name, the object key also on the content."""
     repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
     document_id = document_id_of(repository_id, collection_id, f"upload:{caller_of(call).user}:{file.name}")
-    key = source_key(repository_id, collection_id, document_id, f"{file.sha256[:16]}/{plain_name(file.name)}")
-    with file.path.open("rb") as content:
-        await call.host.objects.put(key, content, content_type=file.content_type)
+    key = original_key(repository_id, collection_id, document_id, file.sha256, plain_name(file.name))
+    await store_original(call.host.objects, key, file.path, file.sha256, file.content_type)
     return key
 
 

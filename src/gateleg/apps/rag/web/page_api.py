@@ -10,6 +10,7 @@ from gateleg.apps.rag.documents import open_document
 from gateleg.apps.rag.inspecting.page_chunks import chunks_on
 from gateleg.apps.rag.inspecting.page_images import page_image
 from gateleg.apps.rag.inspecting.page_rendering import PAGE_IMAGE_TYPE
+from gateleg.apps.rag.reading_log import note_read
 from gateleg.apps.rag.web.document_api import ChunkView
 from gateleg.apps.rag.web.views import View
 from gateleg.web.api.calls import Using
@@ -34,13 +35,14 @@ async def get_page(call: Using, repository_id: str, document_id: str, page: Page
     """Read a page of a PDF or an image, with the passages on it and their `boxes`."""
     document = (await open_document(call.host.store, caller_of(call), repository_id, document_id)).document
     drawn = await page_image(resources_of(call), document, page)
+    await note_read(resources_of(call), call.principal, "rag.read-page", document, page=page)
     chunks = await chunks_on(call.host.store, document, page)
     return PageView(
         page=page,
         pages=document.pages or 0,
         width=drawn.size.width,
         height=drawn.size.height,
-        chunks=[ChunkView.of(chunk) for chunk in chunks],
+        chunks=[ChunkView.of(chunk, document) for chunk in chunks],
     )
 
 
@@ -51,6 +53,7 @@ async def get_page_image(
     """Return the image of a page. It is rendered on the first request, which takes a second or two."""
     document = (await open_document(call.host.store, caller_of(call), repository_id, document_id)).document
     drawn = await page_image(resources_of(call), document, page)
+    await note_read(resources_of(call), call.principal, "rag.read-page", document, page=page)
     # The browser must revalidate each time, because rights may have changed. An unchanged image is not sent again.
     headers = {"Cache-Control": "private, no-cache", "ETag": f'"{document.generation}-{page}"'}
     if if_none_match == headers["ETag"]:

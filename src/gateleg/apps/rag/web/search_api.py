@@ -125,6 +125,7 @@ def _excerpt(hit: SearchHit, score: bool) -> Excerpt:
         "source": hit.source,
         "name": hit.document_name,
         "document_id": hit.document_id,
+        "contentHash": hit.content_hash,
         "repositoryId": hit.repository_id,
         "collectionId": hit.collection_id,
         "part": hit.ordinal + 1,

@@ -50,7 +50,7 @@ def _show(result: SearchResult) -> None:
         return
     with section(f"{len(result.hits)} passages"):
         if result.actual_mode_used != result.search_mode:
-            tag("p", f"Searched by {result.actual_mode_used} only, because the embedding model did not respond.", "note")
+            tag("p", result.note or f"Searched by {result.actual_mode_used} only.", "note")
         for hit in result.hits:
             _hit(hit)
 

@@ -13,7 +13,7 @@ from gateleg.apps.rag.errors import BadValue
 from gateleg.apps.rag.ingesting.submission import document_id_of
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
-from gateleg.web.uploads import UploadKind, UploadRules
+from gateleg.web.uploads import FormFields, UploadKind, UploadRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,19 +26,25 @@ if TYPE_CHECKING:
 KIND, REPOSITORY, COLLECTION, USER = "document", "repositoryId", "collectionId", "username"
 
 
+class DocumentDetails(FormFields):
+    """The metadata of an upload."""
+
+    repository_id: str | None = None
+    collection_id: str | None = None
+
+
 def document_kind(resources: Resources[RagSettings]) -> UploadKind:
     """The upload kind of documents. Access is checked when an upload begins, and again when it is ingested."""
 
     async def check(principal: Principal, details: Mapping[str, str]) -> Mapping[str, str]:
-        caller = Caller(principal, resources.settings.admin_group)
-        repository_id = details.get(REPOSITORY, "")
-        if not repository_id:
+        caller, sent = Caller(principal, resources.settings.admin_group), DocumentDetails(**details)
+        if not sent.repository_id:
             raise BadValue("An upload needs the id of a repository.", fix=f"Send it in the metadata as {REPOSITORY}.")
-        opened = await open_collection(resources.store, caller, repository_id, details.get(COLLECTION) or DEFAULT_ALIAS, Action.INGEST)
+        opened = await open_collection(resources.store, caller, sent.repository_id, sent.collection_id or DEFAULT_ALIAS, Action.INGEST)
         check_accepts_documents(opened.repository, opened.collection)
-        return {REPOSITORY: repository_id, COLLECTION: opened.collection.collection_id, USER: caller.user}
+        return {REPOSITORY: sent.repository_id, COLLECTION: opened.collection.collection_id, USER: caller.user}
 
-    return UploadKind(KIND, UploadRules(resources.settings.upload_bytes), key_of, check=check)
+    return UploadKind(KIND, UploadRules(resources.settings.upload_bytes), key_of, details=DocumentDetails, check=check)
 
 
 def key_of(upload: PendingUpload) -> str:

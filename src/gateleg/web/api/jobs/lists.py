@@ -4,13 +4,16 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from gateleg.jobs import JobStatus, Submission
+from gateleg.jobs import JobStatus
+from gateleg.jobs.submit.attributes import JobAttributes
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.api.jobs.views import JobDetail, JobView, TypeView, WorkerView
+from gateleg.web.api.jobs.views import JobDetail, JobListing, JobView, TypeView, UnreadableJobView, WorkerView
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 from gateleg.web.errors import BadRequest
+
+__all__ = ["SubmissionResult"]
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 #: The maximum number of jobs that one request may submit or act on.
@@ -30,34 +33,11 @@ def _job_type(
 TypeFilter = Annotated[str | None, Depends(_job_type)]
 
 
-class NewJob(BaseModel):
+class NewJob(JobAttributes):
     """A job to submit. Its type provides the defaults."""
 
-    model_config = ConfigDict(extra="forbid")
-
     job_type: Annotated[Text, Field(examples=["demo.decades"])]
-    config: dict[str, Any] = Field(default={}, examples=[{}])
-    queue: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
-    subject: Text | None = Field(default=None, description="What the job is about.")
-    job_id: UUID | None = Field(default=None, description="Chosen by the caller, so that jobs submitted together can depend on each other.")
-    run_at: AwareDatetime | None = Field(default=None, description="Do not start it before this time.")
-    delay: float | None = Field(default=None, ge=0, le=366 * 86400, description="Seconds to wait before it may start.")
-    start_within: float | None = Field(default=None, gt=0, le=366 * 86400, description="Seconds after which it is no longer started.")
-    depends_on: list[UUID] = Field(default=[], max_length=90, description="Jobs that must be completed first.")
-    parent: UUID | None = Field(default=None, description="The parent job.")
-    stage: Text | None = None
-    max_retries: int | None = Field(default=None, ge=0, le=1000)
-    timeout: int | None = Field(default=None, ge=1, le=31 * 86400)
-    concurrency_key: Text | None = Field(default=None, description="At most `concurrency_limit` jobs with this key run at once.")
-    concurrency_limit: int = Field(default=1, ge=1, le=1000)
-    idempotency_key: Text | None = Field(default=None, description="A second submission with this key returns the job of the first one.")
-    unique_key: Text | None = Field(default=None, description="The same, but only while that job is waiting.")
-    tags: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(default=[], max_length=50)
-
-    def submission(self, by: str) -> Submission:
-        """The submission, with the caller as its owner."""
-        return Submission(**self.model_dump(), created_by=by)
+    config: dict[str, Any] = Field(default={}, validation_alias=AliasChoices("config", "job_config"), examples=[{}])
 
 
 class SubmissionResult(BaseModel):
@@ -93,7 +73,7 @@ async def list_jobs(
     internal: bool = False,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Listing[JobView]:
+) -> JobListing:
     """Jobs that match all filters, newest first. Internal jobs are included if `internal` is true or `job_type` names their type."""
     page = await call.host.queue.jobs_page(
         status=status,
@@ -106,13 +86,13 @@ async def list_jobs(
         limit=limit,
         cursor=cursor,
     )
-    return Listing(items=[JobView.of(job) for job in page], next=page.next)
+    return JobListing.of(page)
 
 
 @router.post("", status_code=201)
 async def submit(call: Operating, new: NewJob, response: Response) -> SubmissionResult:
     """Submit a job. Returns 200 instead of 201 if its key was taken."""
-    answer = await call.host.queue.submit(new.submission(call.principal.name))
+    answer = await call.host.queue.submit(new.submission(new.job_type, new.config, created_by=call.principal.name))
     if answer.created:
         await call.note("job.submit", str(answer.job.job_id), job_type=answer.job.job_type, queue=answer.job.queue)
     else:
@@ -124,7 +104,9 @@ async def submit(call: Operating, new: NewJob, response: Response) -> Submission
 @router.post("/bulk", status_code=201)
 async def submit_many(call: Operating, new: NewJobs) -> SubmissionResults:
     """Submit several jobs, which may depend on each other. If one of them is refused, none is submitted."""
-    answers = await call.host.queue.submit_many([job.submission(call.principal.name) for job in new.jobs])
+    answers = await call.host.queue.submit_many(
+        [job.submission(job.job_type, job.config, created_by=call.principal.name) for job in new.jobs]
+    )
     await call.note("job.submit-many", answers[0].job.job_type, count=len(answers), created=sum(one.created for one in answers))
     return SubmissionResults(jobs=[SubmissionResult(job=JobDetail.of(one.job), created=one.created) for one in answers])
 
@@ -146,14 +128,20 @@ async def list_workers(call: Viewing, limit: Limit = 50, cursor: Cursor = None) 
 
 
 @router.get("/archive")
-async def list_archive(
-    call: Viewing, job_type: TypeFilter, subject: Filter = None, limit: Limit = 50, cursor: Cursor = None
-) -> Listing[JobView]:
+async def list_archive(call: Viewing, job_type: TypeFilter, subject: Filter = None, limit: Limit = 50, cursor: Cursor = None) -> JobListing:
     """Archived jobs about a subject, or of a type, newest first."""
     if (subject is None) == (job_type is None):
         raise BadRequest("The archive is listed by subject or by job type.", fix="Send either `subject` or `job_type`.")
     page = await call.host.queue.archive_page(subject=subject, job_type=job_type, limit=limit, cursor=cursor)
-    return Listing(items=[JobView.of(job) for job in page], next=page.next)
+    return JobListing.of(page)
+
+
+@router.get("/unreadable")
+async def list_unreadable(call: Viewing, limit: Limit = 50, cursor: Cursor = None) -> Listing[UnreadableJobView]:
+    """Items of the job table that are not valid jobs, by id: another program has written them, and they are set aside."""
+    known, query = await call.host.queue.set_aside(), "/api/jobs/unreadable"
+    page = page_by_key(known, lambda bad: bad.job_id, secret=call.host.secret, query=query, limit=limit, cursor=cursor)
+    return Listing(items=[UnreadableJobView.of(bad) for bad in page], next=page.next)
 
 
 class RetryFilter(BaseModel):

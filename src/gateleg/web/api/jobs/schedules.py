@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, Field
 
-from gateleg.jobs import ScheduleMissing, Submission
+from gateleg.jobs import ScheduleMissing
 from gateleg.jobs.schedules import run_submission
+from gateleg.jobs.submit.attributes import RunAttributes
 from gateleg.jobs.tables import Schedule
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.etags import tagged
@@ -20,29 +21,20 @@ router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
 
 
-class NewSchedule(BaseModel):
-    """When a job is submitted: by cron fields, or at an interval in seconds."""
-
-    model_config = ConfigDict(extra="forbid")
+class NewSchedule(RunAttributes):
+    """When a job is submitted: by cron fields, or at an interval in seconds. The other attributes are those of its jobs."""
 
     job_type: Text
-    config: dict[str, Any] = {}
+    config: dict[str, Any] = Field(default={}, validation_alias=AliasChoices("config", "job_config"))
     cron: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="Minute, hour, day, month and weekday.")
     every: int | None = Field(default=None, ge=1, le=366 * 86_400, description="Seconds between two runs.")
     timezone: Annotated[str, Field(min_length=1, max_length=100)] = "UTC"
-    queue: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    priority: int | None = Field(default=None, ge=0, le=100)
-    subject: Text | None = None
-    concurrency_key: Annotated[str, Field(min_length=1, max_length=500)] | None = Field(
-        default=None, description="At most `concurrency_limit` jobs with this key run at the same time."
-    )
-    concurrency_limit: int = Field(default=1, ge=1, le=1000)
     enabled: bool = True
     max_delay: int = Field(default=600, ge=0, le=366 * 86_400, description="A run that is later than this many seconds is skipped.")
 
 
 async def _found(host: Host, name: str) -> Schedule:
-    found = await host.store.find(host.queue.tables.schedule, name=name, consistent=True)
+    found = await host.queue.find_schedule(name)
     if found is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
     return found
@@ -64,15 +56,7 @@ async def get_schedule(call: Viewing, request: Request, name: Name) -> Response:
 @router.put("/schedules/{name:path}")
 async def put_schedule(call: Operating, name: Name, new: NewSchedule) -> ScheduleView:
     """Create or replace a schedule."""
-    submission = Submission(
-        new.job_type,
-        new.config,
-        queue=new.queue,
-        priority=new.priority,
-        subject=new.subject,
-        concurrency_key=new.concurrency_key,
-        concurrency_limit=new.concurrency_limit,
-    )
+    submission = new.submission(new.job_type, new.config)
     made = await call.host.queue.schedule(
         name, submission, cron=new.cron, every=new.every, timezone=new.timezone, max_delay=new.max_delay, enabled=new.enabled
     )
@@ -107,7 +91,7 @@ async def disable(call: Operating, name: Name) -> ScheduleView:
 async def run_now(call: Operating, name: Name) -> SubmissionResult:
     """Submit a schedule's job now, in addition to its regular runs."""
     found = await _found(call.host, name)
-    submission = replace(run_submission(found, call.principal.name), tags=[f"schedule:{name}"[:100]])
+    submission = replace(run_submission(found, call.principal.name), tags=[*found.tags[:49], f"schedule:{name}"[:100]])
     answer = await call.host.queue.submit(submission)
     await call.note("schedule.run", name, job_id=str(answer.job.job_id))
     return SubmissionResult(job=JobDetail.of(answer.job), created=answer.created)

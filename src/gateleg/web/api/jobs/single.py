@@ -51,10 +51,7 @@ async def get_logs(
 
 async def read_log_page(queue: AsyncQueue, objects: AsyncObjects, job: Job | ArchivedJob, after: int, limit: int) -> LogPage:
     """Read log lines of a job, from the table or from the object store."""
-    if job.logs.log_location is None:
-        lines = await queue.log(job.job_id, after=after)
-    else:
-        lines = (await Archiver(queue, objects).log(job))[after:]
+    lines = (await Archiver(queue, objects).log(job))[after:]
     shown = lines[:limit]
     finished = len(shown) == len(lines) and bool(getattr(job, "finished", True))
     return LogPage(lines=LineView.numbered(shown, after), next=after + len(shown), finished=finished)

@@ -9,9 +9,12 @@ from pydantic import BaseModel, Field
 from gateleg.jobs import Job
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.monitor import Branch
+from gateleg.jobs.set_aside import UnreadableJob
 from gateleg.jobs.tables import ArchivedJob, Attempt, LogEntry, Progress, Schedule, WorkerRecord
+from gateleg.store import Page
+from gateleg.web.api.pages import Listing
 
-__all__ = ["JobDetail", "JobView"]
+__all__ = ["JobDetail", "JobListing", "JobView", "UnreadableJobView"]
 
 
 class ProgressView(BaseModel):
@@ -91,6 +94,32 @@ class JobView(BaseModel):
         return cls(**_common(job))
 
 
+class UnreadableJobView(BaseModel):
+    """An item of the job table that is not a valid job."""
+
+    job_id: str = Field(description="The text in the item's key, which may be no UUID.")
+    problems: list[str] = Field(description="What is wrong, by attribute.")
+
+    @classmethod
+    def of(cls, bad: UnreadableJob) -> "UnreadableJobView":
+        """What is wrong with an item."""
+        return cls(job_id=bad.job_id, problems=list(bad.problems))
+
+
+class JobListing(Listing[JobView]):
+    """One page of jobs."""
+
+    unreadable: list[UnreadableJobView] = Field(
+        default=[], description="Items that belong on this page, but are not valid jobs: another program has written them."
+    )
+
+    @classmethod
+    def of(cls, page: Page[Any]) -> "JobListing":
+        """A page of the queue or of the archive."""
+        unreadable = [UnreadableJobView.of(UnreadableJob.of(bad)) for bad in page.unreadable]
+        return cls(items=[JobView.of(job) for job in page], next=page.next, unreadable=unreadable)
+
+
 class JobDetail(JobView):
     """A job with all its attributes."""
 
@@ -103,6 +132,7 @@ class JobDetail(JobView):
     timeout_seconds: int | None = None
     start_by: datetime | None = None
     concurrency_key: str | None = None
+    concurrency_limit: int | None = None
     idempotency_key: str | None = None
     unique_key: str | None = None
     version: int | None = None
@@ -143,7 +173,7 @@ _SHARED = (
     "tags",
 )
 _LIVE = ("updated_at", "run_at", "cancel_requested")
-_DETAILS = ("dependencies", "dependent_jobs", "timeout_seconds", "concurrency_key", "idempotency_key", "unique_key")
+_DETAILS = ("dependencies", "dependent_jobs", "timeout_seconds", "concurrency_key", "concurrency_limit", "idempotency_key", "unique_key")
 
 
 def _common(job: Job | ArchivedJob) -> dict[str, Any]:
@@ -244,6 +274,10 @@ class ScheduleView(BaseModel):
     subject: str | None
     concurrency_key: str | None
     concurrency_limit: int
+    max_retries: int | None
+    timeout_seconds: int | None
+    start_within: float | None
+    tags: list[str]
     enabled: bool
     max_delay: int
     next_run_at: datetime | None

@@ -225,5 +225,5 @@ async def archive_all(view: View, job_type: str, kind: str) -> int:
 
 async def _failed(queue: AsyncQueue, job_type: str, kind: str) -> list[Job]:
     # The class of an error is inside the attempts, which a filter expression cannot search.
-    question = queue.tables.job.in_status(status=JobStatus.FAILED).filter(Job.job_type == job_type)
-    return [job async for job in queue.store.query(question) if kind_of(job) == kind][:MAX_JOBS]
+    failed = await queue.jobs_where(lambda job: job.in_status(status=JobStatus.FAILED).filter(Job.job_type == job_type))
+    return [job for job in failed if kind_of(job) == kind][:MAX_JOBS]

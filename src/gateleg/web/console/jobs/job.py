@@ -7,7 +7,7 @@ from uuid import UUID
 
 from nicegui import context, ui
 
-from gateleg.jobs import JobMissing
+from gateleg.jobs import JobMissing, JobUnreadable
 from gateleg.web.console.actions import button
 from gateleg.web.console.badges import BY_STATUS, chip
 from gateleg.web.console.empty import empty
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.monitor import Branch
     from gateleg.web.console.live import Topic
+    from gateleg.web.host import Host
 
 
 def register() -> None:
@@ -38,17 +39,22 @@ def register() -> None:
 
     @ui.page("/jobs/{job_id}", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def job(job_id: str, tab: str | None = None, tree: str | None = None) -> None:
+        console = current_view()
         try:
             known = UUID(job_id)
         except ValueError:
-            _missing(job_id)
+            # Other programs may write any text.
+            bad = next((bad for bad in await console.host.queue_stats.set_aside() if bad.job_id == job_id), None)
+            _missing(job_id) if bad is None else _unreadable(console.host, job_id, bad.reason)
             return
-        console = current_view()
         topic = job_topic(console.host.queue, known)
         try:
             story = await console.live.now(topic)
         except JobMissing:
             _missing(job_id)
+            return
+        except JobUnreadable as error:
+            _unreadable(console.host, job_id, error.message)
             return
         details = job_details(story.job)
         with frame(title=details.title, section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
@@ -61,6 +67,15 @@ def _missing(job_id: str) -> None:
         tag("h1", "Job not found", "sr")
         sentence = f"Job {job_id[:60]} is neither in the queue nor in the archive."
         empty("search", "Job not found", sentence, button="All jobs", href="/jobs")
+
+
+def _unreadable(host: Host, job_id: str, reason: str) -> None:
+    context.client.status_code = 409
+    table = host.queue.context.queue_table_name
+    with frame(title="Job is unreadable", section="jobs", crumbs=CRUMBS, titled=False):
+        tag("h1", "Job is unreadable", "sr")
+        sentence = f"{reason.rstrip('.')}. Correct or delete the item {job_id[:60]} in the table {table}; all other jobs go on."
+        empty("search", "This item is not a valid job", sentence, button="Open the table", href=f"/tables/{table}")
 
 
 class _Page:

@@ -15,7 +15,7 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.actions import SelectedJobs, bulk_bar
 from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
-from gateleg.web.console.jobs.rows import COLUMNS, job_rows
+from gateleg.web.console.jobs.rows import COLUMNS, job_rows, unreadable_rows
 from gateleg.web.console.jobs.section import section_head
 from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
@@ -40,8 +40,8 @@ class JobRows:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The jobs as rows."""
-        return job_rows(self.page)
+        """The jobs as rows, after those that are not valid."""
+        return (*unreadable_rows(self.page.unreadable), *job_rows(self.page))
 
 
 def register() -> None:
@@ -115,16 +115,16 @@ def _list(view: View, filters: Filters, topic: Topic[JobRows], first: JobRows, p
         page = listed.page
         grid.show(listed.rows)
         choice.known = {str(job.job_id): job for job in page}
-        grid.set_visibility(bool(page.items))
-        nothing.set_visibility(not page.items)
+        grid.set_visibility(bool(listed.rows))
+        nothing.set_visibility(not listed.rows)
         nonlocal drawn
-        if (page.next, len(page)) != drawn:
-            drawn = (page.next, len(page))
+        if (page.next, len(listed.rows)) != drawn:
+            drawn = (page.next, len(listed.rows))
             foot.clear()
-            if page.items or page.next:
+            if listed.rows or page.next:
                 # A filter that matches little may leave a page empty although others follow.
                 with foot:
-                    pager("/jobs", filters.state(), cursor=filters.cursor, following=page.next, shown=len(page))
+                    pager("/jobs", filters.state(), cursor=filters.cursor, following=page.next, shown=len(listed.rows))
 
     show(first)
     follow(view.live, topic, show, pulse, known=first)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from gateleg.durations import duration
 from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.monitor.labels import distinct_stage, labels
-from gateleg.web.console.badges import BY_STATUS, badge_of
+from gateleg.jobs.set_aside import UnreadableJob
+from gateleg.web.console.badges import BY_STATUS, UNREADABLE, badge_of
 from gateleg.web.console.cells import Cell, Column, Row, ago_cell, bar_cell, chip_cell, id_cell, meta_cell, since_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gateleg.jobs.tables import ArchivedJob
+    from gateleg.store.unreadable import Unreadable
 
+#: How much of the reason is shown why an item is not a valid job.
+_MAX_REASON_CHARACTERS = 200
 COLUMNS = (
     Column("type", "Type"),
     Column("state", "State"),
@@ -41,6 +46,21 @@ def job_rows(jobs: Iterable[Job]) -> tuple[Row, ...]:
     listed = tuple(jobs)
     labels_by_id = labels(job for job in listed if job.parent_job_id is not None)
     return tuple(job_row(job, labels_by_id.get(job.job_id, "")) for job in listed)
+
+
+def unreadable_rows(unreadable: Iterable[Unreadable]) -> tuple[Row, ...]:
+    """Items of the job table that are not valid jobs, with what is wrong."""
+    return tuple(unreadable_row(UnreadableJob.of(bad)) for bad in unreadable)
+
+
+def unreadable_row(bad: UnreadableJob) -> Row:
+    """An item of the job table that is not a valid job."""
+    return Row(
+        bad.job_id,
+        {"type": meta_cell(bad.reason[:_MAX_REASON_CHARACTERS]), "state": chip_cell(UNREADABLE), "id": id_cell(bad.job_id)},
+        href=f"/jobs/{quote(bad.job_id, safe='')}",
+        label=f"Unreadable item {bad.job_id[:60]}",
+    )
 
 
 def job_row(job: Job, label: str = "") -> Row:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nicegui import ui
 
 from gateleg.jobs import BadConfig, JobError
+from gateleg.jobs.schedules import run_submission
 from gateleg.web.console.actions import button
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
@@ -56,19 +56,18 @@ async def schedule_form(view: View, schedule: Schedule | None, type: str | None)
         late = Field("Skip if later than", str(schedule.max_delay if schedule else 600), kind="number", least=0, hint="Seconds")
         enabled = Field("Enabled", schedule.enabled if schedule else True, kind="tick")
     form = JobForm(view.host.queue.context.jobs.of(str(kinds.value)), SCHEDULE_OPTIONS)
-    options = {option.name: getattr(schedule, option.name) for option in SCHEDULE_OPTIONS} if schedule is not None else None
+    run = None if schedule is None else run_submission(schedule, "")
+    options = None if run is None else {option.name: getattr(run, option.name) for option in SCHEDULE_OPTIONS}
     form.build(schedule.job_config if schedule is not None else None, options)
     problem = tag("div", classes="fill")
 
     async def save() -> None:
         problem.clear()
-        submission = form.read()
         name.show_wrong(None if name.text else "This field is required.")
-        if submission is None or not name.text:
-            return
-        if schedule is not None and submission.concurrency_key is not None:
-            submission = replace(submission, concurrency_limit=schedule.concurrency_limit)
         try:
+            submission = form.read()
+            if submission is None or not name.text:
+                return
             view.require(Role.OPERATOR)
             await view.host.queue.schedule(
                 name.text,

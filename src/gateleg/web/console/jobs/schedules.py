@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from gateleg.durations import duration
-from gateleg.jobs import Job, JobMissing
+from gateleg.jobs import Job, JobMissing, JobUnreadable
 from gateleg.jobs.schedules import next_run, run_submission
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.web.console.actions import carry_out
@@ -124,8 +124,7 @@ def schedules_topic(queue: AsyncQueue) -> Topic[list[ScheduleWithLastRun]]:
     async def read() -> list[ScheduleWithLastRun]:
         found = await queue.schedules()
         ids = [one.last_job_id for one in found if one.last_job_id is not None]
-        jobs = await queue.store.batch_get([queue.tables.job.key(job_id=job_id) for job_id in ids]) if ids else []
-        live = {job.job_id: job for job in jobs if job is not None}
+        live = {job.job_id: job for job in await queue.read_jobs(ids)} if ids else {}
         return [ScheduleWithLastRun(one, await last_run(one.last_job_id, live) if one.last_job_id is not None else None) for one in found]
 
     return Topic("schedules", read, every=3.0)
@@ -134,7 +133,7 @@ def schedules_topic(queue: AsyncQueue) -> Topic[list[ScheduleWithLastRun]]:
 async def _archived(queue: AsyncQueue, job_id: UUID) -> ArchivedJob | None:
     try:
         found = await queue.get_or_archived(job_id)
-    except JobMissing:
+    except (JobMissing, JobUnreadable):
         return None
     return found if isinstance(found, ArchivedJob) else None
 
@@ -142,8 +141,8 @@ async def _archived(queue: AsyncQueue, job_id: UUID) -> ArchivedJob | None:
 async def runs_of(queue: AsyncQueue, schedule: Schedule) -> list[Job]:
     """The jobs in the queue that a schedule submitted, newest first."""
     mark = submitted_by(schedule.name)
-    question = queue.tables.job.of_type(job_type=schedule.job_type).filter(Job.created_by.contains(mark))
-    found = [job async for job in queue.store.query(question) if job.created_by is not None and job.created_by.endswith(mark)]
+    marked = await queue.jobs_where(lambda job: job.of_type(job_type=schedule.job_type).filter(Job.created_by.contains(mark)))
+    found = [job for job in marked if job.created_by is not None and job.created_by.endswith(mark)]
     return sorted(found, key=lambda job: job.created_at, reverse=True)[:_RUNS]
 
 

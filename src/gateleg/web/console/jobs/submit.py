@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from nicegui import ui
+from pydantic import ValidationError
 
-from gateleg.jobs import BadConfig, JobError, JobMissing, Submission
+from gateleg.errors import problem_message
+from gateleg.jobs import BadConfig, JobError, JobMissing, JobUnreadable
+from gateleg.jobs.submit.attributes import JobAttributes, RunAttributes
 from gateleg.web.console.actions import button
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import refusal, trouble
@@ -26,26 +29,16 @@ from gateleg.web.principal import Role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.jobs import Job
+    from gateleg.jobs import Job, Submission
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.web.console.fields import Field
 
-#: Options that the runs of a schedule have, too; the handler's defaults apply to empty fields.
-_COMMON_OPTIONS = (
-    FormField("subject", "Subject", "string", "text", hint="What the job is about; the list of jobs can be filtered by it"),
-    FormField("queue", "Queue", "string", "text"),
-    FormField("priority", "Priority", "integer", "number", hint="From 0 to 100, higher first", least=0, most=100),
-)
-JOB_OPTIONS = (
-    *_COMMON_OPTIONS,
-    FormField("delay", "Start after", "number", "number", hint="Seconds to wait before it may start", least=0),
-    FormField("tags", "Tags", "strings", "area", hint="One per line"),
-)
-SCHEDULE_OPTIONS = (
-    *_COMMON_OPTIONS,
-    FormField("concurrency_key", "Concurrency key", "string", "text", hint="Jobs with the same key do not run at the same time"),
-)
+#: The attributes of a job, and those of the runs of a schedule. The defaults of the job type apply to empty fields.
+JOB_OPTIONS = tuple(form_fields(JobAttributes))
+SCHEDULE_OPTIONS = tuple(form_fields(RunAttributes))
+#: The attributes of a job that the form for another one like it is filled with.
+_KEPT_OPTIONS = ("subject", "queue", "priority", "tags", "concurrency_key", "concurrency_limit")
 _ANY_CONFIG = FormField("config", "Config", "json", "area", start="{}", hint="As JSON")
 
 
@@ -79,13 +72,15 @@ class JobForm:
                 self.options = {asked.name: field_of(asked, placeholder=self._usual(asked.name)) for asked in self.available}
             for name, value in (options or {}).items():
                 if value not in (None, ""):
-                    self.options[name].set(str(value))
+                    self.options[name].set("\n".join(map(str, value)) if isinstance(value, list) else str(value))
 
     def _usual(self, name: str) -> str:
-        return {"queue": self.handler.queue, "priority": str(self.handler.priority)}.get(name, "")
+        own = self.handler
+        usual = {"queue": own.queue, "priority": own.priority, "max_retries": own.retry.times, "timeout_seconds": own.timeout}
+        return str(usual.get(name, ""))
 
     def read(self) -> Submission | None:
-        """The submission. None if a field is invalid, which is then shown."""
+        """The submission. None if a field is invalid, which is then shown. Raises `BadSubmission` for fields that do not fit together."""
         config, wrong = read_all(self.asked, {name: one.value for name, one in self.fields.items()})
         options, odd = read_all(self.available, {name: one.value for name, one in self.options.items()})
         self.show_wrong(wrong, odd)
@@ -95,7 +90,12 @@ class JobForm:
         if not isinstance(given, dict):
             self.show_wrong({"config": "Enter a JSON object: { ... }"}, {})
             return None
-        return Submission(self.handler.job_type, given, **options)
+        model = JobAttributes if self.available is JOB_OPTIONS else RunAttributes
+        try:
+            return model.model_validate(options).submission(self.handler.job_type, given)
+        except ValidationError as error:
+            self.show_wrong({}, problems_by_field([{**problem, "msg": problem_message(problem)} for problem in error.errors()]))
+            return None
 
     def show_wrong(self, config: Mapping[str, str], options: Mapping[str, str]) -> None:
         """Show the problems at their fields."""
@@ -123,7 +123,7 @@ def register() -> None:
             chosen = next((handler for handler in handlers if handler.job_type == wanted), handlers[0])
             _choose(handlers, chosen)
             form = JobForm(chosen)
-            options = {"subject": before.subject, "queue": before.queue, "priority": before.priority} if before is not None else None
+            options = {name: getattr(before, name, None) for name in _KEPT_OPTIONS} if before is not None else None
             form.build(before.job_config if before is not None else None, options)
             _end(view, form)
 
@@ -132,7 +132,7 @@ async def _before(view: View, like: str | None) -> Job | ArchivedJob | None:
     """The job that is to be submitted again."""
     try:
         return None if like is None else await view.host.queue.get_or_archived(UUID(like))
-    except (ValueError, JobMissing):
+    except (ValueError, JobMissing, JobUnreadable):
         return None
 
 
@@ -153,10 +153,10 @@ def _end(view: View, form: JobForm) -> None:
 
     async def go() -> None:
         problem.clear()
-        submission = form.read()
-        if submission is None:
-            return
         try:
+            submission = form.read()
+            if submission is None:
+                return
             view.require(Role.OPERATOR)
             made = await view.host.queue.submit(replace(submission, created_by=view.principal.name))
         except BadConfig as error:

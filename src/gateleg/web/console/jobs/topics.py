@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gateleg.jobs import Job, JobMissing
+from gateleg.jobs import Job, JobMissing, JobUnreadable
 from gateleg.jobs.monitor.labels import labels, lookalikes
 from gateleg.web.console.jobs.trees import by_urgency
 from gateleg.web.console.live import Topic
@@ -68,11 +68,11 @@ def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[LabelledTree | None]:
     async def read() -> LabelledTree | None:
         try:
             branch = await queue.tree(root)
-        except JobMissing:
+        except (JobMissing, JobUnreadable):
             return None
         # Labels are made from attributes that never change, so each job is read once.
-        fresh = [queue.tables.job.key(job_id=one) for one in lookalikes(branch, by_urgency)[:_MAX_LABELLED_JOBS] if one not in known]
-        known.update({job.job_id: job for job in await queue.store.batch_get(fresh) if job is not None} if fresh else {})
+        fresh = [job_id for job_id in lookalikes(branch, by_urgency)[:_MAX_LABELLED_JOBS] if job_id not in known]
+        known.update({job.job_id: job for job in await queue.read_jobs(fresh)} if fresh else {})
         return LabelledTree(branch, labels(known.values()))
 
     return Topic(("tree", root), read, every=2.0)
@@ -94,10 +94,9 @@ async def _below(queue: AsyncQueue, job_id: UUID) -> tuple[Job, ...]:
     """The children of a job, if any of them depends on another."""
     try:
         branch = await queue.tree(job_id)
-    except JobMissing:
+    except (JobMissing, JobUnreadable):
         return ()
-    children = await queue.store.batch_get([queue.tables.job.key(job_id=one.job_id) for one in branch.children[:_MAX_GRAPH_JOBS]])
-    jobs = tuple(job for job in children if job is not None)
+    jobs = tuple(await queue.read_jobs([child.job_id for child in branch.children[:_MAX_GRAPH_JOBS]]))
     return jobs if any(job.dependencies for job in jobs) else ()
 
 
@@ -105,8 +104,7 @@ async def _spread(queue: AsyncQueue, found: dict[UUID, Job], start: UUID, *, ahe
     """Follow dependencies in one direction, level by level, until there are no more or the limit is reached."""
     level = [start]
     while level and len(found) < _MAX_GRAPH_JOBS:
-        wanted = [queue.tables.job.key(job_id=one) for one in level[: _MAX_GRAPH_JOBS - len(found)]]
-        jobs = [job for job in await queue.store.batch_get(wanted) if job is not None]
+        jobs = await queue.read_jobs(level[: _MAX_GRAPH_JOBS - len(found)])
         found |= {job.job_id: job for job in jobs}
         around = [other for job in jobs for other in (job.dependencies if ahead else job.dependent_jobs)]
         level = [one for one in dict.fromkeys(around) if one not in found]

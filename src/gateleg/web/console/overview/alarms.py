@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from gateleg.durations import duration
 from gateleg.web.console.jobs.filters import Filters
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.set_aside import UnreadableJob
     from gateleg.jobs.tables import WorkerRecord
     from gateleg.web.console.theme import Kind
 
@@ -21,6 +23,10 @@ FAILURE_RATE, FEW_FAILURES = 0.2, 3
 STUCK_AFTER = 300.0
 #: Minutes of waiting work that raise an alarm, and the minimum number of jobs.
 BACKLOG_MINUTES, FEW_WAITING = 15.0, 50
+
+
+#: How many unreadable items have an alarm each.
+FEW_UNREADABLE = 5
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,16 @@ class Alarm:
     href: str
 
 
-def alarms(queues: Sequence[QueueStats], workers: Sequence[WorkerRecord]) -> list[Alarm]:
+def alarms(queues: Sequence[QueueStats], workers: Sequence[WorkerRecord], unreadable: Sequence[UnreadableJob] = ()) -> list[Alarm]:
     """All alarms, most severe first."""
     found = [alarm for stats in queues for alarm in _of_queue(stats, workers)]
+    found += [
+        Alarm("warning", f"Job {bad.job_id[:60]} is unreadable", f"{bad.reason}. Correct or delete the item.", f"/jobs/{quote(bad.job_id)}")
+        for bad in unreadable[:FEW_UNREADABLE]
+    ]
+    if len(unreadable) > FEW_UNREADABLE:
+        words = "Other programs have written items that are not valid jobs. All other jobs go on."
+        found.append(Alarm("warning", f"{len(unreadable) - FEW_UNREADABLE} more items are unreadable", words, "/jobs"))
     return sorted(found, key=lambda alarm: alarm.kind != "failed")
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.set_aside import UnreadableJob
     from gateleg.jobs.tables import Hour, Schedule, WorkerRecord
     from gateleg.web.console.cells import Row
     from gateleg.web.console.charts import Series
@@ -36,6 +37,7 @@ class CurrentState:
     oldest: Job | None
     recent: tuple[Job, ...]
     schedules: tuple[Schedule, ...]
+    unreadable: tuple[UnreadableJob, ...] = ()
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -71,15 +73,18 @@ def current_state_topic(host: Host) -> Topic[CurrentState]:
     """Queue statistics, workers, schedules, recent jobs and the oldest job that is ready."""
 
     async def read() -> CurrentState:
-        ready = host.queue.tables.job.in_status(status=JobStatus.PENDING).filter(Job.readiness == Readiness.READY)
-        oldest = await host.store.page(ready, limit=1, examine=_MAX_EXAMINED_JOBS)
+        waiting = [member.tables.job.in_status(status=JobStatus.PENDING) for member in host.queue.members]
+        ready = [question.filter(Job.readiness == Readiness.READY) for question in waiting]
+        pages = [await host.store.page(question, limit=1, examine=_MAX_EXAMINED_JOBS) for question in ready]
+        oldest = min((job for page in pages for job in page), key=lambda job: job.created_at, default=None)
         recent = await host.queue.jobs_page(limit=_RECENT_JOBS)
         return CurrentState(
             await host.queue_stats.read(),
             tuple(await host.queue.workers()),
-            oldest.items[0] if oldest.items else None,
+            oldest,
             tuple(recent.items),
             tuple(await host.queue.schedules()),
+            await host.queue_stats.set_aside(),
         )
 
     return Topic("present", read, every=2.0)
@@ -91,12 +96,9 @@ def history_topic(host: Host) -> Topic[History]:
     async def read() -> History:
         hours = await host.queue.history()
         since = host.store.setup.now() - timedelta(hours=1)
-        of_queue = host.queue.tables.minute_counts.of_queue
-        tallies = [
-            tally
-            for name in await host.queue_stats.queue_names()
-            async for tally in host.store.query(of_queue(queue=name).where(MinuteCounts.minute >= since))
-        ]
+        names = await host.queue_stats.queue_names()
+        asked = [tables.minute_counts.of_queue(queue=name) for tables in host.queue.context.ledgers for name in names]
+        tallies = [tally for question in asked async for tally in host.store.query(question.where(MinuteCounts.minute >= since))]
         return History(tuple(hours), tuple(tallies))
 
     return Topic("past", read, every=10.0)

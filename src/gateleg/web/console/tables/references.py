@@ -36,7 +36,10 @@ def _same(spec: Spec[Any], target: Spec[Any], name: str) -> bool:
 
 def _target_of(name: str, targets: list[Spec[Any]]) -> Spec[Any] | None:
     named = [target for target in targets if f"{target.name.lower()}_id" == name.replace("_", "").removesuffix("id") + "_id"]
-    return named[0] if len(named) == 1 else targets[0] if len(targets) == 1 else None
+    # Jobs have one page, whatever table they are in.
+    if len(named) == 1 or (named and all(issubclass(target.entity, Job) for target in named)):
+        return named[0]
+    return targets[0] if len(targets) == 1 else None
 
 
 def addresses(spec: Spec[Any], item: Item, known: Mapping[str, Spec[Any]]) -> dict[str, str]:

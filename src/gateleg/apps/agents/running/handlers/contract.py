@@ -40,6 +40,9 @@ class AgentHandler:
     #: says otherwise
     small: ClassVar[bool] = False
 
+    #: further members of the configuration that it reads
+    own_configuration: ClassVar[frozenset[str]] = frozenset()
+
     #: the platform, for logs and addresses of other services
     endpoint_id: str | None = None
     #: the tenant's partition, for stored data

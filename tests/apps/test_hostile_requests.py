@@ -1,0 +1,199 @@
+"""Every route of a host with all applications, asked with hostile bodies and parameters: none holds the event loop.
+
+What counts is the processor time of the loop's thread in one step, which a busy machine does not lengthen. The bound is generous: it tells
+an explosion from work.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from gateleg.cli.installed import installed_applications
+from gateleg.web.app import create_app
+from gateleg.web.documents import openapi
+from gateleg.web.host import Host
+from gateleg.web.principal import Role
+from gateleg.web.schema_examples import example_of
+from gateleg.web.settings import Settings
+
+S = TypeVar("S")
+#: Shapes of strings and of bodies for each route. `make slow` takes all of them.
+EXAMPLES = int(os.environ.get("GATELEG_TEST_EXAMPLES", "1"))
+#: Seconds of processor time of one step of the loop, and after which it is interrupted.
+MOST, INTERRUPTED = 1.0, 3.0
+STRINGS = {
+    "blanks and comments": "and x" + " " * 3_000 + "??x" + "<!---->" * 100,
+    "nested, digits and signs": "[" * 1_000 + "(" * 1_000 + "1" * 1_000 + "-" * 1_000 + "`" * 500,
+}
+BODIES = {
+    "deep": (b'{"query":' * 50_000, "application/json"),
+    "deep list": (b"[" * 100_000 + b"]" * 100_000, "application/json"),
+    "long list": (b"[" + b"0," * 400_000 + b"0]", "application/json"),
+    "long number": (b'{"a":' + b"9" * 900_000 + b"}", "application/json"),
+    "same keys": (json.dumps(dict.fromkeys(map(str, range(60_000)))).encode(), "application/json"),
+    "many parts": (b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' * 15_000 + b"--x--", "multipart/form-data; boundary=x"),
+    "half a part": (b"--x\r\n" + b"A: b\r\n" * 100_000, "multipart/form-data; boundary=x"),
+    "comments in a file": (
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n' + b"<!---->" * 500 + b"x\r\n--x--",
+        "multipart/form-data; boundary=x",
+    ),
+    "comments": (b"<!---->" * 500 + b"x", "application/octet-stream"),
+    "many fields": (b"a=1&" * 200_000, "application/x-www-form-urlencoded"),
+}
+
+
+def some_of(shapes: dict[str, S], number: int) -> list[tuple[str, S]]:
+    """Some of the shapes for one route, and others for the next."""
+    named = list(shapes.items())
+    return [named[(number + step) % len(named)] for step in range(min(EXAMPLES, len(named)))]
+
+
+class Interrupted(Exception):
+    """A step of the loop that takes for ever."""
+
+
+class Steps:
+    """The longest step of the loop so far, in processor time of its thread."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._began = time.thread_time()
+
+    def run(self, handle: asyncio.Handle, step: Any) -> None:
+        self._began = time.thread_time()
+        try:
+            step(handle)
+        finally:
+            self.longest = max(self.longest, time.thread_time() - self._began)
+
+    def look(self, number: int, frame: FrameType | None) -> None:
+        if time.thread_time() - self._began > INTERRUPTED:
+            raise Interrupted
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Steps]:
+    found, step = Steps(), asyncio.Handle._run
+    monkeypatch.setattr(asyncio.Handle, "_run", lambda handle: found.run(handle, step))
+    former = signal.signal(signal.SIGVTALRM, found.look)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.5, 0.5)
+    try:
+        yield found
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, former)
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncIterator[Host]:
+    settings = Settings(store="embedded::memory:", objects=f"dir:{tmp_path}/objects", data=tmp_path, key_rate=0, console=False)
+    async with Host.open(settings, installed_applications(settings)) as opened:
+        yield opened
+
+
+class Client:
+    """Sends requests to all operations of a document, with the ids that earlier responses contained."""
+
+    def __init__(self, app: Any, token: str) -> None:
+        self.document = openapi(app)
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        headers = {"authorization": f"Bearer {token}"}
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers)
+        self._known: dict[str, str] = {}
+
+    def operations(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        for path, methods in self.document["paths"].items():
+            for method, operation in methods.items():
+                # Streams have no end.
+                if not path.startswith("/events/"):
+                    yield method, path, operation
+
+    async def send(self, method: str, path: str, operation: dict[str, Any], text: str | None) -> None:
+        """Send one request: as the document has it, or with a text in every place of a string."""
+        queries = [parameter for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]
+        texts = [one["name"] for one in queries if isinstance(example_of(one.get("schema", {}), self.document), str | None)]
+        # All of them together as long as a head may be, escaped.
+        named = {} if text is None else dict.fromkeys(texts, text[: 20_000 // max(1, len(texts))])
+        content = operation.get("requestBody", {}).get("content", {})
+        body = example_of(content["application/json"]["schema"], self.document) if "application/json" in content else None
+        body = body if text is None else _filled(body, text)
+        await self.request(method, self.place(path, operation), params=named, json=body)
+
+    def place(self, path: str, operation: dict[str, Any]) -> str:
+        """The path of an operation, with ids that exist where some are known."""
+        for parameter in operation.get("parameters", ()):
+            if parameter["in"] == "path":
+                value = self._known.get(_plain(parameter["name"]), example_of(parameter.get("schema", {}), self.document))
+                path = path.replace(f"{{{parameter['name']}}}", quote(str(value), safe=""))
+        return path
+
+    async def request(self, method: str, path: str, **options: Any) -> None:
+        try:
+            # What waits for a worker that is not there would wait for long.
+            async with asyncio.timeout(20):
+                response = await self._client.request(method.upper(), path, **options)
+        except TimeoutError:
+            return
+        if response.is_success and response.headers.get("content-type", "") == "application/json" and method.upper() != "HEAD":
+            with suppress(ValueError):
+                self._learn(response.json())
+
+    def _learn(self, value: Any) -> None:
+        if isinstance(value, list):
+            value = value[0] if value else None
+        for name, inner in value.items() if isinstance(value, dict) else ():
+            if isinstance(inner, str | int) and _plain(name).endswith("id"):
+                self._known.setdefault(_plain(name), str(inner))
+            self._learn(inner)
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _filled(value: Any, text: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _filled(inner, text) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, text) for inner in value] or [text]
+    return text if isinstance(value, str | None) else value
+
+
+async def test_no_request_holds_the_loop(host: Host, steps: Steps) -> None:
+    app = create_app(host, console=False)
+    client = Client(app, (await host.keys.create("mallory", Role.ADMIN)).token)
+    operations = list(client.operations())
+    for method, path, operation in (one for one in operations if one[0] in ("post", "put")):
+        await client.send(method, path, operation, None)
+    held: dict[str, float] = {}
+
+    def note(asked: str) -> None:
+        if steps.longest > MOST:
+            held[asked] = steps.longest
+        steps.longest = 0.0
+
+    steps.longest = 0.0
+    for number, (method, path, operation) in enumerate(operations):
+        for name, text in some_of(STRINGS, number):
+            await client.send(method, path, operation, text)
+            note(f"{method} {path}: {name}")
+        if method in ("post", "put", "patch"):
+            # A route that reads JSON reads nothing else, and the other way round.
+            reads_json = "application/json" in operation.get("requestBody", {}).get("content", {"application/json": {}})
+            fitting = {name: body for name, body in BODIES.items() if (body[1] == "application/json") == reads_json}
+            for name, (body, kind) in some_of(fitting, number):
+                await client.request(method, client.place(path, operation), content=body, headers={"content-type": kind})
+                note(f"{method} {path}: {name}")
+    assert len(operations) > 200
+    assert held == {}
