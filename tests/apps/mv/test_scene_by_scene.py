@@ -11,7 +11,7 @@ from gateleg.apps.mv.rules import is_busy
 from gateleg.apps.mv.service import begin_scenes, move_project
 from gateleg.apps.mv.tables import Project, ProjectStatus
 from tests.apps.mv.served import Served, serving
-from tests.apps.mv.test_work import made, work
+from tests.apps.mv.test_work import made, song, work
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -73,20 +73,25 @@ async def test_a_project_whose_scenes_are_rendered_one_by_one_is_processing_unti
     assert indexed(served) == [("completed", project_id, 2)]
 
 
-async def test_an_uploaded_clip_counts_as_work_on_the_project_and_the_film_can_be_generated(served: Served, tmp_path: Path) -> None:
+def clip(path: Path) -> bytes:
+    """A clip of one second."""
     import av
     import numpy as np
 
-    where, owner = await made(served, tmp_path), served["owner"]
-    project_id = where.rsplit("/", 1)[1]
-    await scenes_of(served, where)
-    with av.open(str(tmp_path / "clip.mp4"), "w") as container:
+    with av.open(str(path), "w") as container:
         stream = container.add_stream("mpeg4", rate=12)
         stream.width, stream.height, stream.pix_fmt = 256, 144, "yuv420p"
         for level in range(12):
             container.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((144, 256, 3), 10 * level, np.uint8), format="rgb24")))
         container.mux(stream.encode())
-    uploaded = await owner.post(f"{where}/scenes/1/upload_video", content=(tmp_path / "clip.mp4").read_bytes())
+    return path.read_bytes()
+
+
+async def test_an_uploaded_clip_counts_as_work_on_the_project_and_the_film_can_be_generated(served: Served, tmp_path: Path) -> None:
+    where, owner = await made(served, tmp_path), served["owner"]
+    project_id = where.rsplit("/", 1)[1]
+    await scenes_of(served, where)
+    uploaded = await owner.post(f"{where}/scenes/1/upload_video", content=clip(tmp_path / "clip.mp4"))
     assert uploaded.status_code == 200, uploaded.text
     assert indexed(served) == [("processing", project_id, 1)]
     begun = await owner.post(f"{where}/generate")
@@ -95,6 +100,23 @@ async def test_an_uploaded_clip_counts_as_work_on_the_project_and_the_film_can_b
     assert (await owner.post(f"{where}/generate")).status_code == 409
     await work(served, begun.json()["jobId"])
     assert indexed(served) == [("completed", project_id, 2)]
+
+
+async def test_a_film_of_uploaded_clips_says_that_its_song_is_repeated(served: Served, tmp_path: Path) -> None:
+    project, owner = await served.create(resolution=144, fps=12), served["owner"]
+    where = f"/api/mv/projects/{project['projectId']}"
+    assert (await owner.put(f"{where}/audio", content=song(tmp_path, 1.5))).status_code == 200
+    await scenes_of(served, where)
+    for sequence in (1, 2):
+        assert (await owner.post(f"{where}/scenes/{sequence}/upload_video", content=clip(tmp_path / "clip.mp4"))).status_code == 200
+    # No job has listened to the song before.
+    assert (await owner.get(where)).json()["audioDuration"] is None
+    await work(served, (await owner.post(f"{where}/compose")).json()["jobId"])
+    done = (await owner.get(where)).json()
+    assert (done["status"], done["warnings"]) == (
+        "completed",
+        ["The film lasts 2.0 seconds and the song 1.5: the song is repeated."],
+    )
 
 
 async def test_a_failed_project_is_tried_again_and_work_on_the_whole_project_is_left_alone(store: AsyncStore, project: Project) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
+    from gateleg.apps.mv.listening.song import Song
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Scene
     from gateleg.jobs import JobContext
@@ -72,11 +73,12 @@ def _find_previous(job: JobContext, project: Project, resources: Resources[MVSet
 
 def _compose(job: JobContext, loaded: ProjectWithScenes, variants: Sequence[str], resources: Resources[MVSettings]) -> FinalVersion:
     project, folder = loaded.project, job.scratch
-    production = open_production(job, loaded, get_song(job, project, resources), resources)
+    song = get_song(job, project, resources)
+    production = open_production(job, loaded, song, resources)
     canvas = production.options.canvas
     track = None if project.audio_backing_track_s3_key is None else get_file(job, resources, project.audio_backing_track_s3_key)
     seconds = Fraction(production.plan.frames, canvas.fps)
-    warnings = [*_short_song(project, seconds), *_resting_lips(loaded)]
+    warnings = [*_short_song(song, seconds), *_resting_lips(loaded)]
     with ThreadPoolExecutor(1) as beside:
         # Master the song while the clips are downloaded and checked.
         mastered = None if track is None else beside.submit(make_soundtrack, track, seconds, lambda: job.should_stop)
@@ -93,11 +95,11 @@ def _compose(job: JobContext, loaded: ProjectWithScenes, variants: Sequence[str]
     return _store_film(job, production, film, float(seconds), companions, warnings, resources)
 
 
-def _short_song(project: Project, seconds: Fraction) -> list[str]:
+def _short_song(song: Song, seconds: Fraction) -> list[str]:
     """A warning if the song ends before the film."""
-    if project.audio_duration is None or project.audio_duration >= seconds - ENDS_EARLY:
+    if song.duration >= seconds - ENDS_EARLY:
         return []
-    return [f"The film lasts {float(seconds):.1f} seconds and the song {project.audio_duration:.1f}: the song is repeated."]
+    return [f"The film lasts {float(seconds):.1f} seconds and the song {song.duration:.1f}: the song is repeated."]
 
 
 def _resting_lips(loaded: ProjectWithScenes) -> list[str]:
