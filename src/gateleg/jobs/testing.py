@@ -16,9 +16,8 @@ from gateleg.jobs.finish.complete import SETTLE
 from gateleg.jobs.finish.outcome import UNWRITABLE, raised, reduced_outcome, returned
 from gateleg.jobs.monitor.logs import extended
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.rules import AttemptOutcome, Failed
 from gateleg.jobs.submit.fan_in import GATE
-from gateleg.jobs.tables.job import Failure, Job
+from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import EventChunk
 from gateleg.jobs.worker.recorder import AttemptRecorder
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine, Sequence
 
     from gateleg.jobs.manual_clock import ManualClock
+    from gateleg.jobs.rules import AttemptOutcome
     from gateleg.jobs.submit.submission import Submission, Submitted
 
 T = TypeVar("T")
@@ -114,9 +114,7 @@ class TestWorker:
             return returned(self.queue.context, job, recorder, self.queue.settle(UUID(job.job_config["job_id"])))
         if job.job_type == GATE:
             return returned(self.queue.context, job, recorder, None)
-        handler = self.queue.context.jobs.find(job.job_type)
-        if handler is None:
-            return Failed(Failure(kind="unknown-job-type", message=f"No handler is registered for {job.job_type}."))
+        handler = self.queue.context.jobs.of(job.job_type)
         try:
             with tempfile.TemporaryDirectory(prefix="gateleg-") as folder:
                 link = _InlineLink(self.queue, job, recorder, Path(folder))

@@ -156,7 +156,7 @@ def test_what_a_list_says_of_the_jobs_of_others_is_soon_out_of_date() -> None:
 def test_a_candidate_is_read_from_the_wire() -> None:
     job = Job(job_type="x", queue="q", priority=7, start_by=NOW, concurrency_key="k", concurrency_limit=3, version=4)
     read = Candidate.read(spec_of(Job).encode(job))
-    assert read == Candidate(job.job_id, 4, "q", 7, NOW, "k", 3)
+    assert read == Candidate(job.job_id, 4, "q", 7, NOW, "k", 3, "x")
     bare = Candidate.read(spec_of(Job).encode(Job(job_type="x")))
     assert (bare.start_by, bare.concurrency_key, bare.concurrency_limit) == (None, None, 1)
 

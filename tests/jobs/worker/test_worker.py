@@ -306,14 +306,22 @@ async def test_no_more_jobs_run_at_once_than_the_worker_has_room_for() -> None:
     assert most == 3
 
 
-async def test_an_unknown_type_is_a_failure_that_says_so() -> None:
+async def test_a_job_of_an_unknown_type_is_left_to_a_worker_that_knows_it(caplog: pytest.LogCaptureFixture) -> None:
+    """A program and a host may share the tables: a worker without the handler once failed the jobs of the other."""
     one, other = make_jobs(), Jobs()
-    other.handler("elsewhere", retry=ONCE)(waits)
+    other.handler("elsewhere", retry=ONCE)(logs_much)
     async with working(one) as (queue, _):
         elsewhere = AsyncQueue(queue.store, other)
-        job = await ended(queue, (await elsewhere.submit(Submission("elsewhere"))).job.job_id)
-    assert job.attempts[-1].error is not None
-    assert job.attempts[-1].error.kind == "unknown-job-type"
+        submitted = (await elsewhere.submit(Submission("elsewhere", {"lines": 1}, priority=90))).job
+        # Its own jobs behind it are run.
+        assert (await done(queue, Submission("snoozes"))).status == JobStatus.COMPLETED
+        assert (await queue.get(submitted.job_id)).attempt == 0
+        worker = Worker(elsewhere, idle=(0.01, 0.05))
+        task = asyncio.ensure_future(worker.run())
+        assert (await ended(queue, submitted.job_id)).status == JobStatus.COMPLETED
+        worker.stop()
+        await task
+    assert [record.getMessage() for record in caplog.records if "jobs of type elsewhere wait in queue default" in record.getMessage()]
 
 
 async def test_dependents_of_a_failed_job_are_cancelled_by_the_worker() -> None:

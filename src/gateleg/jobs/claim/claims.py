@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
@@ -45,6 +46,9 @@ _CANDIDATES_PER_WORKER = 10
 _MAX_CANDIDATES = 250
 #: How many values one `IN` condition takes.
 _MAX_IN_VALUES = 100
+#: The types that every worker runs.
+_OWN_TYPES = (SETTLE, GATE)
+_log = logging.getLogger("gateleg.jobs")
 #: Whether every claim is planned by the model, without the prepared update.
 _PLAIN = is_plain("prepared")
 
@@ -163,7 +167,8 @@ def _number_to_read(context: QueueContext, selector: CandidateSelector, number: 
 def _read_candidates(context: QueueContext, selector: CandidateSelector, queue: str, limit: int) -> Flow[list[Candidate]]:
     """The first claimable jobs of a queue, however many others come before them.
 
-    Others are those whose concurrency key is full, and those that another program has written and that cannot be claimed.
+    Others are those whose concurrency key is full, those that this program has no handler for, and those that another program has
+    written and that cannot be claimed.
     """
     kind, table, full = context.tables.job, context.queue_table_name, selector.full_keys[:_MAX_IN_VALUES]
     # The first page is small enough to be read within the commit of the claims that follow.
@@ -179,6 +184,10 @@ def _read_candidates(context: QueueContext, selector: CandidateSelector, queue: 
             # Another program wrote it. Once it is adopted, the next read shows it as it should be, or no longer.
             if selector.may_examine(job_id):
                 yield from adopt_by_id(context, job_id)
+        unknown = {candidate.job_type for candidate in readable if not may_run(context, candidate.job_type)}
+        if unknown:
+            _note_unknown(selector, queue, unknown)
+            readable = [candidate for candidate in readable if candidate.job_type not in unknown]
         claimable = [candidate for candidate in readable if not selector.is_refused(candidate)]
         candidates += claimable
         passed = passed or len(claimable) < len(response["Items"])
@@ -187,14 +196,27 @@ def _read_candidates(context: QueueContext, selector: CandidateSelector, queue: 
         payload = {**payload, "ExclusiveStartKey": response["LastEvaluatedKey"], "Limit": _FILTERED_PAGE_ITEMS}
 
 
-def _known_types(context: QueueContext) -> tuple[str, ...]:
-    """The job types to claim from further tables of a queue; empty for all types.
+def may_run(context: QueueContext, job_type: str) -> bool:
+    """Whether this program can run jobs of a type. Programs that share tables each take only the jobs that they can run."""
+    return job_type in context.jobs or job_type in _OWN_TYPES
 
-    Workers of several programs share such tables, so each takes only the jobs that it can run.
-    """
+
+def _note_unknown(selector: CandidateSelector, queue: str, unknown: set[str]) -> None:
+    """Log each type of jobs that are left to other workers, the first time."""
+    for job_type in sorted(unknown - selector.unknown_types):
+        _log.warning(
+            "jobs of type %s wait in queue %s: this worker has no handler for them. Start one that has",
+            job_type,
+            queue,
+        )
+    selector.unknown_types |= unknown
+
+
+def _known_types(context: QueueContext) -> tuple[str, ...]:
+    """The job types to read from further tables of a queue, which other programs share; empty for all types."""
     if context.tables is context.members[0].tables:
         return ()
-    known = sorted({SETTLE, GATE, *(handler.job_type for handler in context.jobs)})
+    known = sorted({*_OWN_TYPES, *(handler.job_type for handler in context.jobs)})
     return tuple(known) if len(known) <= _MAX_IN_VALUES else ()
 
 

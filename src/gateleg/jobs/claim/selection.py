@@ -45,6 +45,7 @@ class Candidate(NamedTuple):
     start_by: datetime | None = None
     concurrency_key: str | None = None
     concurrency_limit: int = 1
+    job_type: str = ""
 
     @classmethod
     def read(cls, item: Mapping[str, Any]) -> Self:
@@ -63,6 +64,7 @@ class Candidate(NamedTuple):
             start_by=None if start_by is None else to_utc(datetime.fromisoformat(start_by["S"])),
             concurrency_key=None if key is None else key["S"],
             concurrency_limit=int(item["concurrency_limit"]["N"]) if "concurrency_limit" in item else 1,
+            job_type=item["job_type"]["S"],
         )
 
 
@@ -113,6 +115,8 @@ class CandidateSelector:
     exclusive: bool = False
     #: how many claims were lost to other workers
     lost_claims: int = 0
+    #: the types of jobs that were left to other workers, because this one has no handler for them
+    unknown_types: set[str] = field(default_factory=set)
     #: claims whose response from the store was lost: the job and the token
     unconfirmed: list[tuple[UUID, str]] = field(default_factory=list)
     _candidates: dict[str, tuple[float, list[Candidate]]] = field(default_factory=dict)

@@ -20,9 +20,8 @@ from gateleg.jobs.finish.complete import SETTLE
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.monitor.counts import WorkerCounters
 from gateleg.jobs.queue import Queue, QueueVerbs
-from gateleg.jobs.rules import Failed, Released, must_run_alone
+from gateleg.jobs.rules import Released, must_run_alone
 from gateleg.jobs.submit.fan_in import GATE
-from gateleg.jobs.tables.job import Failure, Job
 from gateleg.jobs.tables.records import WorkerRecord
 from gateleg.jobs.worker.attempt import EMBEDDED_FLUSH_SECONDS, REMOTE_FLUSH_SECONDS, Execution
 from gateleg.jobs.worker.attempt_logs import log_attempt_end, log_attempt_start
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.context import JobContext
     from gateleg.jobs.queue import AsyncQueue
+    from gateleg.jobs.tables.job import Job
     from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
@@ -258,15 +258,10 @@ class Worker:
                 self._free_slot(job)
 
         try:
-            handler = self._handler(job)
-            if handler is None:
-                failure = Failure(kind="unknown-job-type", message=f"Worker {self.worker_id} has no handler for {job.job_type}.")
-                ended: Job | None = await self.queue.finish(job, Failed(failure))
-            else:
-                alone = must_run_alone(job)
-                log_attempt_start(job)
-                execution = self.running[job.job_id] = self.execution(job, in_own_process(handler) if alone else handler)
-                ended = await execution.execute(free_slot_early, (lambda: self._quarantine.wait_until_alone(job)) if alone else None)
+            handler, alone = self._handler(job), must_run_alone(job)
+            log_attempt_start(job)
+            execution = self.running[job.job_id] = self.execution(job, in_own_process(handler) if alone else handler)
+            ended = await execution.execute(free_slot_early, (lambda: self._quarantine.wait_until_alone(job)) if alone else None)
             if ended is not None:
                 self._counters.ended(ended)
                 log_attempt_end(ended)
@@ -316,12 +311,13 @@ class Worker:
         except (StoreError, ModelError, JobError) as error:
             _log.warning("could not release job %s; another worker runs it when its lease expires: %s", job.job_id, error)
 
-    def _handler(self, job: Job) -> Handler | None:
+    def _handler(self, job: Job) -> Handler:
+        """The handler of a claimed job. A worker claims only jobs that it has one for."""
         if job.job_type == SETTLE:
             return Handler(SETTLE, self._settle)
         if job.job_type == GATE:
             return Handler(GATE, _do_nothing)
-        return self.queue.context.jobs.find(job.job_type)
+        return self.queue.context.jobs.of(job.job_type)
 
     async def _settle(self, job: JobContext, config: dict[str, Any]) -> int:
         return await self.queue.settle(UUID(config["job_id"]))

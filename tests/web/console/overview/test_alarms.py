@@ -3,7 +3,7 @@ from dataclasses import replace
 from gateleg.jobs.monitor import QueueStats, Work
 from gateleg.jobs.tables import WorkerRecord
 from gateleg.web.console.overview.alarms import alarms
-from tests.web.console.jobs.samples import NOW
+from tests.web.console.jobs.samples import NOW, job
 
 CALM = QueueStats("media", "running", 0, 0, 0, None, 15)
 WORKER = WorkerRecord(worker_id="w:1", host="a", pid=1, queues=["media"], started_at=NOW, seen_at=NOW)
@@ -41,6 +41,11 @@ def test_a_queue_without_a_worker_is_an_alarm_when_something_waits() -> None:
     other = WORKER.model_copy(update={"queues": ["default"]})
     assert titles(replace(CALM, waiting=1), other) == ["No worker for media"]
     assert titles(CALM, other) == []
+
+
+def test_a_job_that_no_worker_of_the_host_can_run_is_named() -> None:
+    (alarm,) = alarms([CALM], [WORKER], stranger=job(job_type="elsewhere"))
+    assert alarm.title == "A job of type elsewhere waits"
 
 
 def test_the_worst_comes_first() -> None:

@@ -12,6 +12,7 @@ from gateleg.web.console.jobs.filters import Filters
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gateleg.jobs import Job
     from gateleg.jobs.monitor import QueueStats
     from gateleg.jobs.set_aside import UnreadableJob
     from gateleg.jobs.tables import WorkerRecord
@@ -39,9 +40,19 @@ class Alarm:
     href: str
 
 
-def alarms(queues: Sequence[QueueStats], workers: Sequence[WorkerRecord], unreadable: Sequence[UnreadableJob] = ()) -> list[Alarm]:
-    """All alarms, most severe first."""
+def alarms(
+    queues: Sequence[QueueStats],
+    workers: Sequence[WorkerRecord],
+    unreadable: Sequence[UnreadableJob] = (),
+    stranger: Job | None = None,
+) -> list[Alarm]:
+    """All alarms, most severe first. `stranger` is the oldest waiting job if this host has no handler for its type."""
     found = [alarm for stats in queues for alarm in _of_queue(stats, workers)]
+    if stranger is not None:
+        words = (
+            "This host has no handler for its type, so its workers leave it to others. Install the application that has one, or cancel it."
+        )
+        found.append(Alarm("warning", f"A job of type {stranger.job_type[:60]} waits", words, f"/jobs/{stranger.job_id}"))
     found += [
         Alarm("warning", f"Job {bad.job_id[:60]} is unreadable", f"{bad.reason}. Correct or delete the item.", f"/jobs/{quote(bad.job_id)}")
         for bad in unreadable[:FEW_UNREADABLE]

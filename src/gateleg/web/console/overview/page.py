@@ -118,7 +118,7 @@ class _Page:
         self._latency.show(*charts.latency)
         self._rows = self.current.rows
         self._show_latest()
-        self._found = alarms(self.current.queues, self.current.workers, self.current.unreadable)
+        self._found = alarms(self.current.queues, self.current.workers, self.current.unreadable, self.current.stranger)
         self._redraw("alarms", self._found, self._alarms, _draw_alarms)
         oldest = self.current.oldest
         modes = [(one.queue, one.mode) for one in self.current.queues]

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.claim.claims import may_run
 from gateleg.jobs.tables import MinuteCounts, Readiness
 from gateleg.web.console.jobs.rows import job_rows
 from gateleg.web.console.live import Topic
@@ -38,6 +39,8 @@ class CurrentState:
     recent: tuple[Job, ...]
     schedules: tuple[Schedule, ...]
     unreadable: tuple[UnreadableJob, ...] = ()
+    #: the oldest job that is ready, if this host has no handler for its type
+    stranger: Job | None = None
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -85,6 +88,7 @@ def current_state_topic(host: Host) -> Topic[CurrentState]:
             tuple(recent.items),
             tuple(await host.queue.schedules()),
             await host.queue_stats.set_aside(),
+            oldest if oldest is not None and not may_run(host.queue.context, oldest.job_type) else None,
         )
 
     return Topic("present", read, every=2.0)
