@@ -183,8 +183,13 @@ def test_single_tables_have_names_of_their_own_in_lists_templates_and_explanatio
     assert [one["Properties"]["TableName"] for one in resources.values()] == ["jobs-eu", "JobLedger"]
     (table, _) = out("template", "terraform", *only)["resource"]["aws_dynamodb_table"].values()
     assert table["name"] == "jobs-eu"
-    told = out("explain", "Job.in_status", "--json")
+    told = out("explain", "JobQueue/in_status", "--json")
     assert (told["table"], told["requests"][0]["TableName"]) == ("jobs-eu", "jobs-eu")
+
+
+def test_a_pattern_of_entities_with_one_name_is_named_with_its_table() -> None:
+    told = CliRunner().invoke(app, ["tables", "explain", "Job.in_status"])
+    assert (told.exit_code, told.stderr) == (2, "gateleg: Job.in_status may be JobQueue/in_status or DelphiJobQueue/in_status\n")
 
 
 def test_lint_leaves_the_built_in_tables_out_unless_they_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -81,7 +81,11 @@ def find_pattern(tables: Iterable[Table], name: str) -> Access[Any]:
         suggestion = did_you_mean(name, names, otherwise=f"Declared are {', '.join(names) or 'none'}")
         fail(f"unknown access pattern {name}. {suggestion}", MISUSED)
     if len(found) > 1:
-        fail(f"{name} may be {' or '.join(access.name for access in found)}", MISUSED)
+        names = [access.name for access in found]
+        if len(set(names)) < len(names):
+            # Entities of several tables have one name, as the jobs of a host and of an application with job tables of its own.
+            names = [f"{_table_name(access)}/{access.pattern.name}" for access in found]
+        fail(f"{name} may be {' or '.join(names)}", MISUSED)
     return found[0]
 
 
