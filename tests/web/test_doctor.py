@@ -64,6 +64,7 @@ async def test_everything_is_checked_and_what_fails_says_so(settings: Settings) 
         "worker": "warning",
         "clock": "ok",
         "jobs": "ok",
+        "job tables": "ok",
     }
     assert found["music", "piano"] == CheckResult("failed", "RuntimeError: the piano is locked")
     assert found["music", "violin"].message == "in tune"

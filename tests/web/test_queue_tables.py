@@ -115,14 +115,14 @@ async def test_jobs_schedules_and_states_of_an_earlier_release_go_on(tmp_path: P
         await queue.resume("default")
         ids = [*(job.job_id for job in await queue.jobs_page()), new.job.job_id]
         assert set(await finished(queue, ids)) == {JobStatus.COMPLETED}
-        assert [diagnosis.result.status for diagnosis in await examine(opened) if diagnosis.name == "jobs"] == ["ok"]
+        assert [diagnosis.result.status for diagnosis in await examine(opened) if diagnosis.name == "job tables"] == ["ok"]
 
 
 async def test_jobs_of_an_application_that_is_not_there_are_told(tmp_path: Path, place: str, caplog: pytest.LogCaptureFixture) -> None:
     await earlier_release(place)
     with caplog.at_level(logging.WARNING, "gateleg.jobs"):
         async with host(tmp_path, ACCOUNTS) as opened:
-            (found,) = [diagnosis.result for diagnosis in await examine(opened) if diagnosis.name == "jobs"]
+            (found,) = [diagnosis.result for diagnosis in await examine(opened) if diagnosis.name == "job tables"]
     assert "the store has jobs in ShopJobQueue" in caplog.text
     assert (found.status, "ShopJobQueue" in found.message, "Install the application" in found.fix) == ("failed", True, True)
 

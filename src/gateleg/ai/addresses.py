@@ -13,8 +13,8 @@ __all__ = ["ModelAddress", "ProviderName", "check_address_form", "parse_model_ad
 
 ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock", "replicate", "rerank", "openai-responses"]
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
-#: A model id of Bedrock: the vendor, a dot, and a name with a hyphen.
-_BARE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?=[\w.:]*-)[\w.:-]+", re.ASCII)
+#: A model id of Bedrock: the vendor, a dot, and a name, in which there is a hyphen.
+_BARE = re.compile(r"[a-z0-9-]+(?:\.[\w:-]+)+", re.ASCII)
 _FORM = re.compile(r"[a-z][a-z0-9_-]{0,39}:\S+")
 _PLACED = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*)", re.DOTALL)
 _REGIONAL = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*|[a-z]{2}(?:-[a-z]+)+-\d)", re.DOTALL)
@@ -46,7 +46,7 @@ def parse_model_address(text: str) -> ModelAddress:
     """Parse an address. A model's name may contain colons and at signs; text after an `@` is a location only if it looks like one."""
     provider, colon, rest = text.strip().partition(":")
     bare = text.strip()
-    if provider not in PROVIDERS and _BARE.fullmatch(bare):
+    if provider not in PROVIDERS and _BARE.fullmatch(bare) and "-" in bare.partition(".")[2]:
         raise BadModelAddress(
             f"{text!r} is a bare model id of Bedrock, and this host does not know in which region it is.",
             fix=f'Set [models.aliases] "{bare}" = "bedrock:{bare}@REGION" in gateleg.toml, and AWS credentials as for botocore.',

@@ -6,7 +6,7 @@ have the transport's error as `__cause__`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from gateleg.errors import GatelegError
 from gateleg.store.observing.redaction import redacted
@@ -300,10 +300,15 @@ class KeysDiffer(StoreError):
         "declared table another name in `[table_names]` of gateleg.toml; `gateleg tables check` compares all tables."
     )
 
-    def __init__(self, problems: Mapping[str, Sequence[str]], *, fix: str | None = None) -> None:
-        super().__init__(" ".join(problem for found in problems.values() for problem in found), fix=fix)
+    def __init__(self, message: str, *, problems: Mapping[str, Sequence[str]] | None = None, fix: str | None = None) -> None:
+        super().__init__(message, fix=fix)
         #: the differences in words, by the declared name of the table
-        self.problems = dict(problems)
+        self.problems = dict(problems or {})
+
+    @classmethod
+    def of(cls, problems: Mapping[str, Sequence[str]], *, fix: str | None = None) -> Self:
+        """The error for these differences."""
+        return cls(" ".join(text for texts in problems.values() for text in texts), problems=problems, fix=fix)
 
 
 class Refused(StoreError):

@@ -58,7 +58,7 @@ async def check_deployed_keys(applications: Iterable[Application], tables: Itera
         deployed = {table.name: store.setup.name_of(table) for table in declared}
         migrated = _names_before_moves(applications)
         ways = [_way_out(name, deployed[name], migrated.get(name)) for name in error.problems]
-        raise KeysDiffer(error.problems, fix=" ".join(("Nothing was written.", *ways))) from None
+        raise KeysDiffer.of(error.problems, fix=" ".join(("Nothing was written.", *ways))) from None
 
 
 def _names_before_moves(applications: Iterable[Application]) -> dict[str, tuple[str, str]]:

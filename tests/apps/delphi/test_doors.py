@@ -173,9 +173,7 @@ def test_a_matrix_that_was_converted_becomes_a_report_without_rejected_comments(
     run = ["run", "@/exported/votes.csv", "@/exported/comments.csv", "--out", "@/report"]
     for asked in (convert, [*convert, "--rejected"]):
         for call in (asked, run):
-            told = CliRunner().invoke(
-                commands, [f"{folder}/{part}" if "/" in part or part in {"exported", "report"} else part for part in call]
-            )
+            told = CliRunner().invoke(commands, [part.replace("@", str(folder)) for part in call])
             assert told.exit_code == 0, told.output
         assert leaking(folder / "report") == []
         # Rejected comments do not count as comments, but votes on them do.

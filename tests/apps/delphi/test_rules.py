@@ -29,6 +29,10 @@ RENAME = ((401, 404, 200, 403, 200, 200), (401, 403, 403, 403, 200, 200))
 SUBMIT = ((401, 404, 201, 403, 201, 201), (401, 403, 403, 403, 201, 201))
 #: What is about all conversations is for operators.
 OPERATE = ((401, 403, 403, 403, 201, 201), (401, 403, 403, 403, 201, 201))
+#: Marks may be set again and again.
+MARK = ((401, 404, 200, 403, 200, 200), (401, 403, 403, 403, 200, 200))
+#: Jobs of the callers before still wait.
+DELETE_ALL = ((401, 404, 409, 403, 409, 409), (401, 403, 403, 403, 409, 409))
 #: The operator deletes the run, and the admin finds nothing more; of a group's conversation, the member has deleted it before.
 DELETE = ((401, 404, 200, 404, 404, 404), (401, 403, 403, 403, 200, 404))
 #: A name that is taken by what a caller may not know of is taken all the same.
@@ -53,11 +57,15 @@ RULES: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
     ("GET", "/runs/{job_id}/timeline"): LOOK,
     ("GET", "/comparison"): LOOK,
     ("PUT", "/runs/{job_id}/topics/{topic}/name"): RENAME,
+    ("GET", "/conversations/{conversation}/self-descriptions"): LOOK,
+    ("POST", "/conversations/{conversation}/self-descriptions"): MARK,
     ("DELETE", "/runs/{job_id}"): DELETE,
+    ("DELETE", "/conversations/{conversation}"): DELETE_ALL,
 }
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("PUT", "/conversations/{conversation}"): FILES | {"group": "others"},
     ("POST", "/conversations/{conversation}/jobs"): {"job_type": "PCA"},
+    ("POST", "/conversations/{conversation}/self-descriptions"): {"comments": [0]},
     ("POST", "/reprocess"): {},
     ("PUT", "/runs/{job_id}/topics/{topic}/name"): {"name": "A better name"},
 }
@@ -196,7 +204,7 @@ async def test_groups_of_one_name_in_two_tenants_are_apart(tmp_path: Path) -> No
         ("UMAP", {"embedding_model": "openai:x@http://127.0.0.1:9/v1"}),
         ("UMAP", {"naming_model": "ollama:llama3.2"}),
         ("REPORT", {"model": "bedrock:x@eu-west-1"}),
-        ("REPORT", {"model": "claude-x"}),
+        ("REPORT", {"model": "ollama:llama3.2"}),
         ("FULL_PIPELINE", {"stages": [{"stage": "PCA"}, {"stage": "UMAP", "config": {"embedding_model": "openai:x@http://10.0.0.1/v1"}}]}),
     ],
 )

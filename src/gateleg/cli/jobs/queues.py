@@ -100,9 +100,9 @@ def _queue_names(opened: "Queue") -> list[str]:
     from gateleg.jobs import JobStatus
 
     served = [name for one in opened.workers() for name in one.queues]
-    longest = opened.store.query(opened.tables.job.in_status, status=JobStatus.PENDING, limit=_SAMPLE, project=[opened.tables.job.queue])
+    longest = opened.jobs_where(lambda job: job.in_status(status=JobStatus.PENDING), limit=_SAMPLE)
     newest = opened.jobs_page(limit=_SAMPLE, internal=True)
-    return sorted({"default", *opened.states(), *served, *(job["queue"] for job in longest), *(job.queue for job in newest)})
+    return sorted({"default", *opened.states(), *served, *(job.queue for job in (*longest, *newest))})
 
 
 def _queue_row(found: "QueueStats") -> dict[str, str]:

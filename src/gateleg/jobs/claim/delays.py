@@ -16,6 +16,7 @@ from gateleg.jobs.adoption import adopt_by_id
 from gateleg.jobs.claim.selection import readable_items
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
+from gateleg.model import ModelError
 from gateleg.model.codec.wire import to_utc
 from gateleg.store import ConditionFailed, NotFound, patch
 from gateleg.store.flow import Request
@@ -50,8 +51,8 @@ def promote(context: QueueContext, queue: str, limit: int = 25) -> Flow[int]:
         try:
             yield from operation.flow(context.setup)
             promoted += 1
-        except (ConditionFailed, NotFound):
-            # Another worker was faster, the job was cancelled, or another program wrote it in another form.
+        except (ConditionFailed, NotFound, ModelError):
+            # Another worker was faster, the job was cancelled, or another program wrote it in another form, or with invalid values.
             yield from adopt_by_id(context, str(values["job_id"]))
     return promoted
 
@@ -120,6 +121,6 @@ def _write_corrected_run_at(context: QueueContext, queue: str, delayed: Delayed,
     ref, unchanged = context.tables.job.key(job_id=delayed.job_id), Job.version == delayed.version
     try:
         yield from patch(ref, *actions, known=known, condition=unchanged, returning="none").flow(context.setup)
-    except (ConditionFailed, NotFound):
+    except (ConditionFailed, NotFound, ModelError):
         return 0
     return 1

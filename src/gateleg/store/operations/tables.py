@@ -143,7 +143,7 @@ def check_keys(tables: Iterable[Table], setup: Setup) -> Flow[frozenset[Table]]:
         if differences := key_differences(table, name, described):
             problems[table.name] = differences
     if problems:
-        raise KeysDiffer(problems)
+        raise KeysDiffer.of(problems)
     return frozenset(existing)
 
 

@@ -59,7 +59,7 @@ async def test_a_thread_is_deleted_with_all_that_happened_in_it(served: Served) 
     assert (await served["eve"].delete(f"/api/agents/threads/{thread}")).status_code == 404
     assert (await served["ann"].delete(f"/api/agents/threads/{thread}")).status_code == 204
     left = await _count(hosted, hosted.context())
-    assert left == {**kept, "versions of agents": 2, "pointers to active versions": 2, "rows of usage": 4}
+    assert left == {**kept, "versions of agents": 2, "pointers to active versions": 2, "rows of usage": 2}
     assert (await served["ann"].delete(f"/api/agents/threads/{thread}")).status_code == 404
     assert len([one async for one in hosted.resources.objects.walk("agents/")]) == 1
     assert (await served["ann"].get(f"/api/agents/threads/{other}/messages")).json()["items"]
@@ -138,7 +138,7 @@ async def test_usage_and_tenants_are_listed_for_those_who_may_see_them(served: S
     hosted = served.hosted
     await hosted.ended(await hosted.ask(await hosted.agent("Hi.")))
     (row,) = (await served["ann"].get("/api/agents/usage")).json()["items"]
-    assert (row["model"], row["runs"], row["ownerId"]) == ("script", 1, "acme/ann")
+    assert (row["model"], row["runs"], row["ownerId"]) == ("local:own", 1, "acme/ann")
     assert (await served["bob"].get("/api/agents/usage")).json()["items"] == []
     assert (await served["ann"].get("/api/agents/usage", params={"since": "2020-01-01"})).status_code == 422
     (tenant,) = (await served["otto"].get("/api/agents/tenants")).json()["items"]

@@ -32,12 +32,12 @@ async def test_suggestions_are_shown_with_reasons_and_marked_comments_leave_the_
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000/api/delphi/conversations/town/") as client:
             heads = {name: {"authorization": f"Bearer {token}"} for name, token in tokens.items()}
             listed = (await client.get("self-descriptions", headers=heads["member"])).json()
-            assert listed == {"suggested": [], "without": None}
+            assert listed == {"items": [], "next": None, "without": None}
 
             job = await worked(host.queue, Submission("FULL_PIPELINE", {}, subject="town"))
             assert job.status is JobStatus.COMPLETED
             listed = (await client.get("self-descriptions", headers=heads["viewer"])).json()
-            found = {one["comment_id"]: one for one in listed["suggested"]}
+            found = {one["comment_id"]: one for one in listed["items"]}
             assert {number: found[number]["kind"] for number in bodies} == {2: "life", 3: "identity"}
             assert "“I live in the countryside.”" in found[2]["reason"]
             assert sum(listed["without"]["sizes"]) > 0
@@ -51,7 +51,7 @@ async def test_suggestions_are_shown_with_reasons_and_marked_comments_leave_the_
             assert {row.comment_id for row in rows if row.is_meta} == {2, 3, *(one.comment_id for one in shown.comments if one.is_meta)}
             assert upload.n_votes == len(shown.votes.latest())
             listed = (await client.get("self-descriptions", headers=heads["member"])).json()
-            assert not {one["comment_id"] for one in listed["suggested"]} & set(bodies)
+            assert not {one["comment_id"] for one in listed["items"]} & set(bodies)
 
             job = await worked(host.queue, Submission("FULL_PIPELINE", {}, subject="town"))
             run = await latest_run(host.store, "town", "REPORT")

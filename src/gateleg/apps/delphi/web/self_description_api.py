@@ -12,6 +12,7 @@ from gateleg.apps.delphi.runs.origin import REPORT_STAGE
 from gateleg.apps.delphi.runs.self_descriptions import mark_meta, suggestions_of
 from gateleg.apps.delphi.web.views import UploadView
 from gateleg.web.api.calls import Using
+from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 
 router = APIRouter()
 
@@ -25,10 +26,9 @@ class SuggestionView(BaseModel):
     reason: str
 
 
-class Suggestions(BaseModel):
-    """Suggestions to moderators, which change nothing by themselves."""
+class Suggestions(Listing[SuggestionView]):
+    """A page of suggestions to moderators, which change nothing by themselves."""
 
-    suggested: list[SuggestionView]
     without: dict[str, Any] | None = Field(
         description="What the newest report found without the comments suggested then: sizes of groups, stability, shuffles that varied as "
         "strongly, and the adjusted Rand index with its groups. Null without a report or a suggestion."
@@ -45,18 +45,31 @@ class MetaMarks(BaseModel):
 
 
 @router.get("/conversations/{conversation}/self-descriptions")
-async def list_suggestions(call: Using, conversation: Name) -> Suggestions:
-    """The comments that the newest run with topics suggests as descriptions of their authors, each with the reason."""
+async def list_suggestions(call: Using, conversation: Name, limit: Limit = 50, cursor: Cursor = None) -> Suggestions:
+    """The comments that the newest run with topics suggests as descriptions of their authors, by id, each with the reason."""
     await visible_conversation(call, conversation)
-    listed = [
-        SuggestionView(comment_id=one.comment.comment_id, body=one.comment.body, kind=one.suggestion.kind, reason=one.suggestion.reason)
-        for one in await suggestions_of(call.host.store, conversation)
+    page = page_by_key(
+        await suggestions_of(call.host.store, conversation),
+        lambda suggested: f"{suggested.comment.comment_id:020d}",
+        secret=call.host.secret,
+        query=f"/api/delphi/conversations/{conversation}/self-descriptions",
+        limit=limit,
+        cursor=cursor,
+    )
+    views = [
+        SuggestionView(
+            comment_id=suggested.comment.comment_id,
+            body=suggested.comment.body,
+            kind=suggested.suggestion.kind,
+            reason=suggested.suggestion.reason,
+        )
+        for suggested in page
     ]
     try:
         report = await service.latest_run(call.host.store, conversation, REPORT_STAGE)
     except RunMissing:
-        return Suggestions(suggested=listed, without=None)
-    return Suggestions(suggested=listed, without=(report.summary.get("self_descriptions") or {}).get("without"))
+        return Suggestions(items=views, next=page.next, without=None)
+    return Suggestions(items=views, next=page.next, without=(report.summary.get("self_descriptions") or {}).get("without"))
 
 
 @router.post("/conversations/{conversation}/self-descriptions")
