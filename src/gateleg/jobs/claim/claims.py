@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
+__all__ = ["may_run"]
+
 #: How many times one claim reads candidates before it gives up.
 _MAX_READS = 8
 #: How many items later pages examine when full concurrency keys are filtered out.

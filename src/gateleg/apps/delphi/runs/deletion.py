@@ -12,7 +12,7 @@ from gateleg.apps.delphi.errors import ConversationBusy, ConversationMissing
 from gateleg.apps.delphi.runs.origin import artifact_folder
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, StoredComment, StoredConversation, Upload, VotesChunk
 from gateleg.apps.delphi.service import RESULTS
-from gateleg.jobs.tables.job import FINISHED
+from gateleg.jobs import JobStatus
 
 if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 async def check_idle(queue: AsyncQueue, conversation_id: str) -> None:
     """Raise `ConversationBusy` if a job on the conversation is waiting or running: it would write results again."""
-    unfinished = await queue.jobs_where(lambda job: job.of_subject(subject=conversation_id).filter(~job.status.is_in(FINISHED)), limit=1)
+    states = [JobStatus.PENDING, JobStatus.PROCESSING]
+    unfinished = await queue.jobs_where(lambda job: job.of_subject(subject=conversation_id).filter(job.status.is_in(states)), limit=1)
     for job in unfinished:
         raise ConversationBusy(f"Job {job.job_id} on conversation {conversation_id!r} is not finished.")
 
