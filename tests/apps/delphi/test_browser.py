@@ -246,9 +246,10 @@ def test_the_replay_fits_a_phone_in_the_dark_and_plays_in_steps_where_less_motio
 
 
 def _english(page: Page, own: set[str]) -> set[str]:
-    """Words of a page, and of its labels, that `foreign` has not touched and that nobody wrote."""
+    """Words of a page, and of its labels, that `foreign` has not touched and that nobody wrote. What is marked as English is English."""
     said = page.evaluate(
-        "() => [...document.querySelectorAll('body *')].filter((one) => !['SCRIPT', 'STYLE', 'NOSCRIPT'].includes(one.tagName)).flatMap("
+        "() => [...document.querySelectorAll('body *')].filter((one) => !['SCRIPT', 'STYLE', 'NOSCRIPT'].includes(one.tagName) "
+        "&& !one.closest('[lang=en][translate=no]')).flatMap("
         "(one) => [...[...one.childNodes].filter((node) => node.nodeType === 3).map((node) => node.textContent), "
         "...['aria-label', 'title', 'aria-valuetext'].map((name) => one.getAttribute(name) ?? '')])"
     )
@@ -270,6 +271,7 @@ def test_what_the_scripts_of_a_translated_page_say_is_in_its_language_too(page: 
     assert not own & {"agree", "search", "topics", "choose", "everyone", "votes"}
 
     opened = _show(page, tmp_path, turned["map.html"])
+    expect(opened.get_by_text("the wording was not: the English page counts")).to_be_visible()
     assert _english(opened, own) == set()
     for name in ("xGroup A", "xShow xeverything"):
         opened.locator(".panel").get_by_role("button", name=name).first.click()
