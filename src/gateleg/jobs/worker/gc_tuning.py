@@ -61,6 +61,6 @@ def collecting_less_often() -> Iterator[None]:
 
 
 def exclude_loaded_modules() -> None:
-    """Exempt all existing objects from garbage collection. `gateleg worker` calls this, because its process only runs jobs."""
+    """Exempt all existing objects from garbage collection. Hosts and workers in a process of their own call this."""
     gc.collect()
     gc.freeze()
