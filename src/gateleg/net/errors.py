@@ -1,4 +1,7 @@
-"""Errors of requests to addresses that users supply, such as webhooks, tools and web pages."""
+"""Errors of requests to addresses that users supply, such as webhooks, tools and web pages.
+
+Errors of HTTP requests without a valid response. Rooms translate them into their own errors.
+"""
 
 from __future__ import annotations
 
@@ -47,3 +50,62 @@ class NotReached(OutgoingError):
 
     code = "not-reached"
     fix = "Check the address, and whether its server is running."
+
+
+class HttpError(GatelegError):
+    """A request got no complete response."""
+
+    code = "http-failed"
+    status = 502
+    fix = "Check the address and whether its server is running, and try again."
+
+    def __init__(self, message: str, *, sent: bool = True, stale: bool = False, permanent: bool = False) -> None:
+        super().__init__(message)
+        #: False if the service cannot have received the whole request, so it certainly did not execute it
+        self.sent = sent
+        #: whether the connection had been idle, so that the service may have closed it: a new connection may work
+        self.stale = stale
+        #: whether another attempt would fail in the same way
+        self.permanent = permanent
+
+
+class NotConnected(HttpError):
+    """No connection could be made."""
+
+    code = "not-connected"
+
+
+class ConnectionLost(HttpError):
+    """The connection was closed before the response was complete."""
+
+    code = "connection-lost"
+
+
+class ResponseTimedOut(HttpError):
+    """The response, or its next bytes, took longer than allowed."""
+
+    code = "response-timed-out"
+    status = 504
+    fix = "Try again later, or allow more time."
+
+
+class BadResponse(HttpError):
+    """The response is not HTTP, is larger than allowed, or does not have the expected form."""
+
+    code = "bad-response"
+    fix = "Check which server listens at the address."
+
+
+class ResponseTooLarge(BadResponse):
+    """The response is larger than the client's limit."""
+
+    code = "response-too-large"
+    fix = "Request less, or raise the limit."
+
+
+class BadHeader(GatelegError, ValueError):
+    """A header cannot be sent because it contains a control character or a non-ASCII character."""
+
+    code = "bad-header"
+    status = 422
+    fix = "Give only printable ASCII characters."

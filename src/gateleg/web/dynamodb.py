@@ -13,13 +13,10 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from gateleg.endpoint.backend import execute
-from gateleg.endpoint.dispatcher import Dispatcher, EngineCall
-from gateleg.endpoint.requests import IncomingRequest as WireRequest
-from gateleg.endpoint.responses import AMZ_JSON, encode_body, error_response
-from gateleg.endpoint.responses import OutgoingResponse as WireResponse
-from gateleg.endpoint.signature import Claim, Verifier, read_claim
-from gateleg.endpoint.targets import Kind
+from gateleg.endpoint.dispatcher import Claim, Dispatcher, EngineCall, Kind, Verifier, execute, read_claim
+from gateleg.endpoint.http import AMZ_JSON, encode_body, error_response
+from gateleg.endpoint.http import IncomingRequest as WireRequest
+from gateleg.endpoint.http import OutgoingResponse as WireResponse
 from gateleg.engine import Engine, EngineError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from gateleg.web.api.calls import Administering

@@ -7,7 +7,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from gateleg.net import Secret
-from gateleg.objects.private import FILE, make_private, restrict_to_owner
+from gateleg.objects.links import FILE, make_private, restrict_to_owner
 from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:

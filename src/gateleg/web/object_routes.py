@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
+from gateleg.model.types import check_object_key
 from gateleg.objects import (
     AsyncDownload,
     ByteRange,
