@@ -5,10 +5,7 @@ from uuid import uuid4
 import pytest
 
 from gateleg.jobs.claim import CandidateSelector
-from gateleg.jobs.errors import (
-    DependencyCycle,
-    DependencyMissing,
-)
+from gateleg.jobs.errors import DependencyCycle, DependencyMissing
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness

@@ -32,14 +32,11 @@ items with everything that belongs to them) and `gateleg.jobs.table_streams` (ha
 from gateleg.jobs.errors import (
     BadConfig,
     BadSchedule,
-    GiveUp,
     JobError,
     JobMissing,
     JobUnreadable,
     KeyReused,
     ScheduleMissing,
-    Snooze,
-    Stopped,
     UnknownJobType,
     WrongState,
 )
@@ -48,6 +45,7 @@ from gateleg.jobs.monitor.listing import Update, follow, follow_async
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
+from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.submission import PreparedSubmission, Submission, Submitted
 from gateleg.jobs.tables.job import Job, JobStatus, TableNames
 from gateleg.jobs.tasks import JobContext, Stage, SubmitOptions, Task, direct_stages, submit_stages

@@ -25,7 +25,7 @@ import orjson
 from pydantic import ValidationError
 
 from gateleg.jobs.adoption import find_job, find_valid_job
-from gateleg.jobs.errors import BadResult, GiveUp, JobError, JobMissing, LeaseLost, ResultTooLarge, Snooze, Stopped
+from gateleg.jobs.errors import BadResult, JobError, JobMissing, LeaseLost, ResultTooLarge
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue_context import QueueContext, read_jobs
 from gateleg.jobs.rules import (
@@ -49,6 +49,7 @@ from gateleg.jobs.rules import (
     short_failure,
     timed_out,
 )
+from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.tables.job import FINISHED, Attempt, Failure, Job, JobStatus, Logs, Progress, Readiness, Results, job_key
 from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LogChunk, Slots

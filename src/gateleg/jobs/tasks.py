@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypedDict, 
 from pydantic import BaseModel
 
 from gateleg.durations import duration
-from gateleg.jobs.errors import BadHandler, BadSubmission, DependencyMissing, GiveUp, Snooze, Stopped, UseAwait
+from gateleg.jobs.errors import BadHandler, BadSubmission, DependencyMissing, UseAwait
+from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.submission import Submission, Submitter
 from gateleg.jobs.tables.job import DURATION_METRIC, JobStatus
 

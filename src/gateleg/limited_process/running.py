@@ -149,7 +149,6 @@ class ProcessLimits:
 class LimitReached(GatelegError):
     """A process reached one of its limits, or crashed without a result (`crash`)."""
 
-    code = "limit-reached"
     status = 422
 
     def __init__(self, limit: Literal["seconds", "memory", "output", "crash"], message: str) -> None:

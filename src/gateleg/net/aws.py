@@ -246,7 +246,6 @@ LOCAL_CREDENTIALS = Credentials("local", "local")
 class NoCredentials(GatelegError):
     """No credentials were found, so the request was not sent."""
 
-    code = "no-credentials"
     fix = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile."
 
 

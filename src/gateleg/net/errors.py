@@ -11,14 +11,12 @@ from gateleg.errors import GatelegError
 class OutgoingError(GatelegError):
     """A request to an address that a user supplied failed."""
 
-    code = "outgoing"
     status = 502
 
 
 class AddressRefused(OutgoingError):
     """The host does not send requests to this address: it is not an http or https URL of the public Internet."""
 
-    code = "address-refused"
     status = 422
     fix = "Use a public http or https URL; the operator of the host can allow an internal server with the setting `outgoing_allow`."
 
@@ -26,21 +24,18 @@ class AddressRefused(OutgoingError):
 class TooManyRedirects(OutgoingError):
     """The address redirects too many times."""
 
-    code = "too-many-redirects"
     fix = "Use the address that it finally redirects to."
 
 
 class AnswerTooLarge(OutgoingError):
     """The answer is larger than allowed."""
 
-    code = "answer-too-large"
     fix = "Request less, or ask the operator to raise the limit."
 
 
 class OutgoingTimedOut(OutgoingError):
     """The address did not answer in time."""
 
-    code = "outgoing-timed-out"
     status = 504
     fix = "Try again later; if that fails too, the server at the address is too slow."
 
@@ -48,7 +43,6 @@ class OutgoingTimedOut(OutgoingError):
 class NotReached(OutgoingError):
     """No connection could be made, the connection was lost, or the answer was not HTTP."""
 
-    code = "not-reached"
     fix = "Check the address, and whether its server is running."
 
 
@@ -72,19 +66,14 @@ class HttpError(GatelegError):
 class NotConnected(HttpError):
     """No connection could be made."""
 
-    code = "not-connected"
-
 
 class ConnectionLost(HttpError):
     """The connection was closed before the response was complete."""
-
-    code = "connection-lost"
 
 
 class ResponseTimedOut(HttpError):
     """The response, or its next bytes, took longer than allowed."""
 
-    code = "response-timed-out"
     status = 504
     fix = "Try again later, or allow more time."
 
@@ -92,20 +81,17 @@ class ResponseTimedOut(HttpError):
 class BadResponse(HttpError):
     """The response is not HTTP, is larger than allowed, or does not have the expected form."""
 
-    code = "bad-response"
     fix = "Check which server listens at the address."
 
 
 class ResponseTooLarge(BadResponse):
     """The response is larger than the client's limit."""
 
-    code = "response-too-large"
     fix = "Request less, or raise the limit."
 
 
 class BadHeader(GatelegError, ValueError):
     """A header cannot be sent because it contains a control character or a non-ASCII character."""
 
-    code = "bad-header"
     status = 422
     fix = "Give only printable ASCII characters."

@@ -38,14 +38,12 @@ DYNAMODB_LIMIT = 16 * 1024 * 1024
 class NotEmbedded(Refusal):
     """The setting `dynamodb` is on, but the store is not embedded."""
 
-    code = "not-embedded"
     fix = "Turn the setting `dynamodb` off, and use the store itself as the endpoint of SDKs."
 
 
 class KeyNotShown(Refusal):
     """Credentials were requested in a session. They are valid as long as the key, which is longer than a session."""
 
-    code = "key-not-shown"
     status = 403
     fix = "Send the key itself, as `Authorization: Bearer ...`."
 

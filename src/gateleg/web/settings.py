@@ -41,7 +41,6 @@ DEFAULT = "default"
 class BadSettings(GatelegError):
     """Settings with unknown names or invalid values. `problems` has one line for each."""
 
-    code = "bad-settings"
     fix = "Correct the settings; `gateleg config` shows those in effect."
 
     def __init__(self, problems: list[str]) -> None:

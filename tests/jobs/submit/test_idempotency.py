@@ -6,11 +6,7 @@ from uuid import uuid4
 import pytest
 
 from gateleg.jobs.claim import CandidateSelector
-from gateleg.jobs.errors import (
-    BadSubmission,
-    DependencyMissing,
-    KeyReused,
-)
+from gateleg.jobs.errors import BadSubmission, DependencyMissing, KeyReused
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submission import Submission, Submitted
 from gateleg.jobs.tables.job import JobStatus, Readiness

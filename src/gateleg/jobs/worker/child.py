@@ -35,8 +35,9 @@ from uuid import UUID
 import orjson
 from pydantic import BaseModel
 
-from gateleg.jobs.errors import GiveUp, JobError, Snooze
+from gateleg.jobs.errors import JobError
 from gateleg.jobs.rules import class_name, error_message, escape_undecodable
+from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submission import Submission, Submitted
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tasks import JobContext, wait_in

@@ -24,8 +24,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import orjson
 
-from gateleg.jobs.errors import BadHandler, GiveUp, Snooze, UseAwait
+from gateleg.jobs.errors import BadHandler, UseAwait
 from gateleg.jobs.finish import ChildFailed
+from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tasks import JobContext, wait_in
 from gateleg.jobs.worker.output import PrintedLines, captured_by

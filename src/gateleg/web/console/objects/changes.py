@@ -26,14 +26,12 @@ MAX_OBJECTS = 10_000
 class UploadRefused(GatelegError):
     """An uploaded file is refused."""
 
-    code = "upload-refused"
     status = 422
 
 
 class TooManyObjects(GatelegError):
     """More objects than a page can delete at once."""
 
-    code = "too-many-objects"
     status = 422
     fix = "Delete subfolders one by one, or use a program."
 
