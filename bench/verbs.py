@@ -331,13 +331,14 @@ class Walk:
 
 def walks() -> dict[str, Walk]:
     """One warm call of each kind: it is made for other items before."""
-    store = Store(EmbeddedTransport(Engine(":memory:")))
+    engine = Engine(":memory:")
+    store = Store(EmbeddedTransport(engine, owned=True))
     store.create_tables(notes, films)
     queue = Queue(store, jobs)
     queue.ensure_tables()
     store.create(Film(film="a"))
     kept = [(store.create(note(number)), store.create(Shot(film="a", number=number))) for number in range(3)]
-    dispatcher = Dispatcher(store.transport.engine.is_write, region="local", verifier=None, separate=False, max_body=1 << 20)
+    dispatcher = Dispatcher(engine.is_write, region="local", verifier=None, separate=False, max_body=1 << 20)
     headers = {
         b"x-amz-target": b"DynamoDB_20120810.PutItem",
         b"content-type": b"application/x-amz-json-1.0",
@@ -349,7 +350,7 @@ def walks() -> dict[str, Walk]:
         body = orjson.dumps({"TableName": notes.name, "Item": spec_of(Note).encode(note(100 + number))})
         call = dispatcher.decide(IncomingRequest(b"POST", b"/", headers, body))
         assert isinstance(call, EngineCall)
-        assert execute(store.transport.engine, call).status == 200
+        assert execute(engine, call).status == 200
 
     # Each claim reads the candidates.
     selector, claimed = CandidateSelector(time.monotonic, fresh_for=-1.0), list[Any]()

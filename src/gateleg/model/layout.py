@@ -24,7 +24,7 @@ from pydantic import BaseModel, ValidationError
 from gateleg.errors import problem_message
 from gateleg.model.errors import BadMark, MissingComponent, ModelError, UnknownArgument, UnknownIndex
 from gateleg.model.key_text import Template, parse_template
-from gateleg.model.keys import KeyPlan, Ref, compile_ref, key_components, read_spec, read_when, stored_key
+from gateleg.model.keys import STORED, KeyPlan, Ref, compile_ref, key_components, read_spec, read_when, stored_key
 from gateleg.model.tables import MARKER, Unique
 from gateleg.model.types import did_you_mean
 from gateleg.model.wire import map_key
@@ -203,6 +203,10 @@ class EntityLayout(Generic[E]):
     def ref(self, instance: E) -> Ref[E]:
         """The reference to an instance by its primary key."""
         values = self.values(instance)
+        if STORED not in values and not self._parts:
+            ref = self.exact_ref({name: values[name] for name in self.key.names})
+            if ref is not None:
+                return ref
         key = stored_key(values) or self.key.require(values, self.name)
         return Ref(self.entity, {name: values[name] for name in self._key_names}, key)
 
@@ -344,12 +348,14 @@ class Counter:
 
     def counts(self, values: Mapping[str, Any] | None) -> bool:
         """Whether an item with these values is counted."""
-        return values is not None and all(values.get(name) in allowed for name, allowed in self.when.items())
+        for name, allowed in self.when.items():
+            if values is None or values.get(name) not in allowed:
+                return False
+        return values is not None
 
     def parent(self, values: Mapping[str, Any]) -> Ref[Any]:
         """The reference to the parent item, which holds the counter."""
-        ref: Ref[Any] = self.attribute.owner.key(**{name: values[name] for name in self.parent_names})
-        return ref
+        return layout_of(self.attribute.owner).locate({name: values[name] for name in self.parent_names})
 
 
 Form = str | Sequence[str]

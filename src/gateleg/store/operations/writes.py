@@ -231,16 +231,20 @@ def _addressed(
     target: type[E] | Ref[E] | E, changes: tuple[Action | Condition, ...], components: dict[str, Any]
 ) -> tuple[Ref[E] | E, tuple[Action, ...]]:
     """The target and the actions of a patch; conditions among the changes are key components."""
-    actions = tuple([change for change in changes if isinstance(change, Action)])
-    key: Any = [change for change in changes if not isinstance(change, Action)]
-    for change in key:
-        if not isinstance(change, Condition | Presets):
+    actions: list[Action] = []
+    key: list[Any] = []
+    for change in changes:
+        if isinstance(change, Action):
+            actions.append(change)
+        elif isinstance(change, Condition | Presets):
+            key.append(change)
+        else:
             raise InvalidOption(
                 f"A change must be an action, not {type(change).__name__}.", fix="Write it as Book.title.set('Emma'), for example."
             )
     if isinstance(target, type) or key or components:
-        return _place(target, key, components), actions
-    return target, actions
+        return _place(target, key, components), tuple(actions)
+    return target, tuple(actions)
 
 
 def _place(target: type[E] | Ref[E] | E, key: Sequence[Condition], components: dict[str, Any]) -> Ref[E] | E:
