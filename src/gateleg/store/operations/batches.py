@@ -14,8 +14,9 @@ from pydantic import BaseModel
 from gateleg.model import Ref, spec_of
 from gateleg.model.keys import Presets
 from gateleg.store.errors import InvalidOption, NotBatchable
-from gateleg.store.operations.entity_reads import GET_LIMIT, ListReader, batch_get_flow, batch_write_flow, read_refs
-from gateleg.store.operations.legacy_keys import migrate_to_current_key
+from gateleg.store.operations.batch_flows import GET_LIMIT, batch_get_flow, batch_write_flow
+from gateleg.store.operations.entity_reads import ListReader, read_refs
+from gateleg.store.operations.older_items import migrate_to_current_key
 from gateleg.store.operations.operation import Identity, Operation, identity, locate
 from gateleg.store.operations.write_operation import Delete, Put
 from gateleg.store.transports import check_size

@@ -29,8 +29,7 @@ from gateleg.store.errors import (
 )
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
-from gateleg.store.operations.legacy_keys import empty_key_check, place
-from gateleg.store.operations.legacy_merge import upgrade_item
+from gateleg.store.operations.older_items import empty_key_check, place, upgrade_item
 from gateleg.store.operations.operation import Identity, identity
 from gateleg.store.setup import retry_conflicts
 from gateleg.store.transports import TRANSACTION_LIMIT, ServiceError, check_size
