@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
+from gateleg.private_files import make_folder
 from gateleg.store.transports import CLOSED, ServiceError, unwritable
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def open_engine(path: str, durability: Durability = "full") -> Engine:
     file = database_file(path)
     try:
         if file != MEMORY:
-            Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
+            make_folder(Path(file).parent)
         return Engine(file, durability=durability)
     except OSError as error:
         raise CannotOpen(f"The folder of {file} cannot be created or used: {error.strerror}.") from error
