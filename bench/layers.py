@@ -12,9 +12,7 @@ from canned_responses import CannedSocket, answer_botocore, canned_connection
 from gateleg.model import spec_of
 from gateleg.net import Credentials
 from gateleg.store import AsyncStore, Store
-from gateleg.store.transports.async_http import AsyncWireTransport
-from gateleg.store.transports.http import WireTransport
-from gateleg.store.transports.http_protocol import HttpOptions
+from gateleg.store.transports.http import AsyncWireTransport, HttpOptions, WireTransport
 from scene import HASH, RANGE, TABLE, VALUES, Scene
 
 REGION, KEY_ID, SECRET = "us-east-1", "AKIDEXAMPLE", "secret"

@@ -107,8 +107,7 @@ def looped(call: Callable[[], object]) -> Repeat:
 def measure(rounds: int) -> dict[str, Row]:
     """Every library's row."""
     from canned_responses import canned_server
-    from gateleg.store.transports.http import WireTransport
-    from gateleg.store.transports.http_protocol import HttpOptions
+    from gateleg.store.transports.http import HttpOptions, WireTransport
     from layers import LAYERS, Calls
     from peers import ours, running
     from scene import scenes

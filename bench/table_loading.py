@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gateleg.engine import Engine
-from gateleg.engine.checkpoints import CHECKPOINT_FRAMES
+from gateleg.engine.locking import CHECKPOINT_FRAMES
 from waits import NAME, definition, item
 
 COMMIT = 5000

@@ -22,7 +22,7 @@ import orjson
 from gateleg.engine import Engine
 from gateleg.engine.database import Database, WriteGroup, WriteTransaction
 from gateleg.jobs import AsyncQueue, Submission
-from gateleg.jobs.worker.group_commit import with_group_commit
+from gateleg.jobs.worker.polling import with_group_commit
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from queues.claims import ROUND, Bench

@@ -17,10 +17,10 @@ import orjson
 
 from gateleg.engine import Engine
 from gateleg.jobs import AsyncQueue, Job, Submission
-from gateleg.jobs.claim.selection import CandidateSelector
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.rules import Completed
 from gateleg.jobs.tables import Results
-from gateleg.jobs.worker.group_commit import with_group_commit
+from gateleg.jobs.worker.polling import with_group_commit
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from queues.table import jobs

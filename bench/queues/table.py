@@ -11,7 +11,7 @@ from rich.table import Table
 
 from gateleg.engine import Engine
 from gateleg.jobs import Job, JobContext, Jobs, JobStatus, Queue, Submission
-from gateleg.jobs.claim.selection import CandidateSelector
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.rules import Completed
 from gateleg.jobs.tables import Attempt, Results
 from gateleg.model import spec_of

@@ -6,6 +6,7 @@ Each error has a stable `code` (listed in docs/reference/errors.md), a `message`
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ __all__ = ["GatelegError"]
 _MAX_SHOWN = 200
 #: The pattern of a text that must contain more than blanks.
 NOT_BLANK = r"\S"
+#: Between the words of a class name.
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def shown(value: object) -> str:
@@ -38,11 +41,12 @@ def problem_message(problem: Mapping[str, Any]) -> str:
 class GatelegError(Exception):
     """The base class of all errors of Gateleg.
 
-    Subclasses set `code`, `fix` and `status`, and `why` if the reason is always the same. A raised error may override `why` and `fix`.
-    All errors can be pickled.
+    Subclasses set `fix` and `status`, and `why` if the reason is always the same. A raised error may override `why` and `fix`. The `code`
+    of a class is its name in lower case with hyphens, without `Error` at its end, unless the class sets another one: `LostRace` has
+    `lost-race`. All errors can be pickled.
     """
 
-    #: a short, stable identifier that programs can compare
+    #: a short, stable identifier that programs can compare; derived from the name of the class
     code = "error"
     #: the reason, if the message does not already give it
     why = ""
@@ -54,6 +58,11 @@ class GatelegError(Exception):
     public: str | None = None
     #: what a host answers instead of `fix` when that is advice for its operators
     public_fix: str | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "code" not in cls.__dict__:
+            cls.code = _WORDS.sub("-", cls.__name__.removesuffix("Error")).lower()
 
     def __init__(self, message: str, *, why: str | None = None, fix: str | None = None) -> None:
         self.message = message

@@ -17,10 +17,10 @@ from gateleg.cli.commands import app
 from gateleg.jobs import Jobs, Queue, Submission
 from gateleg.jobs import TestWorker as InlineWorker
 from gateleg.jobs.handlers import DeclaredSchedule
-from gateleg.jobs.retention.archiving import log_key
+from gateleg.jobs.retention import log_key
 from gateleg.jobs.tables import WorkerRecord
-from gateleg.jobs.tables.archive import summary_of
 from gateleg.jobs.tables.job import Job, JobStatus, Logs
+from gateleg.jobs.tables.records import summary_of
 from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
 from tests.jobs.chores import jobs

@@ -12,7 +12,7 @@ from gateleg.cli import installed
 from gateleg.cli.commands import app
 from gateleg.commands import settings_from
 from gateleg.jobs import JobStatus, Queue, Submission, TestWorker
-from gateleg.jobs.retention.archiving import log_key
+from gateleg.jobs.retention import log_key
 from gateleg.jobs.rules import RETENTION
 from gateleg.objects import open_objects
 from gateleg.store import Store

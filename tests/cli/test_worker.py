@@ -19,7 +19,7 @@ from gateleg.engine import Engine
 from gateleg.jobs import Queue, Submission, follow
 from gateleg.jobs import QueueSettings as JobSettings
 from gateleg.jobs import TestWorker as InlineWorker
-from gateleg.jobs.retention.archiving import log_key
+from gateleg.jobs.retention import log_key
 from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
 from gateleg.web.settings import Settings

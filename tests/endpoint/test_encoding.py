@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.endpoint.encoding import MAX_GZIP_MEMBERS, OversizedBody, UndecodableBody, choose_encoding, compress, decompress
+from gateleg.endpoint.http import MAX_GZIP_MEMBERS, OversizedBody, UndecodableBody, choose_encoding, compress, decompress
 from tests.endpoint.fakes import FakeEngine, Wire
 
 LIMIT = 1 << 20

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateleg.endpoint import serve_in_thread
-from gateleg.endpoint.targets import TARGETS
+from gateleg.endpoint.dispatcher import TARGETS
 from gateleg.engine import Engine
 from tests.endpoint.fakes import Response, Wire, message
 

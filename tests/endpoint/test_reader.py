@@ -1,9 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.endpoint.limits import Limits
-from gateleg.endpoint.reader import ReadPhase, RequestReader
-from gateleg.endpoint.responses import BAD_REQUEST, TOO_LARGE
+from gateleg.endpoint.http import BAD_REQUEST, TOO_LARGE, Limits, ReadPhase, RequestReader
 from tests.endpoint.fakes import message
 
 LIMITS = Limits(body=1000, head=2000)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.endpoint import EndpointOptions, serve_in_thread
-from gateleg.endpoint.requests import IncomingRequest
-from gateleg.endpoint.signature import Verifier, namespace_of, read_claim
+from gateleg.endpoint.dispatcher import Verifier, namespace_of, read_claim
+from gateleg.endpoint.http import IncomingRequest
 from gateleg.engine.errors import EngineError
 from tests.endpoint.fakes import FakeEngine, Wire
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from gateleg.engine.busy_handler import MAX_WAIT_SECONDS, BusyHandler, next_pause
+from gateleg.engine.locking import MAX_WAIT_SECONDS, BusyHandler, next_pause
 
 
 def test_pauses_grow_with_the_wait() -> None:

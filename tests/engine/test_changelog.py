@@ -77,5 +77,5 @@ def test_trimming_forgets_one_tables_changes_from_before_a_moment(database: Data
 def test_numbers_are_not_given_twice(database: Database) -> None:
     log(database, [(1, 0, 0), (1, 0, 0)])
     changelog.trim(database.connection, 1, 1000.0)
-    assert changelog.last(database.connection) == 2
+    assert changelog.last_change(database.connection) == 2
     assert changelog.first_since(database.connection, 1, 0.0) == 3

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from gateleg.engine import Engine, checkpoints
+from gateleg.engine import Engine, locking
 from gateleg.engine.database import DatabaseConnection
 from tests.engine.operations.requests import table
 
@@ -16,7 +16,7 @@ _LIMIT = 40
 
 @pytest.fixture(autouse=True)
 def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "CHECKPOINT_FRAMES", _LIMIT)
+    monkeypatch.setattr(locking, "CHECKPOINT_FRAMES", _LIMIT)
 
 
 def opened(path: Path) -> Engine:
@@ -81,7 +81,7 @@ def test_a_log_that_a_reader_needs_grows_until_it_is_done(tmp_path: Path) -> Non
 
 
 def test_a_log_begins_anew_while_others_write_without_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "CHECKPOINT_FRAMES", 10**9)
+    monkeypatch.setattr(locking, "CHECKPOINT_FRAMES", 10**9)
     with opened(tmp_path) as first, opened(tmp_path) as second:
         first.call("CreateTable", table("a"))
         enough = threading.Event()
@@ -98,10 +98,10 @@ def test_a_log_begins_anew_while_others_write_without_a_pause(tmp_path: Path, mo
             while frames(tmp_path) < 10 * _LIMIT:
                 put(first, next(numbers))
             before = salt(tmp_path)
-            monkeypatch.setattr(checkpoints, "CHECKPOINT_FRAMES", _LIMIT)
+            monkeypatch.setattr(locking, "CHECKPOINT_FRAMES", _LIMIT)
             connection = first.database.connection
             for _ in range(50):
-                connection.log = checkpoints.WriteAheadLog(connection, connection.busy_handler)
+                connection.log = locking.WriteAheadLog(connection, connection.busy_handler)
                 put(first, next(numbers))
                 if salt(tmp_path) != before:
                     break
@@ -140,7 +140,7 @@ def test_the_file_is_synced_by_a_descriptor_of_sqlite_and_none_is_closed(tmp_pat
     monkeypatch.setattr(os, "fdatasync", lambda number: synced.append(os.readlink(f"/proc/self/fd/{number}")))
     with opened(tmp_path) as engine:
         before = set(os.listdir("/proc/self/fd"))
-        checkpoints.sync_file(engine.database.connection.filename)
-        checkpoints.sync_file(str(tmp_path / "missing.db"))
+        locking.sync_file(engine.database.connection.filename)
+        locking.sync_file(str(tmp_path / "missing.db"))
         assert synced == [str(tmp_path / "data.db")]
         assert set(os.listdir("/proc/self/fd")) == before

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine import copies, drops, step_pacer
+from gateleg.engine import copies
 from gateleg.engine.engine import Engine
 from gateleg.engine.file_repair import repair
 from gateleg.engine.integrity import check_integrity, compact
@@ -19,9 +19,9 @@ from tests.engine.world import World, text
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((copies, "SMALL_TABLE_ROWS"), (copies, "TABLE_CHUNK_ROWS"), (drops, "SMALL_TABLE_ROWS")):
+    for module, name in ((copies, "SMALL_TABLE_ROWS"), (copies, "TABLE_CHUNK_ROWS"), (copies, "SMALL_TABLE_ROWS")):
         monkeypatch.setattr(module, name, 3)
-    monkeypatch.setattr(step_pacer, "STEP_SECONDS", 0)
+    monkeypatch.setattr(copies, "STEP_SECONDS", 0)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine, EngineError, check_integrity, compact, has_checksums, repair
-from gateleg.engine.checksums import RESERVED_BYTES
+from gateleg.engine.files import RESERVED_BYTES
 from gateleg.engine.sqlite_pages import PAGE_SIZE, Pages
 from tests.endpoint.fakes import Wire
 from tests.engine.operations.requests import index

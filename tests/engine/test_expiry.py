@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.engine import drops, expiry
+from gateleg.engine import copies, expiry
 from gateleg.engine.integrity import check_integrity
 from gateleg.engine.maintenance import EXPIRED_CHUNK_ITEMS
 from tests.engine.operations.requests import index
@@ -195,7 +195,7 @@ def write(world: World, number: int, expires: int | str | None) -> None:
 def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A table that is too large to be taken in at once, and too large for its index to be dropped at once."""
     monkeypatch.setattr(expiry, "SMALL_TABLE_ROWS", 2)
-    monkeypatch.setattr(drops, "SMALL_TABLE_ROWS", 2)
+    monkeypatch.setattr(copies, "SMALL_TABLE_ROWS", 2)
     world.create("a")
     for number in range(9):
         put(world, f"{number}", START + 1)

@@ -4,7 +4,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine import keys, numbers
+from gateleg.engine import keys, values
 from gateleg.engine.schema import KeyAttribute
 
 strings = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
@@ -28,7 +28,7 @@ def test_binary_keys_sort_by_their_bytes(one: bytes, other: bytes) -> None:
 
 @given(decimals, decimals)
 def test_number_keys_sort_by_their_value(one: Decimal, other: Decimal) -> None:
-    first, second = (keys.component("N", numbers.format_decimal(value)) for value in (one, other))
+    first, second = (keys.component("N", values.format_decimal(value)) for value in (one, other))
     assert (first < second) == (one < other)
 
 
@@ -67,7 +67,7 @@ def test_every_key_lies_in_exactly_one_segment(total: int, key: bytes) -> None:
     assert sum(start <= key and (end is None or key < end) for start, end in spans) == 1
 
 
-@given(strings, decimals.map(numbers.format_decimal).map(lambda n: ("N", n)) | binaries.map(lambda raw: ("B", b64encode(raw).decode())))
+@given(strings, decimals.map(values.format_decimal).map(lambda n: ("N", n)) | binaries.map(lambda raw: ("B", b64encode(raw).decode())))
 def test_the_short_way_for_a_text_and_something_else_gives_the_general_key(hash_: str, value: tuple[str, str]) -> None:
     kind, content = value
     general = keys.partition_prefix((HASH,), [hash_]) + keys.component(kind, content)

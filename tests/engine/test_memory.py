@@ -3,10 +3,10 @@
 import base64
 
 from gateleg.engine import keys
-from gateleg.engine.expressions import compare
+from gateleg.engine.expressions import conditions
 from gateleg.engine.expressions.prepare import _request_plans
-from gateleg.engine.numbers import canonical
-from gateleg.engine.protocol.quick_check import cached_test
+from gateleg.engine.protocol.check import cached_test
+from gateleg.engine.values import canonical_number as canonical
 from tests.engine.world import World, text
 
 
@@ -20,10 +20,10 @@ def test_long_binaries_are_not_kept_when_they_were_compared(world: World) -> Non
     world.create("a")
     long = base64.b64encode(bytes(5000)).decode()
     world.put({"a": {"S": "x"}, "b": {"B": long}})
-    before = compare._cached_decode.cache_info().currsize
+    before = conditions._cached_decode.cache_info().currsize
     found = world.items(FilterExpression="b > :b", ExpressionAttributeValues={":b": {"B": long[:-4]}})
     assert [item["a"] for item in found] == [{"S": "x"}]
-    assert compare._cached_decode.cache_info().currsize == before
+    assert conditions._cached_decode.cache_info().currsize == before
 
 
 def test_the_test_of_a_long_text_is_not_remembered() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine import numbers
+from gateleg.engine import values
 from gateleg.engine.errors import EngineError
 
 #: Numbers that DynamoDB can hold, spelled in many ways.
@@ -19,24 +19,24 @@ texts = st.builds(
 
 @given(texts)
 def test_canonical_text_keeps_the_value(text: str) -> None:
-    assert Decimal(numbers.canonical(text)) == Decimal(text)
+    assert Decimal(values.canonical_number(text)) == Decimal(text)
 
 
 @given(texts)
 def test_canonical_text_is_its_own_canonical_form(text: str) -> None:
-    once = numbers.canonical(text)
-    assert numbers.canonical(once) == once
+    once = values.canonical_number(text)
+    assert values.canonical_number(once) == once
 
 
 @given(texts, texts)
 def test_equal_values_have_one_spelling(one: str, other: str) -> None:
-    assert (numbers.canonical(one) == numbers.canonical(other)) == (Decimal(one) == Decimal(other))
+    assert (values.canonical_number(one) == values.canonical_number(other)) == (Decimal(one) == Decimal(other))
 
 
 @given(texts, texts)
 def test_encoded_order_is_numeric_order(one: str, other: str) -> None:
-    one, other = numbers.canonical(one), numbers.canonical(other)
-    assert (numbers.encode(one) < numbers.encode(other)) == (Decimal(one) < Decimal(other))
+    one, other = values.canonical_number(one), values.canonical_number(other)
+    assert (values.encode_number(one) < values.encode_number(other)) == (Decimal(one) < Decimal(other))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_encoded_order_is_numeric_order(one: str, other: str) -> None:
     ],
 )
 def test_spelling(text: str, spelled: str) -> None:
-    assert numbers.canonical(text) == spelled
+    assert values.canonical_number(text) == spelled
 
 
 @pytest.mark.parametrize(
@@ -74,13 +74,13 @@ def test_spelling(text: str, spelled: str) -> None:
 )
 def test_refused_in_dynamodbs_words(text: str, message: str) -> None:
     with pytest.raises(EngineError) as caught:
-        numbers.canonical(text)
+        values.canonical_number(text)
     assert caught.value.message == message
 
 
 def test_the_limits_themselves_are_allowed() -> None:
-    assert len(numbers.canonical("9." + "9" * 37 + "E125")) == 126
-    assert numbers.canonical("1E-130").endswith("01")
+    assert len(values.canonical_number("9." + "9" * 37 + "E125")) == 126
+    assert values.canonical_number("1E-130").endswith("01")
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_the_limits_themselves_are_allowed() -> None:
     ],
 )
 def test_size(text: str, size: int) -> None:
-    assert numbers.size(text) == size
+    assert values.number_size(text) == size

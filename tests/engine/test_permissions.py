@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.engine import Engine, permissions
-from gateleg.engine.buckets import BucketFolder
+from gateleg.engine import Engine
+from gateleg.engine import files as permissions
+from gateleg.engine.transfers import BucketFolder
 from tests.engine.world import World, text
 
 OPEN_AND_WAIT = """

@@ -2,7 +2,7 @@ import apsw
 import pytest
 
 from gateleg.engine import EngineError
-from gateleg.engine.operations import paging
+from gateleg.engine.operations import query
 from tests.engine.world import World
 
 
@@ -13,7 +13,7 @@ def test_a_table_that_goes_while_it_is_read_is_not_found(world: World, monkeypat
     def gone(*_: object) -> None:
         raise kind("no such table: items_1")
 
-    monkeypatch.setattr(paging, "read_page", gone)
+    monkeypatch.setattr(query, "read_page", gone)
     with pytest.raises(EngineError) as caught:
         world.call("Scan", TableName="Music")
     assert caught.value.code == "ResourceNotFoundException"
@@ -25,7 +25,7 @@ def test_what_else_sqlite_refuses_is_not_hidden(world: World, monkeypatch: pytes
     def wrong(*_: object) -> None:
         raise apsw.SQLError("near NOWHERE: syntax error")
 
-    monkeypatch.setattr(paging, "read_page", wrong)
+    monkeypatch.setattr(query, "read_page", wrong)
     with pytest.raises(apsw.SQLError):
         world.call("Scan", TableName="Music")
 
@@ -39,6 +39,6 @@ def test_a_read_that_is_cut_off_by_closing_says_that_the_engine_is_closed(
     def closed(*_: object) -> None:
         raise kind("closed meanwhile")
 
-    monkeypatch.setattr(paging, "read_page", closed)
+    monkeypatch.setattr(query, "read_page", closed)
     with pytest.raises(EngineError, match="The engine is closed"):
         world.call("Scan", TableName="Music")

@@ -4,14 +4,14 @@ import itertools
 
 import pytest
 
+from gateleg.engine.catalog import Statistics
 from gateleg.engine.database import Database
-from gateleg.engine.statistics import Statistics
 
 
 @pytest.mark.parametrize(("rows", "cached"), [(10, False), (5_000, True)])
 def test_slow_counts_are_cached_for_large_tables_only(rows: int, cached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     # Every count takes one second.
-    monkeypatch.setattr("gateleg.engine.statistics.time.monotonic", itertools.count(1.0).__next__)
+    monkeypatch.setattr("gateleg.engine.catalog.time.monotonic", itertools.count(1.0).__next__)
     database = Database(":memory:", "relaxed")
     try:
         with database.write() as connection:

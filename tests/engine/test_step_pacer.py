@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.engine import step_pacer
+from gateleg.engine import copies
+from gateleg.engine.copies import STEP_SECONDS, StepPacer, adapt_work_fraction
 from gateleg.engine.database import Database, DatabaseConnection
-from gateleg.engine.step_pacer import STEP_SECONDS, StepPacer, adapt_work_fraction
 from tests.engine.test_maintenance import waited
 
 
@@ -100,6 +100,6 @@ def test_a_thread_that_waits_gets_its_turn_between_two_steps(database: Database)
 
 def test_those_who_wait_do_not_stop_long_work_for_ever(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = moved_clock(monkeypatch)
-    monkeypatch.setattr("gateleg.engine.waiters.Waiters.any", lambda _: True)
+    monkeypatch.setattr("gateleg.engine.locking.Waiters.any", lambda _: True)
     assert not StepPacer(database).step(lambda _: False)
-    assert step_pacer.MAX_PAUSE_SECONDS <= clock[0] < 2 * step_pacer.MAX_PAUSE_SECONDS
+    assert copies.MAX_PAUSE_SECONDS <= clock[0] < 2 * copies.MAX_PAUSE_SECONDS

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.engine.database import Database
-from gateleg.engine.waiters import Waiters
+from gateleg.engine.locking import Waiters
 from tests.engine.test_maintenance import waited
 
 

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.tables.job import Job
+from gateleg.jobs.tasks import JobContext
 from gateleg.jobs.worker.attempt import Execution
 from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore

@@ -3,11 +3,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.tables.table_names import TableNames
+from gateleg.jobs.tables.job import TableNames
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import Store
 from tests.jobs.layouts import BROUGHT, PLAIN
 from tests.jobs.sample import make_jobs

@@ -6,16 +6,16 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.claim.staleness import Staleness
-from gateleg.jobs.context import JobContext
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.leases import Staleness
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.retention.archiving import Archiver
+from gateleg.jobs.retention import Archiver
 from gateleg.jobs.rules import Completed, Failed, Retry
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Failure, Job, Results
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.testing import ManualClock
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport

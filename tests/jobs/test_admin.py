@@ -1,14 +1,14 @@
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import JobMissing, LeaseLost, WrongState
-from gateleg.jobs.finish.complete import SETTLE
+from gateleg.jobs.finish import SETTLE
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Cancelled
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, failed, reaped, submitted
 

@@ -19,7 +19,7 @@ import pytest
 
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import KEPT_ATTEMPTS, Job, JobStatus
 from gateleg.jobs.tables.records import LeaderLease, Schedule
 from gateleg.store import Store

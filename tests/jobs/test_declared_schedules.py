@@ -6,9 +6,9 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.jobs import BadSchedule, JobContext, Jobs, ManualClock, Queue, Submission
-from gateleg.jobs.declared_schedules import declare_schedules
 from gateleg.jobs.errors import BadHandler
 from gateleg.jobs.handlers import DeclaredSchedule
+from gateleg.jobs.schedules import declare_schedules
 from gateleg.jobs.tables import Schedule
 from gateleg.store import Store
 from tests.jobs.interleaving import Actor, Choices, run, search

@@ -4,16 +4,12 @@ from uuid import uuid4
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.errors import (
-    DependencyCycle,
-    DependencyMissing,
-)
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.claim import CandidateSelector
+from gateleg.jobs.errors import DependencyCycle, DependencyMissing
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
-from gateleg.jobs.testing import TestWorker
+from gateleg.jobs.testing import ManualClock, TestWorker
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, everything, failed, submitted
 

@@ -23,7 +23,7 @@ from gateleg.jobs import (
     TestWorker,
     Worker,
 )
-from gateleg.jobs.claim.selection import CandidateSelector
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import BadSubmission
 from gateleg.jobs.tables import Readiness
 from gateleg.store import AsyncStore, Store
@@ -167,10 +167,8 @@ def test_tables_take_turns(both: Queue, clock: ManualClock) -> None:
         both.submit(Submission(job_type))
 
     async def order() -> list[str]:
-        from gateleg.jobs.monitor.counts import WorkerCounters
-        from gateleg.jobs.worker.capacity import WorkerSlots
-        from gateleg.jobs.worker.polling import Poller
-        from gateleg.jobs.worker.prefetch import PrefetchedJobs
+        from gateleg.jobs.monitor.stats import WorkerCounters
+        from gateleg.jobs.worker.polling import Poller, PrefetchedJobs, WorkerSlots
 
         assert isinstance(both.store.transport, EmbeddedTransport)
         store = AsyncStore(AsyncEmbeddedTransport(both.store.transport.engine))
@@ -396,7 +394,7 @@ def short(both: Queue) -> AsyncQueue:
 
 
 def test_retention_is_for_all_tables(both: Queue, short: AsyncQueue, clock: ManualClock) -> None:
-    from gateleg.jobs.retention.archiving import Archiver
+    from gateleg.jobs.retention import Archiver
 
     both.submit_many([Submission("own"), Submission("brought")])
     TestWorker(both, clock).run()

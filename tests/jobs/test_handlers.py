@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateleg.jobs.context import JobContext
 from gateleg.jobs.errors import BadConfig, BadHandler, HandlerTaken, NoHandlers, UnknownJobType
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
+from gateleg.jobs.tasks import JobContext
 from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 from tests.jobs.sample import Sizes, make_jobs

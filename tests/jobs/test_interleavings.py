@@ -11,20 +11,18 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.jobs import admin, schedules
-from gateleg.jobs.claim import claims, leases
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.claim.staleness import Staleness
+from gateleg.jobs import admin, claim, finish, leases, schedules
+from gateleg.jobs import submit as enqueue
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import LeaseLost, ParentGone
-from gateleg.jobs.finish import complete
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.leases import Staleness
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import AttemptOutcome, Released
-from gateleg.jobs.submit import enqueue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
 from gateleg.jobs.tables.records import Slots
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import Store
 from gateleg.store.flow import Flow, Pause
 from tests.jobs.interleaving import Actor, Choices, run, search
@@ -55,24 +53,24 @@ class World:
 
     def works(self, worker: str, ending: AttemptOutcome = DONE, selector: CandidateSelector | None = None) -> Flow[Job | None]:
         """Claim one job and end it."""
-        job = yield from claims.claim(self.context, selector or self.selector(), self.name, worker)
+        job = yield from claim.claim(self.context, selector or self.selector(), self.name, worker)
         if job is None:
             return None
         self.starts.append(worker)
-        ended = yield from complete.finish(self.context, job, ending)
+        ended = yield from finish.finish(self.context, job, ending)
         if ending is DONE:
             self.completions.append(worker)
         return ended
 
     def keeps(self, worker: str) -> Flow[Job | None]:
         """Claim one job, renew its lease once, and end it."""
-        job = yield from claims.claim(self.context, self.selector(), self.name, worker)
+        job = yield from claim.claim(self.context, self.selector(), self.name, worker)
         if job is None:
             return None
         yield Pause(0)
         beat = yield from leases.renew(self.context, job)
         self.renewed = beat.until
-        ended = yield from complete.finish(self.context, job, DONE)
+        ended = yield from finish.finish(self.context, job, DONE)
         self.completions.append(worker)
         return ended
 
@@ -99,7 +97,7 @@ class World:
                 continue
             if job is None:
                 return
-            if job.job_type == complete.SETTLE:
+            if job.job_type == finish.SETTLE:
                 self.queue.settle(job.job_config["job_id"])
             else:
                 self.completions.append("late")
@@ -209,7 +207,7 @@ def test_a_failure_is_counted_once_when_its_answer_is_lost(world: Callable[[], W
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
         claimed = one.queue.claim(one.selector(), one.name, "a")
         assert claimed is not None
-        return {"a": complete.finish(one.context, claimed, failed()), "reaper": one.reaps()}
+        return {"a": finish.finish(one.context, claimed, failed()), "reaper": one.reaps()}
 
     assert play(world, lambda one: one.submit(), cast, decide, faults={"a": 3}) > 5
 
@@ -293,16 +291,16 @@ def test_a_dependency_that_fails_while_it_is_retried(world: Callable[[], World])
         return first, one.submit(dependencies=[first.job_id])
 
     def fails_and_is_retried(one: World, claimed: Job) -> Flow[None]:
-        yield from complete.finish(one.context, claimed, failed(final=True))
+        yield from finish.finish(one.context, claimed, failed(final=True))
         yield from admin.retry(one.context, claimed.job_id)
 
     def settles(one: World) -> Flow[None]:
-        job = yield from claims.claim(one.context, one.selector(), one.name, "settler")
+        job = yield from claim.claim(one.context, one.selector(), one.name, "settler")
         if job is None:
             return
-        if job.job_type == complete.SETTLE:
+        if job.job_type == finish.SETTLE:
             yield from admin.settle(one.context, job.job_config["job_id"])
-        yield from complete.finish(one.context, job, DONE if job.job_type == complete.SETTLE else Released())
+        yield from finish.finish(one.context, job, DONE if job.job_type == finish.SETTLE else Released())
 
     def decide(one: World, jobs: tuple[Job, Job], actors: list[Actor]) -> None:
         first, last = (one.queue.get(job.job_id) for job in jobs)
@@ -323,7 +321,7 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
         return [one.submit(concurrency_key=one.name), one.submit(concurrency_key=one.name)]
 
     def watched(one: World, worker: str, running: set[str]) -> Flow[None]:
-        job = yield from claims.claim(one.context, one.selector(), one.name, worker)
+        job = yield from claim.claim(one.context, one.selector(), one.name, worker)
         if job is None:
             return
         assert not running
@@ -331,7 +329,7 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
         yield Pause(0)
         # The place is free from the moment of the write, before the worker knows.
         running.discard(worker)
-        yield from complete.finish(one.context, job, DONE)
+        yield from finish.finish(one.context, job, DONE)
         one.completions.append(worker)
 
     def decide(one: World, jobs: list[Job], actors: list[Actor]) -> None:
@@ -348,7 +346,7 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
 
 def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], World]) -> None:
     def has_child(one: World) -> Flow[Any]:
-        job = yield from claims.claim(one.context, one.selector(), one.name, "a")
+        job = yield from claim.claim(one.context, one.selector(), one.name, "a")
         if job is None:
             return None
         try:
@@ -386,12 +384,12 @@ def test_a_dependent_that_begins_again_while_its_job_is_completed_is_not_forgott
         first, second = taken_down(it)
         it.queue.retry(first.job_id)
         job = it.queue.claim(it.selector(), it.name, "w")
-        if job is not None and job.job_type == complete.SETTLE:
+        if job is not None and job.job_type == finish.SETTLE:
             it.queue.cancel(job.job_id, force=True)
             job = it.queue.claim(it.selector(), it.name, "w")
         assert job is not None
         actors = [
-            Actor("end", complete.finish(it.context, job, DONE)),
+            Actor("end", finish.finish(it.context, job, DONE)),
             Actor("retry", admin.retry(it.context, second.job_id)),
         ]
         run(actors, it.queue.store.transport, choices, preemptions=2)

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gateleg.jobs import Job
-from gateleg.jobs.monitor.labels import distinct_stage, labels
+from gateleg.jobs.monitor.stats import distinct_stage, labels
 from tests.web.console.jobs.samples import job, number
 
 

@@ -10,13 +10,13 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from gateleg.jobs.signals import Snooze
 
-from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.signals import Snooze
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.jobs.tasks import JobContext
 from gateleg.jobs.worker.worker import Worker
 from tests.jobs.worker.test_worker import done, is_alive, working
 
@@ -141,7 +141,7 @@ async def test_errors_that_tell_much_do_not_fill_the_job() -> None:
 
 
 async def test_a_job_without_room_for_its_last_words_is_completed_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.jobs.monitor.logs.KEPT_BYTES", 10**9)
+    monkeypatch.setattr("gateleg.jobs.monitor.listing.KEPT_BYTES", 10**9)
 
     def speaks(job: JobContext) -> str:
         for _ in range(20):
@@ -163,7 +163,7 @@ async def test_a_job_without_room_for_its_last_words_is_completed_without_them(m
 
 
 async def test_a_lease_is_renewed_also_when_there_is_no_room_for_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.jobs.monitor.logs.KEPT_BYTES", 10**9)
+    monkeypatch.setattr("gateleg.jobs.monitor.listing.KEPT_BYTES", 10**9)
     jobs = Jobs()
     async with working(jobs) as (queue, _):
 

@@ -6,16 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.claim.claims import LeaseTerm, claim_write, planned_claim
-from gateleg.jobs.claim.selection import Candidate, CandidateSelector
-from gateleg.jobs.finish.job_changes import completion, is_plain_completion, planned_completion
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.claim import Candidate, CandidateSelector, LeaseTerm, claim_write, planned_claim
+from gateleg.jobs.finish import completion, is_plain_completion, planned_completion
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Completed, Decision
-from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
+from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results, TableNames
 from gateleg.jobs.tables.queue_tables import moved_to, tables_named
-from gateleg.jobs.tables.table_names import TableNames
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import IllegalTransition, Store, create
 from gateleg.store.operations import transact
 from gateleg.store.setup import Setup

@@ -3,16 +3,16 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.claim.staleness import Staleness
-from gateleg.jobs.context import JobContext
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import BadSubmission, JobMissing, QueueDraining
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.leases import Staleness
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tables.records import WorkerRecord
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, make_jobs, submitted
 

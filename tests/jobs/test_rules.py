@@ -25,7 +25,7 @@ from gateleg.jobs.rules import (
     readiness_at,
 )
 from gateleg.jobs.tables.job import KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Readiness, Results
-from gateleg.jobs.worker.recorder import AttemptRecorder
+from gateleg.jobs.worker.output import AttemptRecorder
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CHANCE = random.Random(1)

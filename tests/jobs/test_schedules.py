@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.jobs.claim.selection import CandidateSelector
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import BadConfig, BadSchedule, ScheduleMissing
 from gateleg.jobs.handlers import DeclaredSchedule, Jobs
-from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import Store
 from tests.jobs.sample import everything, make_jobs
 

@@ -20,7 +20,7 @@ from gateleg.jobs import (
     giving_up,
     reporting,
 )
-from gateleg.jobs.stages import combined_status
+from gateleg.jobs.tasks import combined_status
 from tests.jobs.worker.test_worker import done, ended, reaches, working
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from gateleg.jobs import AsyncQueue, BadConfig, JobContext, Jobs, JobStatus, Queue, Submission, TestWorker
 from gateleg.jobs.errors import BadHandler, BadSubmission
 from gateleg.jobs.tasks import SubmitOptions, Task
-from gateleg.jobs.worker.quarantine import in_own_process
+from gateleg.jobs.worker.attempt import in_own_process
 from gateleg.store import AsyncStore, Store
 
 jobs = Jobs()

@@ -1,14 +1,14 @@
 from typing import Any
 
-from gateleg.jobs.context import JobContext
+from gateleg.jobs.signals import Snooze
+
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.signals import Snooze
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import JobStatus
-from gateleg.jobs.testing import TestWorker
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.testing import ManualClock, TestWorker
 from gateleg.store import Store
 
 

@@ -20,12 +20,12 @@ from gateleg.model import (
     spec_of,
 )
 from gateleg.model import errors as model_errors
-from gateleg.model.attributes.special_types import TTL_SECONDS
 from gateleg.model.errors import (
     BadMark,
     DuplicateMark,
     WireNameClash,
 )
+from gateleg.model.types import TTL_SECONDS
 from tests.model.sample_tables import pair, single
 
 

@@ -37,7 +37,7 @@ from gateleg.model.errors import (
     UnsupportedType,
 )
 from gateleg.model.expressions import Placeholders
-from gateleg.model.markers import marker_key
+from gateleg.model.layout import marker_key
 from gateleg.model.planning import plan_update
 
 

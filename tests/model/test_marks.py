@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.model.errors import S3KeyRefused
+from gateleg.model.types import check_s3_key
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 
 from gateleg.model import GSI, LSI, TTL, Attr, Entity, Key, Pattern, S3Key, States, Table, Unique, field, spec_of, state
 from gateleg.model.inspection import describe, lint
-from gateleg.model.markers import markers
+from gateleg.model.layout import markers
 from gateleg.model.tables import is_marker
 
 shelves = Table(

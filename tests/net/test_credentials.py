@@ -77,7 +77,7 @@ def test_without_botocore_the_environment_is_read(monkeypatch: pytest.MonkeyPatc
     def missing(profile: str | None) -> Any:
         raise ImportError("botocore")
 
-    monkeypatch.setattr("gateleg.net.credentials._new_session", missing)
+    monkeypatch.setattr("gateleg.net.aws._new_session", missing)
     assert Chain(local=True).load() == LOCAL_CREDENTIALS
     with pytest.raises(NoCredentials, match=r"pip install '\.\[aws\]'"):
         Chain().load()

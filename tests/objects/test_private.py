@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.objects import open_objects
-from gateleg.objects.private import make_private
+from gateleg.objects.links import make_private
 
 
 def mode(path: Path) -> int:

@@ -3,9 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.objects import ByteRange, RangeOutside
-from gateleg.objects.bodies import CHUNK_SIZE, chunks_of
-from gateleg.objects.descriptions import content_type_of
 from gateleg.objects.errors import BadMetadata
+from gateleg.objects.protocol import CHUNK_SIZE, chunks_of, content_type_of
 
 
 @pytest.mark.parametrize(

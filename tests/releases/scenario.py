@@ -17,9 +17,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from gateleg.jobs import GiveUp, Jobs, JobStatus, ManualClock, Queue, Retry, Submission, TestWorker
-from gateleg.jobs.claim import selection
-from gateleg.jobs.tables.table_names import TableNames
+from gateleg.jobs import GiveUp, Jobs, JobStatus, ManualClock, Queue, Retry, Submission, TestWorker, claim
+from gateleg.jobs.tables.job import TableNames
 from gateleg.migrate import Migration, Migrator
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, Version, field
 from gateleg.net import Secret
@@ -170,7 +169,7 @@ def _fill_queue(queue: Queue, clock: ManualClock) -> None:
     queue.schedule("nightly", Submission("plain", subject="x"), cron="0 3 * * *", timezone="Europe/Vienna")
     queue.pause("math")
     queue.submit(Submission("plain", job_id=claimed, priority=99))
-    selector = getattr(selection, "CandidateSelector", None) or selection.Picker  # type: ignore[attr-defined]
+    selector = getattr(claim, "CandidateSelector", None) or claim.Picker  # type: ignore[attr-defined]
     assert queue.claim(selector(clock), "default", "worker-1") is not None
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from gateleg.jobs import JobStatus, ManualClock, Queue, Submission, TestWorker
-from gateleg.jobs.claim.staleness import Staleness
+from gateleg.jobs.leases import Staleness
 from gateleg.migrate import Migration, Migrator
 from gateleg.net import Secret
 from gateleg.objects.links import LinkSigner

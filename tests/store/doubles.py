@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gateleg.net import Backoff
-from gateleg.store.cursors import Signer
 from gateleg.store.flow import Flow, Pause, Request, Step, Together
-from gateleg.store.setup import Setup
+from gateleg.store.setup import Setup, Signer
 from gateleg.store.transports import ServiceError
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from gateleg.net import Backoff
-from gateleg.store.backoff import is_transient, retry_conflicts
 from gateleg.store.flow import Request
+from gateleg.store.setup import is_transient, retry_conflicts
 from gateleg.store.transports import ServiceError
 from tests.store.doubles import play, quiet_setup, refusal
 

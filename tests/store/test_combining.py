@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.store import Store, TransactionCanceled, UniqueTaken, create, delete, patch
 from gateleg.store.errors import DuplicateTarget
-from gateleg.store.operations.identities import identity
+from gateleg.store.operations.operation import identity
 from tests.model.seeds.mv import Project, Scene, SceneStatus, projects
 from tests.store.counting import Shelf, Volume, shelves
 from tests.store.doubles import play, quiet_setup

@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.store.concurrent_flows import run_concurrently
-from gateleg.store.flow import Flow, Pause, Request, Together
+from gateleg.store.flow import Flow, Pause, Request, Together, run_concurrently
 
 CLOSED: list[str] = []
 

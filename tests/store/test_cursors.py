@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.store import CursorRejected
-from gateleg.store.cursors import Position, Signer, request_digest
+from gateleg.store.setup import Position, Signer, request_digest
 
 SIGNER = Signer(b"secret")
 keys = st.none() | st.dictionaries(st.text(), st.fixed_dictionaries({"S": st.text()}), max_size=4)

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from gateleg.store.database_file import database_file
+from gateleg.store.transports.embedded import database_file
 
 
 def test_memory_is_memory() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from gateleg.store import AsyncStore, NoAnswer, Store, TimedOut, TransactionCanceled, create, put
 from gateleg.store.operations import get, query
+from gateleg.store.store import SharedViews
 from gateleg.store.transports import AsyncTransport, Transport, Unreachable
 from gateleg.store.transports.embedded import open_embedded
-from gateleg.store.views import SharedViews
 from tests.model.seeds.jobs import Job, JobStatus, queue
 from tests.store.doubles import Scripted, Ticking, refusal
 from tests.store.notes import Draft, Note, notes, shelf

@@ -9,8 +9,8 @@ import pytest
 from gateleg.model.errors import NotAnEntity, NotAQuery
 from gateleg.store import Store, StoreError, errors
 from gateleg.store.error_translation import translated
+from gateleg.store.errors import redacted
 from gateleg.store.flow import Request
-from gateleg.store.observing.redaction import redacted
 from gateleg.store.transports import ServiceError, Unreachable
 from tests.store.doubles import refusal
 

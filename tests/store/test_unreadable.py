@@ -9,7 +9,7 @@ from gateleg.model import Attr, Collection, DecodeError, Entity, Key, Pattern, T
 from gateleg.store import AsyncStore, NotFound, Store
 
 if TYPE_CHECKING:
-    from gateleg.store.unreadable import Unreadable
+    from gateleg.store.setup import Unreadable
 
 
 books = Table("Books", hash="pk", range="sk")

@@ -15,7 +15,7 @@ from gateleg.model.errors import MissingComponent, ModelError, NotAKeyCondition,
 from gateleg.store import AsyncStore, Store, StoreError, check, create, delete, patch
 from gateleg.store.errors import KeyGivenTwice, OutOfScope
 from gateleg.store.group_commit import GroupCommitStore
-from gateleg.store.operations import bulk_deletes, collects, pages, queries, reads, saves, writes
+from gateleg.store.operations import pages, queries, reads, scans, writes
 from gateleg.store.operations.operation import OPTIONS
 from gateleg.store.transports.embedded import open_async_embedded
 from gateleg.store.transports.group_commit import GroupCommitTransport
@@ -271,8 +271,8 @@ def test_conditions_that_cannot_be_a_key_are_refused() -> None:
 
 def test_the_options_of_all_verbs_with_components_are_known() -> None:
     verbs: list[Callable[..., Any]] = [
-        *(reads.get, reads.find, writes.patch, writes.upsert, writes.delete, saves.retrying),
-        *(queries.query, queries.count, collects.collect, pages.page, bulk_deletes.delete_all),
+        *(reads.get, reads.find, writes.patch, writes.upsert, writes.delete, writes.retrying),
+        *(queries.query, queries.count, pages.collect, pages.page, scans.delete_all),
     ]
     found = {
         name for verb in verbs for name, parameter in inspect.signature(verb).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY

@@ -18,8 +18,7 @@ from gateleg.cli.commands import app as commands
 from gateleg.cli.jobs import schedules as schedule_commands
 from gateleg.cli.jobs.submit import submit as submit_command
 from gateleg.jobs import Jobs, Queue, Submission, SubmitOptions
-from gateleg.jobs.submit.attributes import ATTRIBUTES, RUN_ATTRIBUTES, JobAttributes, RunAttributes
-from gateleg.jobs.submit.submission import EARLIER_NAMES
+from gateleg.jobs.submission import ATTRIBUTES, EARLIER_NAMES, RUN_ATTRIBUTES, JobAttributes, RunAttributes
 from gateleg.jobs.tables import Schedule
 from gateleg.store import Store
 from gateleg.web.api.jobs.lists import NewJob

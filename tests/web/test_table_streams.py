@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateleg.jobs import JobStatus, Submission, Worker
-from gateleg.jobs.monitor.follow import follow_async
+from gateleg.jobs.monitor.listing import follow_async
 from gateleg.jobs.table_streams import ShardLease, TableStreams
 from gateleg.model import Attr, Change, Entity, Key, Table
 from gateleg.web import Application, Resources

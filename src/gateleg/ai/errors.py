@@ -14,7 +14,6 @@ from gateleg.errors import GatelegError
 class AiError(GatelegError):
     """The base of all errors of models and of the services that run them."""
 
-    code = "ai"
     status = 502
     #: whether the same call may succeed later
     passing = False
@@ -32,7 +31,6 @@ class AiError(GatelegError):
 class BadModelAddress(AiError, ValueError):
     """The text is not a valid model address."""
 
-    code = "bad-model-address"
     status = 422
     fix = "Use local:smollm2, local:minilm, ollama:llama3.2@http://host:11434, openai:gpt-x@https://host/v1 or anthropic:..."
 
@@ -40,7 +38,6 @@ class BadModelAddress(AiError, ValueError):
 class WeightsMissing(AiError):
     """The weights of a local model, or the libraries that run them, are not installed."""
 
-    code = "weights-missing"
     status = 503
     public = "The local model is not installed on this host."
     public_fix = "Ask an operator of this host."
@@ -49,7 +46,6 @@ class WeightsMissing(AiError):
 class ExtraMissing(AiError):
     """The official SDK of a provider is not installed."""
 
-    code = "extra-missing"
     status = 503
     public = "The provider of the model is not installed on this host."
     public_fix = "Ask an operator of this host."
@@ -68,7 +64,6 @@ class KeyMissing(AiError):
 class InvalidModelRequest(AiError, ValueError):
     """The call is not valid: no messages, a temperature out of range, a tool result without its call."""
 
-    code = "invalid-model-request"
     status = 422
     fix = "Correct the call; nothing was sent."
 
@@ -76,13 +71,13 @@ class InvalidModelRequest(AiError, ValueError):
 class NothingSubmitted(InvalidModelRequest):
     """No media were submitted under this token."""
 
+    code = "invalid-model-request"
     fix = "Submit the request under this token first."
 
 
 class NotOffered(AiError):
     """The model does not support what was requested."""
 
-    code = "not-offered"
     status = 422
     fix = "Choose another model, or omit the option."
 
@@ -90,7 +85,6 @@ class NotOffered(AiError):
 class SpendCapReached(AiError):
     """A call would exceed the daily spend cap (UTC) of an application or a tenant. Nothing was sent."""
 
-    code = "spend-cap-reached"
     status = 429
     fix = "Wait for the next day (UTC), or raise the cap in [models.caps] of the host's settings."
     public_fix = "Wait for the next day (UTC), ask for a shorter answer, or ask an operator of this host."
@@ -103,7 +97,6 @@ class SpendCapReached(AiError):
 class PriceUnknown(AiError):
     """A spend cap is set, but the price of the model is not known. Nothing was sent."""
 
-    code = "price-unknown"
     status = 503
     fix = "Set the price of the model in [models.prices] of the host's settings; it may be 0."
     public = "There is a spend cap, but no known price for the model."
@@ -113,7 +106,6 @@ class PriceUnknown(AiError):
 class ContentRefused(AiError):
     """The request, or its result, violates the provider's content policy. It is not retried."""
 
-    code = "content-refused"
     status = 422
     fix = "Change the request, and submit it under another token."
 
@@ -121,14 +113,12 @@ class ContentRefused(AiError):
 class MediaFailed(AiError):
     """A provider accepted a job and could not finish it."""
 
-    code = "media-failed"
     fix = "Submit it again under the same token, or choose another model."
 
 
 class SubmissionUnknown(AiError):
     """It is not known whether the provider received a job. Submitting it again might cost twice."""
 
-    code = "submission-unknown"
     status = 409
     fix = "Check the provider's list of jobs; use another token to submit it again."
 
@@ -136,7 +126,6 @@ class SubmissionUnknown(AiError):
 class ContextExceeded(AiError):
     """The messages are longer than the context window of the model."""
 
-    code = "context-exceeded"
     status = 422
     fix = "Send fewer or shorter messages; `count` returns the tokens of a text."
 
@@ -144,7 +133,6 @@ class ContextExceeded(AiError):
 class ModelRefused(AiError):
     """The service rejected the call as invalid, or does not know the model."""
 
-    code = "model-refused"
     status = 422
     fix = "Check the name of the model and the options against the documentation of the service."
 
@@ -152,14 +140,12 @@ class ModelRefused(AiError):
 class ModelAccessDenied(AiError):
     """The key is wrong, or does not allow this model."""
 
-    code = "model-access-denied"
     fix = "Check the key and its permissions at the provider."
 
 
 class RateLimited(AiError):
     """The service throttled the call. `retry_after` has the seconds that it asked to wait, if it did."""
 
-    code = "rate-limited"
     status = 503
     fix = "Send fewer requests, or raise the quota at the provider."
     passing = True
@@ -172,7 +158,6 @@ class RateLimited(AiError):
 class ModelFailed(AiError):
     """The service failed. `retry_after` has the seconds that it asked to wait, if it did."""
 
-    code = "model-failed"
     fix = "Try again later."
     passing = True
 
@@ -186,7 +171,6 @@ class ModelUnreachable(AiError):
 
     #: for callers of a host
     said = "The model's service cannot be reached."
-    code = "model-unreachable"
     status = 503
     fix = "Check that the service is running, its address, and the network."
     public_fix = "Try again later, or ask an operator of this host."
@@ -198,7 +182,6 @@ class ModelTimedOut(AiError):
 
     #: for callers of a host
     said = "The model's response took too long."
-    code = "model-timed-out"
     status = 504
     fix = "Increase the timeout, or request less output."
     passing = True
@@ -207,7 +190,6 @@ class ModelTimedOut(AiError):
 class StreamBroken(AiError):
     """A stream broke off. `text` has what was received. It is not retried, because that would repeat text."""
 
-    code = "stream-broken"
     fix = "Send the request again."
     passing = True
 
@@ -221,7 +203,6 @@ class InvalidModelResponse(AiError):
 
     #: for callers of a host
     said = "The response of the model's service is not valid."
-    code = "invalid-model-response"
     fix = "Check that the address belongs to a service of this kind."
     public_fix = "Try again later, or ask an operator of this host."
 
@@ -229,7 +210,6 @@ class InvalidModelResponse(AiError):
 class BadArguments(AiError, ValueError):
     """A model called a tool with arguments that are not a JSON object."""
 
-    code = "bad-arguments"
     fix = "Report it in the tool's result (failed=True); models usually correct themselves."
 
 
@@ -239,7 +219,6 @@ class BadStructure(AiError):
     `text` is its last reply, `problems` what is wrong with it, `attempts` the number of calls.
     """
 
-    code = "bad-structure"
     fix = "Use a more capable model, a simpler structure or more max_tokens."
 
     def __init__(self, what: str, *, text: str, problems: list[str], attempts: int) -> None:

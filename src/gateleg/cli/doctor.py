@@ -72,7 +72,7 @@ def _without_passwords(one: "Diagnosis") -> "Diagnosis":
     """A diagnosis as it may be shown: people paste it into reports."""
     from dataclasses import replace
 
-    from gateleg.store.observing.redaction import without_credentials
+    from gateleg.store.errors import without_credentials
 
     shown = replace(one.result, message=without_credentials(one.result.message), fix=without_credentials(one.result.fix))
     return replace(one, result=shown)

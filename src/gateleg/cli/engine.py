@@ -68,7 +68,7 @@ def serve(
     """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM let running requests finish."""
     from gateleg.endpoint import BadOrigin, EndpointOptions, OpenToAll, serve_from_processes, serve_until_signal
     from gateleg.engine import Engine, EngineError, Namespace
-    from gateleg.store.database_file import database_file
+    from gateleg.store.transports.embedded import database_file
 
     if not (len(account) == 12 and account.isascii() and account.isdigit()):
         fail(f"--account expects twelve digits, got {account!r}", MISUSED)
@@ -170,7 +170,7 @@ def repair(
     """
     from gateleg.engine import EngineError
     from gateleg.engine import repair as save
-    from gateleg.store.database_file import database_file
+    from gateleg.store.transports.embedded import database_file
 
     file, new = _existing(path, config), database_file(str(into))
     try:
@@ -222,7 +222,7 @@ def _place(path: str | None, config: Path | None) -> "StoreAddress":
 
 def _existing(path: str | None, config: Path | None) -> str:
     """The existing database file of a path or of the settings."""
-    from gateleg.store.database_file import MEMORY, database_file
+    from gateleg.store.transports.embedded import MEMORY, database_file
 
     file = database_file(_place(path, config).place)
     if file == MEMORY:
@@ -271,7 +271,7 @@ def _cannot_listen(error: OSError, options: "EndpointOptions") -> str:
 
 def _warn_of_others(folder: Path) -> None:
     """Warn if an existing data folder is readable by others. It may be intended, so it is not changed."""
-    from gateleg.engine.permissions import open_to_others
+    from gateleg.engine.files import open_to_others
 
     warning = open_to_others(folder)
     if warning is not None:

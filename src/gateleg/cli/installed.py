@@ -210,7 +210,7 @@ def named_application(place: str) -> Application:
 
 def loaded(place: str, otherwise: str) -> Any:
     """The object at `module:object`; without an object, the one named `otherwise`. Searches as `import_named`."""
-    from gateleg.model.suggestions import did_you_mean
+    from gateleg.model.types import did_you_mean
 
     module, _, name = place.partition(":")
     found = import_named(module)

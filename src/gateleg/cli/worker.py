@@ -166,7 +166,7 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
 
 def _weights(text: str) -> dict[str, int]:
     """Parse queues with weights, such as `urgent=3,default`."""
-    from gateleg.jobs.names import is_name
+    from gateleg.jobs.rules import is_name
 
     found = {}
     for part in text.split(","):
@@ -188,7 +188,7 @@ def _limits(text: str) -> dict[str, int]:
     import os
     import re
 
-    from gateleg.jobs.names import is_name
+    from gateleg.jobs.rules import is_name
 
     found = {}
     for part in text.split(","):

@@ -12,7 +12,7 @@ MISUSED = 2
 
 def fail(message: str, status: int = FAILED) -> NoReturn:
     """Print the message to standard error and end the command."""
-    from gateleg.store.observing.redaction import without_credentials
+    from gateleg.store.errors import without_credentials
 
     typer.echo(f"gateleg: {without_credentials(message)}", err=True)
     raise typer.Exit(status)

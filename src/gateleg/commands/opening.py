@@ -90,7 +90,7 @@ def missing_store(settings: Settings) -> str | None:
 
     from gateleg.store import StoreError
     from gateleg.store.addresses import parse_address
-    from gateleg.store.database_file import MEMORY, database_file
+    from gateleg.store.transports.embedded import MEMORY, database_file
 
     try:
         address = parse_address(settings.store)

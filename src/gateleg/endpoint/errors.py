@@ -6,7 +6,6 @@ from gateleg.errors import GatelegError
 class BadOrigin(GatelegError, ValueError):
     """An allowed origin is not a valid origin."""
 
-    code = "bad-origin"
     fix = "Write, for example, https://example.com"
 
 

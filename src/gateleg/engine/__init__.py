@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from gateleg.engine.database import Durability
     from gateleg.engine.engine import Engine
     from gateleg.engine.file_repair import repair
+    from gateleg.engine.files import CLOSED
     from gateleg.engine.integrity import check_integrity, compact, has_checksums
     from gateleg.engine.sessions import boto3_session
-    from gateleg.engine.sqlite_errors import CLOSED
 
 __all__ = [
     "CLOSED",
@@ -30,7 +30,7 @@ __all__ = [
 
 #: Loaded when first asked for, so that naming an error costs no more than that.
 _LAZY_NAMES = {
-    "CLOSED": "sqlite_errors",
+    "CLOSED": "files",
     "Durability": "database",
     "Engine": "engine",
     "boto3_session": "sessions",

@@ -11,8 +11,7 @@ import apsw
 import orjson
 
 from gateleg.engine import copies
-from gateleg.engine.entries import IndexLayout
-from gateleg.engine.layout import Layout
+from gateleg.engine.layout import IndexLayout, Layout
 from gateleg.engine.schema import Table
 
 #: Rows to index when an index is created: all of a small table.

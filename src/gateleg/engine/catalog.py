@@ -1,21 +1,28 @@
-"""The catalog of tables: stored as JSON in SQLite, cached as layouts, reloaded when another connection has changed it."""
+"""The catalog of tables: stored as JSON in SQLite, cached as layouts, reloaded when another connection has changed it.
+
+What every operation handler receives.
+
+Item counts and sizes of tables: exact for small tables, cached for large ones, as DynamoDB's own counts are.
+"""
 
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import apsw
+import orjson
 
-from gateleg.engine import backfill, drops, lifecycle, upgrades
+from gateleg.engine import backfill, copies, expiry, upgrades
 from gateleg.engine.database import Database, DatabaseConnection
 from gateleg.engine.definitions import dump, load
 from gateleg.engine.errors import not_found
+from gateleg.engine.files import NeedsUpgrade
 from gateleg.engine.layout import Layout
-from gateleg.engine.read_only import NeedsUpgrade
 from gateleg.engine.schema import Index, Namespace, Table
-from gateleg.engine.statistics import Statistics
+from gateleg.engine.values import Item
 
 _TableName = tuple[Namespace, str]
 
@@ -114,14 +121,14 @@ class Catalog:
             "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)",
             (table.id, table.namespace.account, table.namespace.region, table.name, dump(table)),
         )
-        lifecycle.after_definition_change(connection, table, self._clock())
+        expiry.after_definition_change(connection, table, self._clock())
         self._bump_version(connection)
         return table
 
     def replace(self, connection: apsw.Connection, table: Table) -> None:
         """Store a changed definition."""
         connection.execute("UPDATE catalog SET definition = ? WHERE id = ?", (dump(table), table.id))
-        lifecycle.after_definition_change(connection, table, self._clock())
+        expiry.after_definition_change(connection, table, self._clock())
         self._bump_version(connection)
 
     def add_index(self, connection: apsw.Connection, table: Table, index: Index) -> Table:
@@ -138,14 +145,14 @@ class Catalog:
     def drop_index(self, connection: apsw.Connection, table: Table, name: str) -> Table:
         """Remove an index and its rows."""
         layout = Layout(table).index_by_name[name]
-        drops.drop(connection, layout.name)
+        copies.drop_rows(connection, layout.name)
         table = replace(table, indexes=tuple(i for i in table.indexes if i.name != name))
         self.replace(connection, table)
         return table
 
     def drop(self, connection: apsw.Connection, table: Table) -> None:
         """Remove a table and its rows."""
-        lifecycle.before_drop(connection, table, self._clock(), self.statistics.of(f"items_{table.id}"))
+        expiry.before_drop(connection, table, self._clock(), self.statistics.of(f"items_{table.id}"))
         Layout(table).drop(connection)
         connection.execute("DELETE FROM catalog WHERE id = ?", (table.id,))
         self._bump_version(connection)
@@ -202,3 +209,88 @@ class Catalog:
         row = connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'next_id' RETURNING value - 1").fetchone()
         assert row is not None
         return int(row[0])
+
+
+def _no_maintenance() -> None:
+    """Used where the engine has no maintenance thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The engine's parts, the caller's namespace, and how stored items go into responses.
+
+    With `splice`, stored items go into the response as their JSON text; otherwise as dictionaries.
+    """
+
+    database: Database
+    catalog: Catalog
+    clock: Callable[[], float]
+    namespace: Namespace
+    splice: bool = False
+    #: folder whose subfolders serve as S3 buckets for exports and imports
+    exports: Path | None = None
+    #: wakes the maintenance thread if it has work
+    wake: Callable[[], None] = _no_maintenance
+    #: whether to behave as DynamoDB Local where that differs from the service
+    like_local: bool = False
+
+    def now(self) -> float:
+        """Seconds since the epoch, by the engine's clock."""
+        return self.clock()
+
+    def layout(self, name: str) -> Layout:
+        """The layout of a table by its name or ARN."""
+        return self.catalog.layout(self.namespace, name)
+
+    def response_item(self, stored: bytes) -> Any:
+        """A stored item in the form that responses use."""
+        return orjson.Fragment(stored) if self.splice else orjson.loads(stored)
+
+    def response_items(self, stored: Sequence[bytes]) -> Any:
+        """A list of stored items in the form that responses use."""
+        text = b"[" + b",".join(stored) + b"]"
+        return orjson.Fragment(text) if self.splice else orjson.loads(text)
+
+    def statistics(self, table: Table) -> tuple[int, int]:
+        """Number and total size in bytes of a table's items."""
+        return self.catalog.statistics.of(f"items_{table.id}")
+
+    def index_statistics(self, table: Table, index: Index) -> tuple[int, int]:
+        """Number and total size in bytes of an index's entries; with projection ALL, an entry counts with the size of its item."""
+        if index.projection == "ALL":
+            return self.catalog.statistics.of(f"index_{index.id} i JOIN items_{table.id} t ON t.k = i.b", "t.size")
+        return self.catalog.statistics.of(f"index_{index.id}")
+
+
+def parse_item(stored: bytes) -> Item:
+    """Parse a stored item."""
+    item: Item = orjson.loads(stored)
+    return item
+
+
+#: The rows of a small table, which is always counted: a count that takes long was only interrupted.
+_SMALL_TABLE_ROWS = 1_000
+#: A count of a larger table that took longer than this is cached, for this many times as long as it took.
+_FAST_COUNT_SECONDS = 0.002
+_CACHE_FACTOR = 200
+
+
+class Statistics:
+    """Counts rows, and caches counts that are slow."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._cached: dict[str, tuple[float, tuple[int, int]]] = {}
+
+    def of(self, rows: str, size: str = "size") -> tuple[int, int]:
+        """Number of rows and sum of sizes of a SQLite table, or of a join."""
+        began = time.monotonic()
+        until, counted = self._cached.get(rows, (0.0, (0, 0)))
+        if began < until:
+            return counted
+        row = self._database.row(f"SELECT count(*), coalesce(sum({size}), 0) FROM {rows}")
+        counted = (row[0], row[1]) if row else (0, 0)
+        taken = time.monotonic() - began
+        if taken > _FAST_COUNT_SECONDS and counted[0] > _SMALL_TABLE_ROWS:
+            self._cached[rows] = (began + taken * _CACHE_FACTOR, counted)
+        return counted

@@ -15,14 +15,11 @@ from typing import Any, Literal
 
 import apsw
 
-from gateleg.engine import checksums, fork_guard, permissions
-from gateleg.engine.busy_handler import MAX_WAIT_SECONDS, BusyHandler, limited_wait
-from gateleg.engine.checkpoints import WriteAheadLog
+from gateleg.engine import files, locking
 from gateleg.engine.errors import EngineError
 from gateleg.engine.file_format import check_readable, prepare
-from gateleg.engine.read_only import ReadOnlyAccess, read_only_access
-from gateleg.engine.sqlite_errors import CLOSED, Busy, translate
-from gateleg.engine.waiters import Waiters
+from gateleg.engine.files import CLOSED, Busy, ReadOnlyAccess, read_only_access, translate
+from gateleg.engine.locking import MAX_WAIT_SECONDS, BusyHandler, Waiters, WriteAheadLog, limited_wait
 
 Durability = Literal["full", "relaxed"]
 Row = tuple[Any, ...]
@@ -78,7 +75,7 @@ class Database:
             self._read_only = read_only_access(path, wanted=read_only)
             if self._read_only is None:
                 self._restrict_permissions()
-            fork_guard.register(self)
+            locking.register(self)
         first = self._connect()
         if path == ":memory:":
             self._shared = first
@@ -95,17 +92,17 @@ class Database:
         """Make the file, and the folders created for it, accessible to the owner only."""
         path = Path(self.path)
         try:
-            permissions.make_folder(path.parent)
-            permissions.make_file(path)
-            permissions.tighten(path)
+            files.make_folder(path.parent)
+            files.make_file(path)
+            files.tighten(path)
         except OSError as error:
             raise EngineError("InternalServerError", f"{self.path} cannot be opened: {error}") from None
 
     def _connect(self) -> DatabaseConnection:
         if self._closed_message is not None:
             raise EngineError("InternalServerError", self._closed_message)
-        if fork_guard.was_open_at_fork(self.path):
-            raise EngineError("InternalServerError", f"{self.path} {fork_guard.FORKED_WHILE_OPEN}")
+        if locking.was_open_at_fork(self.path):
+            raise EngineError("InternalServerError", f"{self.path} {locking.FORKED_WHILE_OPEN}")
         try:
             connection = self._open_file()
             connection.busy_handler = BusyHandler(waiters=self.waiters)
@@ -135,16 +132,16 @@ class Database:
             return DatabaseConnection(self.path)
         path = Path(self.path)
         if self._read_only is not None:
-            return self._read_only.connect(DatabaseConnection, self._vfs or checksums.vfs())
+            return self._read_only.connect(DatabaseConnection, self._vfs or files.vfs())
         if self._vfs is not None:
             connection = DatabaseConnection(self.path, vfs=self._vfs)
-            if checksums.has_checksums(connection):
+            if files.has_checksums(connection):
                 connection.close()
                 raise EngineError("InternalServerError", f"{self.path} has page checksums, which the VFS {self._vfs} does not maintain")
             return connection
-        connection = DatabaseConnection(self.path, vfs=checksums.vfs())
+        connection = DatabaseConnection(self.path, vfs=files.vfs())
         if path.stat().st_size == 0:
-            checksums.reserve(connection)
+            files.reserve(connection)
         return connection
 
     @property
@@ -285,12 +282,12 @@ class Database:
                 with suppress(apsw.ThreadingViolationError):
                     connection.close()
         self.waiters.close()
-        fork_guard.unregister(self)
+        locking.unregister(self)
 
     def abandon_after_fork(self) -> None:
         """In a forked child: let go of the connections without closing them, because they are the parent's."""
-        fork_guard.keep_alive(list(self._connections), self._local)
-        self._closed_message = f"{self.path} {fork_guard.FORKED_WHILE_OPEN}"
+        locking.keep_alive(list(self._connections), self._local)
+        self._closed_message = f"{self.path} {locking.FORKED_WHILE_OPEN}"
         self._connections, self._local, self._group_connection = weakref.WeakSet(), threading.local(), None
         self._write_lock = threading.Lock()
         self.waiters.close()
@@ -351,7 +348,7 @@ class WriteTransaction:
                 # After the locks are released: other threads may write meanwhile.
                 self._connection.log.checkpoint_if_long(self._connection)
             return
-        if isinstance(error, apsw.Error) and (kind is None or not checksums.is_damage(error)):
+        if isinstance(error, apsw.Error) and (kind is None or not files.is_damage(error)):
             # Damage met within the block is reported by the caller, which knows what was read.
             raise translate(error) from error
 

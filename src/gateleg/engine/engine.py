@@ -14,15 +14,13 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import checksums, damage, protocol
-from gateleg.engine.catalog import Catalog
-from gateleg.engine.context import Context
+from gateleg.engine import files, integrity, protocol
+from gateleg.engine.catalog import Catalog, Context
 from gateleg.engine.database import Database, Durability, WriteGroup
-from gateleg.engine.errors import EngineError, InvalidValueError, not_found, serialization
+from gateleg.engine.errors import EngineError, InvalidValueError, not_found, serialization, value_error
+from gateleg.engine.files import TABLE_GONE, translate
 from gateleg.engine.maintenance import Maintenance
 from gateleg.engine.schema import Namespace
-from gateleg.engine.sqlite_errors import TABLE_GONE, translate
-from gateleg.engine.validation_messages import value_error
 from gateleg.plain import is_plain
 
 Handler = Callable[[Context, dict[str, Any]], dict[str, Any]]
@@ -32,14 +30,11 @@ _OPERATION_MODULES = (
     "items",
     "query",
     "batch",
-    "transactions",
     "tables",
     "partiql",
     "streams",
     "backups",
-    "recovery",
-    "exports",
-    "imports",
+    "transfers",
 )
 
 _OPERATIONS: dict[str, Handler] = {}
@@ -100,7 +95,7 @@ class Engine:
         self._maintenance = Maintenance(context, background)
         self._context = replace(context, wake=self._maintenance.wake_if_needed)
         # Only checksums prove that a stored item is intact without parsing it.
-        self._can_splice = path == ":memory:" or checksums.has_checksums(self.database.connection)
+        self._can_splice = path == ":memory:" or files.has_checksums(self.database.connection)
         self._splicing_context = replace(self._context, splice=self._can_splice)
         self.catalog.on_load = self._maintenance.wake_if_needed
         self._maintenance.wake_if_needed()
@@ -186,7 +181,7 @@ class Engine:
             _require_missing_table(error)
             raise not_found() from None
         except (apsw.Error, orjson.JSONDecodeError) as error:
-            if damage.is_damage(error):
+            if integrity.is_damage(error):
                 raise self._damage_error(context, request) from error
             raise translate(error) from error
 
@@ -194,7 +189,7 @@ class Engine:
         """The error for a request that met corrupt data; it names the damaged tables and items."""
         layouts = {layout.table.name: layout for layout in self.catalog.cached_layouts() if layout.table.namespace == context.namespace}
         with self.database.reading() as connection:
-            return damage.explain(layouts, connection, request)
+            return integrity.explain(layouts, connection, request)
 
     def is_write(self, operation: str) -> bool:
         """Whether an operation writes items, so that it can join a group commit."""

@@ -3,6 +3,9 @@
 A table with TTL has an index of expiry times, so that expired items are found without reading the others. Items without the attribute, or
 with one that is not a number, are not in it. The index is a SQLite table maintained by triggers from the moment TTL is enabled; existing
 items are added chunk by chunk, because a native SQLite index would be built in one transaction, with every writer waiting.
+
+Side effects of creating, changing and dropping a table: its stream starts or ends, its expiry index is created or dropped, and a table
+with point-in-time recovery leaves a system backup behind.
 """
 
 from typing import Any
@@ -10,7 +13,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import copies, drops
+from gateleg.engine import backfill, changelog, copies, stored_backups
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
@@ -42,7 +45,7 @@ def remove(connection: apsw.Connection, table: Table) -> None:
         connection.execute(f"DROP TRIGGER IF EXISTS {name}")
     connection.execute(f"DROP INDEX IF EXISTS expiry_{table.id}")  # what earlier versions made instead
     connection.execute("DELETE FROM backfills WHERE index_id = ?", (table.id,))
-    drops.drop(connection, _name(table.id))
+    copies.drop_rows(connection, _name(table.id))
 
 
 def pending(connection: apsw.Connection, table: Table) -> bool:
@@ -124,3 +127,20 @@ def _triggers(table_id: int, attribute: str) -> dict[str, str]:
 def _has(connection: apsw.Connection, table_id: int, triggers: dict[str, str]) -> bool:
     found = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", (f"items_{table_id}",))
     return dict(found) == triggers
+
+
+def after_definition_change(connection: apsw.Connection, table: Table, now: float) -> None:
+    """Run after a table was created or changed."""
+    changelog.sync(connection, table, now)
+    changelog.track(connection, table.id, table.logged)
+    index(connection, table)
+
+
+def before_drop(connection: apsw.Connection, table: Table, now: float, counted: tuple[int, int]) -> None:
+    """Run before a table's rows are dropped; `counted` are the numbers of its items and bytes."""
+    changelog.close(connection, table, now)
+    changelog.track(connection, table.id, logged=False)
+    backfill.forget(connection, table)
+    remove(connection, table)
+    if table.recovery_since is not None:
+        stored_backups.keep_dropped_table(connection, table, now, counted)

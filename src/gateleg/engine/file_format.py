@@ -15,9 +15,8 @@ import re
 
 import apsw
 
-from gateleg.engine.checksums import has_checksums
 from gateleg.engine.errors import EngineError
-from gateleg.engine.read_only import NeedsUpgrade
+from gateleg.engine.files import NeedsUpgrade, has_checksums
 
 #: SQLite's application_id ("Gleg").
 APPLICATION_ID = 0x476C6567

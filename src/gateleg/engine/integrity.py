@@ -1,8 +1,11 @@
-"""Verify and compact a file: keys match rows, indexes match tables, the change log matches the rows."""
+"""Verify and compact a file: keys match rows, indexes match tables, the change log matches the rows.
+
+Errors for damaged data that name the table and the key.
+"""
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,16 +13,15 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import changelog, checksums, copy_steps, expiry
+from gateleg.engine import changelog, copy_steps, expiry, files, keys
 from gateleg.engine.catalog import Catalog
-from gateleg.engine.damage import format_key, is_damage
 from gateleg.engine.database import Database
 from gateleg.engine.definitions import load
-from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
 from gateleg.engine.file_format import record_checksums
-from gateleg.engine.layout import Layout
-from gateleg.engine.read_only import NeedsUpgrade, read_only_access
+from gateleg.engine.files import NeedsUpgrade, read_only_access
+from gateleg.engine.layout import IndexLayout, Layout, key_item
+from gateleg.engine.schema import Table
 from gateleg.engine.sqlite_pages import MalformedPage, Pages
 from gateleg.engine.values import Item, item_size
 
@@ -85,8 +87,8 @@ def _copy(path: str, copy: Path) -> None:
     access = read_only_access(path, wanted=True)
     if access is None:
         return  # an empty file, as an interrupted creation leaves it
-    source = access.connect(apsw.Connection, checksums.vfs())
-    target = apsw.Connection(str(copy), vfs=checksums.vfs())
+    source = access.connect(apsw.Connection, files.vfs())
+    target = apsw.Connection(str(copy), vfs=files.vfs())
     try:
         with target.backup("main", source, "main") as backup:
             backup.step()
@@ -168,10 +170,10 @@ def _finish_copies_and_restart_backfills(database: Database) -> None:
 
 def _rewrite(connection: apsw.Connection) -> None:
     """Rewrite the file with checksums."""
-    if checksums.has_checksums(connection):
+    if files.has_checksums(connection):
         connection.execute("VACUUM")
         return
-    checksums.reserve(connection)
+    files.reserve(connection)
     connection.execute("VACUUM")
     record_checksums(connection)
 
@@ -310,3 +312,82 @@ def _item(stored: bytes | None) -> object:
 
 def _format_key(layout: Layout, item: dict[str, object]) -> str:
     return orjson.dumps({name: item.get(name) for name in layout.table.keys.names}).decode()
+
+
+ADVICE = "Run `gateleg engine check` to see what else is damaged, and `gateleg engine repair` to recover the rest"
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error means that the file is corrupt."""
+    return files.is_damage(error) or isinstance(error, orjson.JSONDecodeError)
+
+
+def format_key(table: Table, key: bytes) -> str:
+    """A row key in readable form: the attributes it encodes."""
+    item = keys.parse(table.keys.attributes, key)
+    return f"row {key.hex()}" if item is None else orjson.dumps(item).decode()
+
+
+def damaged_item(table: Table, key: bytes) -> EngineError:
+    """The error for an item that cannot be read."""
+    return EngineError("InternalServerError", f"Table {table.name}: the item {format_key(table, key)} is damaged on the disk. {ADVICE}")
+
+
+def damaged_tables(names: Iterable[str]) -> EngineError:
+    """The error for damage outside the requested items: in the key index or in a secondary index."""
+    listed = ", ".join(sorted(set(names)))
+    where = f"of {listed} " if listed else ""
+    return EngineError("InternalServerError", f"The database file is damaged: a page {where}is corrupt. {ADVICE}")
+
+
+def explain(layouts: dict[str, Layout], connection: apsw.Connection, request: Any) -> EngineError:
+    """The error for a request that met damage; it tries the requested items one by one to find the damaged one."""
+    named = list(_named_items(request, layouts)) if isinstance(request, dict) else []
+    for layout, key in named:
+        try:
+            row = connection.execute(layout.get, (key,)).fetchone()
+            orjson.loads(row[1] if row else b"{}")
+        except (apsw.Error, orjson.JSONDecodeError) as error:
+            if is_damage(error):
+                return damaged_item(layout.table, key)
+    return damaged_tables(_named_tables(request))
+
+
+def _named_tables(request: Any) -> Iterator[str]:
+    """The values of `TableName`, and the keys of `RequestItems`, anywhere in a request."""
+    if isinstance(request, dict):
+        for name, value in request.items():
+            if name in ("TableName", "SourceTableName") and isinstance(value, str):
+                yield value
+            elif name == "RequestItems" and isinstance(value, dict):
+                yield from value
+            elif name == "TransactItems" or name in ("Get", "Put", "Update", "Delete", "ConditionCheck"):
+                yield from _named_tables(value)
+    elif isinstance(request, list):
+        for member in request:
+            yield from _named_tables(member)
+
+
+def _named_items(request: dict[str, Any], layouts: dict[str, Layout]) -> Iterator[tuple[Layout, bytes]]:
+    """The items that a request names by key."""
+    for table, item in _keys_in(request):
+        layout = layouts.get(table.rpartition("/")[2])
+        try:
+            if layout is not None:
+                yield layout, layout.key(key_item(layout.table.keys, item))
+        except (KeyError, TypeError, AttributeError, EngineError):
+            continue  # not a valid key of this table
+
+
+def _keys_in(request: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(request.get("TableName"), str):
+        yield from ((request["TableName"], request[name]) for name in ("Key", "Item") if name in request)
+    for action in request.get("TransactItems") or []:
+        for part in action.values():
+            yield from _keys_in(part)
+    for table, wanted in (request.get("RequestItems") or {}).items():
+        if isinstance(wanted, dict):
+            yield from ((table, key) for key in wanted.get("Keys") or [])
+        else:
+            for action in wanted:
+                yield from ((table, part[name]) for part in action.values() for name in ("Key", "Item") if name in part)

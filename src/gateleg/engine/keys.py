@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
-from gateleg.engine import numbers
+from gateleg.engine import values
 from gateleg.engine.schema import KeyAttribute
 from gateleg.engine.values import Item, decode_binary
 
@@ -34,7 +34,7 @@ def component(kind: str, content: str) -> bytes:
     if kind == "S":
         return _text_component(content)
     if kind == "N":
-        return numbers.encode(content) + (b"\xff" if content[0] == "-" else b"\x00")
+        return values.encode_number(content) + (b"\xff" if content[0] == "-" else b"\x00")
     return decode_binary(content).replace(b"\x00", b"\x00\xff") + _TERMINATOR
 
 
@@ -56,7 +56,7 @@ def partition_hash(raw: bytes) -> bytes:
 def _raw_bytes(kind: str, content: str) -> bytes:
     if kind == "S":
         return content.encode()
-    return numbers.encode(content) if kind == "N" else decode_binary(content)
+    return values.encode_number(content) if kind == "N" else decode_binary(content)
 
 
 def partition_prefix(attributes: tuple[KeyAttribute, ...], contents: list[str]) -> bytes:
@@ -137,7 +137,7 @@ def parse(attributes: tuple[KeyAttribute, ...], key: bytes) -> Item | None:
 def _parse_component(kind: str, rest: bytes) -> tuple[str, bytes]:
     if kind == "N":
         end = rest.index(b"\x00" if rest[0] >= 0x80 else b"\xff", 1)
-        return numbers.decode(rest[:end]), rest[end + 1 :]
+        return values.decode_number(rest[:end]), rest[end + 1 :]
     end = rest.index(_TERMINATOR)
     raw = rest[:end].replace(b"\x00\xff", b"\x00")
     return (raw.decode() if kind == "S" else b64encode(raw).decode()), rest[end + len(_TERMINATOR) :]

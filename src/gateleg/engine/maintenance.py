@@ -13,13 +13,13 @@ from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import backfill, changelog, copies, copy_steps, drops, expiry, stored_backups, streams
-from gateleg.engine.context import Context
-from gateleg.engine.damage import is_damage
+from gateleg.engine import backfill, changelog, copies, copy_steps, expiry, stored_backups
+from gateleg.engine.catalog import Context
+from gateleg.engine.copies import Chunk, StepPacer
+from gateleg.engine.files import TABLE_GONE, translate
+from gateleg.engine.integrity import is_damage
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
-from gateleg.engine.sqlite_errors import TABLE_GONE, translate
-from gateleg.engine.step_pacer import Chunk, StepPacer
 
 #: Interval between rounds while items may expire or indexes are being backfilled, and otherwise.
 BUSY_INTERVAL_SECONDS = 1.0
@@ -138,9 +138,9 @@ class Maintenance:
     def _remove_dropped(self) -> None:
         """Delete the rows of dropped tables."""
         with self._context.database.reading() as connection:
-            more = drops.pending(connection)
+            more = copies.pending_drop(connection)
         while more:
-            more = self._step(drops.advance)
+            more = self._step(copies.advance_drop)
 
     def _has_work(self) -> bool:
         if any(_has_urgent_work(layout.table) or layout.table.logged for layout in self._context.catalog.cached_layouts()):
@@ -222,7 +222,7 @@ class Maintenance:
                     return False
         except TABLE_GONE:
             return False  # the table was dropped after the round began
-        from gateleg.engine.operations.item_change import ItemChange  # imported late: an engine opens without the modules for writes
+        from gateleg.engine.operations.items import ItemChange  # imported late: an engine opens without the modules for writes
 
         def delete(connection: apsw.Connection) -> bool:
             fresh = self._current(layout.table.id)
@@ -245,14 +245,14 @@ class Maintenance:
         with database.reading() as connection:
             logged = [(table_id, _horizon(known.get(table_id), now)) for table_id in changelog.tables(connection)]
             logged = [(table_id, horizon) for table_id, horizon in logged if changelog.has_older(connection, table_id, horizon)]
-            ended = streams.any_ended(connection, now)
+            ended = changelog.any_ended(connection, now)
             expired = stored_backups.expired(connection, now)
         for table_id, horizon in logged:
             while self._step(partial(changelog.trim, table_id=table_id, before=horizon)):
                 pass
         if ended or expired:
             with database.write() as connection:
-                streams.delete_ended(connection, now)
+                changelog.delete_ended(connection, now)
                 for backup in stored_backups.expired(connection, now):
                     stored_backups.remove(connection, backup)
 
@@ -260,7 +260,7 @@ class Maintenance:
         """Run pending exports and imports."""
         if self._context.database.row("SELECT 1 FROM transfers WHERE pending LIMIT 1") is None:
             return
-        from gateleg.engine.transfer_jobs import run_transfers
+        from gateleg.engine.transfers import run_transfers
 
         run_transfers(self._context, lambda: self._stopped)
 

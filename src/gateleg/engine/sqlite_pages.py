@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from gateleg.engine import checksums
+from gateleg.engine import files
 
 #: The page size of all our files.
 PAGE_SIZE = 4096
@@ -21,7 +21,7 @@ _LOCK_PAGE = 0x40000000 // PAGE_SIZE + 1
 #: Offset in the header of the number of reserved bytes per page; 0 in files without checksums.
 _RESERVED_BYTE = 20
 #: How each of our files begins: format name, page size and page usage.
-HEADER = b"SQLite format 3\x00" + PAGE_SIZE.to_bytes(2, "big") + bytes([2, 2, checksums.RESERVED_BYTES, 64, 32, 32])
+HEADER = b"SQLite format 3\x00" + PAGE_SIZE.to_bytes(2, "big") + bytes([2, 2, files.RESERVED_BYTES, 64, 32, 32])
 
 INDEX_INTERIOR, TABLE_INTERIOR, INDEX_LEAF, TABLE_LEAF = 2, 5, 10, 13
 #: How often to read a page before its checksum counts as wrong, because another process may be writing it.
@@ -58,7 +58,7 @@ class Pages:
         self._fix_bits = fix_bits
         #: corrected pages
         self.fixed: dict[int, bytes] = {}
-        system = checksums.vfs()
+        system = files.vfs()
         flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
         self._file = apsw.VFSFile("unix", str(path.resolve()), [flags, 0])
         self._checker = apsw.Connection(":memory:", vfs=system)
@@ -67,7 +67,7 @@ class Pages:
         header = self._file.xRead(100, 0) if self.count else b""
         self.has_checksums = header[:_RESERVED_BYTE] != HEADER[:_RESERVED_BYTE] or header[_RESERVED_BYTE] != 0
         self.header_is_intact = header[: len(HEADER)] == HEADER or not self.has_checksums
-        self.usable = PAGE_SIZE - checksums.RESERVED_BYTES if self.has_checksums else PAGE_SIZE
+        self.usable = PAGE_SIZE - files.RESERVED_BYTES if self.has_checksums else PAGE_SIZE
         if self.header_is_intact:
             self.count = min(self.count, int.from_bytes(header[28:32], "big") or self.count)
 

@@ -1,14 +1,17 @@
 """Stored backups: a copy of a table's rows in the same file, with the table's definition.
 
 The rows have no key index: they are never looked up one by one, and take less space without.
+
+Point-in-time recovery: a table's earlier rows, from the current rows and the change log.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import changelog, copies, drops
+from gateleg.engine import changelog, copies
 from gateleg.engine.copies import Copy
 from gateleg.engine.schema import Namespace, Table
 
@@ -125,7 +128,7 @@ def list_backups(
 
 def remove(connection: apsw.Connection, backup: Backup) -> None:
     """Remove a backup and its rows."""
-    drops.drop(connection, backup.rows)
+    copies.drop_rows(connection, backup.rows)
     connection.execute("DELETE FROM backups WHERE id = ?", (backup.id,))
 
 
@@ -140,3 +143,32 @@ def expired(connection: apsw.Connection, now: float) -> list[Backup]:
 def _backup(row: tuple[object, ...]) -> Backup:
     number, account, region, *rest = row
     return Backup(number, Namespace(account, region), *rest)  # type: ignore[arg-type]
+
+
+def window(table: Table, now: float) -> tuple[float, float] | None:
+    """The earliest and latest times that a table can be restored to; None if recovery is off."""
+    if table.recovery_since is None:
+        return None
+    return max(table.recovery_since, now - table.recovery_days * changelog.DAY_SECONDS), now
+
+
+def rows(connection: apsw.Connection, table: Table, at: float) -> Iterator[bytes]:
+    """The items that a table had at a time, in key order."""
+    cut = changelog.first_after(connection, table.id, at)
+    undone = changelog.rows_before(connection, table.id, cut)
+    key, old = next(undone, (None, None))
+    for k, stored in connection.execute(f"SELECT k, v FROM items_{table.id} ORDER BY k"):
+        while key is not None and key < k:
+            if old is not None:
+                yield old
+            key, old = next(undone, (None, None))
+        if key == k:
+            if old is not None:
+                yield old
+            key, old = next(undone, (None, None))
+        else:
+            yield stored
+    while key is not None:
+        if old is not None:
+            yield old
+        key, old = next(undone, (None, None))

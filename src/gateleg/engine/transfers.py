@@ -1,14 +1,50 @@
-"""Exports and imports as jobs, stored in the file until they are done, and run by the process that claims them."""
+"""Exports and imports as jobs, stored in the file until they are done, and run by the process that claims them.
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+Run exports and imports, one by one.
+
+Export jobs: a table's items at a point in time, or its changes in a period, as gzipped JSON lines with DynamoDB's manifests.
+
+Import jobs: create a table and fill it with the items of a bucket's files.
+
+Buckets for exports and imports: local folders that keys cannot escape from.
+"""
+
+import csv
+import gzip
+import json
+import logging
+import zlib
+from base64 import b64encode
+from codecs import getincrementaldecoder
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import md5, sha256
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 import apsw
 import orjson
 
-from gateleg.engine.context import Context
-from gateleg.engine.schema import Namespace
+from gateleg.engine import changelog, stored_backups
+from gateleg.engine.catalog import Context
+from gateleg.engine.copies import StepPacer
+from gateleg.engine.database import DatabaseConnection
+from gateleg.engine.errors import EngineError
+from gateleg.engine.expressions import Prepared, prepare
+from gateleg.engine.files import make_folder, write_file
+from gateleg.engine.layout import Layout
+from gateleg.engine.operations import definition
+from gateleg.engine.operations.definition import iso_milliseconds
+from gateleg.engine.operations.items import ItemChange, check_item_size
+from gateleg.engine.schema import Namespace, Table
+from gateleg.engine.values import Item, canonicalize_item
+
+_log = logging.getLogger(__name__)
 
 #: When a job is taken over from a process that has not finished it.
 CLAIM_SECONDS = 900.0
@@ -140,3 +176,431 @@ def _transfer(row: tuple[Any, ...]) -> Transfer:
         digest,
         bool(pending),
     )
+
+
+def run_transfers(context: Context, stopped: IsStopped) -> None:
+    """Run pending jobs until none is left, or until `stopped` returns true."""
+    while not stopped() and (transfer := claim(context)) is not None:
+        description = dict(transfer.description)
+        exports = transfer.kind == "export"
+        member = "ExportStatus" if exports else "ImportStatus"
+        try:
+            description |= (export if exports else load)(context, transfer, stopped)
+            description[member] = "COMPLETED"
+        except InterruptedTransfer:
+            release(context, transfer)
+            return
+        except FailedTransfer as failure:
+            description |= {member: "FAILED", "FailureCode": failure.code, "FailureMessage": failure.message, **failure.members}
+        except OSError as error:
+            description |= {member: "FAILED", "FailureCode": "UNKNOWN", "FailureMessage": error.strerror or str(error)}
+        finish(context, transfer, {**description, "EndTime": context.now()})
+
+
+class OutsideBucketError(Exception):
+    """A key or bucket name that points outside the bucket."""
+
+
+class BucketFolder:
+    """A folder whose files are objects; a file's relative path is the object's key."""
+
+    def __init__(self, exports: Path, name: str) -> None:
+        self._root = exports.resolve()
+        self._folder = self._root / name
+        if self._folder.parent != self._root or self._folder.is_symlink():
+            raise OutsideBucketError(name)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the folder exists."""
+        return self._folder.is_dir()
+
+    def write(self, key: str, content: bytes) -> None:
+        """Store an object."""
+        path = self.path(key)
+        make_folder(path.parent)
+        write_file(path, content)
+
+    def path(self, key: str) -> Path:
+        """The path of an object."""
+        parts = [part for part in key.split("/") if part]
+        if not parts or any(part in {".", ".."} or "\\" in part or "\0" in part for part in parts):
+            raise OutsideBucketError(key)
+        path = self._folder.joinpath(*parts)
+        if not path.resolve().is_relative_to(self._folder):
+            raise OutsideBucketError(key)
+        return path
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """The keys with a prefix, in order."""
+        found = (path for path in self._folder.rglob("*") if path.is_file() and path.resolve().is_relative_to(self._folder))
+        yield from sorted(
+            key for key in (path.relative_to(self._folder).as_posix() for path in found) if key.startswith(prefix.lstrip("/"))
+        )
+
+
+#: Size of a data file before compression.
+FILE_BYTES = 32 * 1024 * 1024
+#: DynamoDB's minimum billed size of an incremental export.
+MIN_INCREMENTAL_BILLED_BYTES = 10_000_000
+
+
+def export(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, Any]:
+    """Write the files of an export; returns additional members of its description."""
+    bucket = _export_bucket(context, transfer)
+    table = _table(context, transfer)
+    incremental = transfer.description.get("ExportType") == "INCREMENTAL_EXPORT"
+    folder = f"{_key_prefix(transfer)}{transfer.arn.rpartition('/')[2]}"
+    try:
+        bucket.write(f"{folder}/_started", b"")
+        with context.database.snapshot() as connection:
+            billed = MIN_INCREMENTAL_BILLED_BYTES if incremental else _size(connection, table)
+            lines = _incremental_lines(connection, table, transfer) if incremental else _item_lines(connection, table, transfer)
+            data = f"{_key_prefix(transfer)}data" if incremental else f"{folder}/data"
+            files = _write_data(bucket, data, transfer.arn, lines, stopped)
+        done = {"ItemCount": sum(file["itemCount"] for file in files), "BilledSizeBytes": billed}
+        _write_checked(bucket, f"{folder}/manifest-files", b"".join(orjson.dumps(file) + b"\n" for file in files))
+        _write_checked(bucket, f"{folder}/manifest-summary", orjson.dumps(_summary(transfer, folder, done, context.now())))
+    except OutsideBucketError:
+        raise FailedTransfer("S3AccessDenied", "Access Denied (Service: Amazon S3; Status Code: 403; Error Code: AccessDenied)") from None
+    return {**done, "ExportManifest": f"{folder}/manifest-summary.json"}
+
+
+def _export_bucket(context: Context, transfer: Transfer) -> BucketFolder:
+    if context.exports is None:
+        raise FailedTransfer(*NO_SUCH_BUCKET)
+    try:
+        bucket = BucketFolder(context.exports, transfer.request["S3Bucket"])
+    except OutsideBucketError:
+        raise FailedTransfer("S3AccessDenied", "Access Denied (Service: Amazon S3; Status Code: 403; Error Code: AccessDenied)") from None
+    if not bucket.exists:
+        raise FailedTransfer(*NO_SUCH_BUCKET)
+    return bucket
+
+
+def _table(context: Context, transfer: Transfer) -> Table:
+    for layout in context.catalog.layouts():
+        if layout.table.uuid == transfer.table_uuid:
+            return layout.table
+    raise FailedTransfer("TableNotFound", f"Table not found: {transfer.table_arn}")
+
+
+def _key_prefix(transfer: Transfer) -> str:
+    """The key prefix of all objects of an export."""
+    prefix: str = transfer.request.get("S3Prefix") or ""
+    return f"{prefix.rstrip('/')}/AWSDynamoDB/" if prefix else "AWSDynamoDB/"
+
+
+def _size(connection: apsw.Connection, table: Table) -> int:
+    row = connection.execute(f"SELECT coalesce(sum(size), 0) FROM items_{table.id}").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _item_lines(connection: apsw.Connection, table: Table, transfer: Transfer) -> Iterator[bytes]:
+    """The lines of a full export."""
+    wanted = selection(transfer.request.get("FilterSpecification"))
+    for stored in stored_backups.rows(connection, table, transfer.description["ExportTime"]):
+        if wanted is None:
+            yield b'{"Item":' + stored + b"}\n"
+            continue
+        item = orjson.loads(stored)
+        if wanted.filter is None or wanted.filter.test(item, wanted.values):
+            kept = item if wanted.projection is None else wanted.projection.apply(item)
+            yield orjson.dumps({"Item": kept}) + b"\n"
+
+
+def selection(specification: dict[str, Any] | None) -> Prepared | None:
+    """Compile a FilterSpecification."""
+    return prepare({"TableName": "", **specification}, "Scan") if specification else None
+
+
+def _incremental_lines(connection: apsw.Connection, table: Table, transfer: Transfer) -> Iterator[bytes]:
+    """The lines of an incremental export: one per changed item, with its state before and after the period."""
+    period = transfer.description["IncrementalExportSpecification"]
+    both = period["ExportViewType"] == "NEW_AND_OLD_IMAGES"
+    start = changelog.first_since(connection, table.id, period["ExportFromTime"])
+    end = changelog.first_since(connection, table.id, period["ExportToTime"])
+    for old, new, at in changelog.net_changes(connection, table.id, start, end):
+        if old is None and new is None:
+            continue
+        some = orjson.loads(new or old or b"{}")
+        line: dict[str, Any] = {
+            "Metadata": {"WriteTimestampMicros": {"N": str(int(at * 1_000_000))}},
+            "Keys": {name: some[name] for name in table.keys.names},
+        }
+        if both and old is not None:
+            line["OldImage"] = orjson.Fragment(old)
+        if new is not None:
+            line["NewImage"] = orjson.Fragment(new)
+        yield orjson.dumps(line) + b"\n"
+
+
+def _write_data(bucket: BucketFolder, folder: str, arn: str, lines: Iterator[bytes], stopped: IsStopped) -> list[dict[str, Any]]:
+    """Write the lines to one or more files; returns the manifest's entry for each."""
+    files: list[dict[str, Any]] = []
+    while (chunk := _chunk(lines)) or not files:
+        if stopped():
+            raise InterruptedTransfer
+        content = gzip.compress(b"".join(chunk), compresslevel=6, mtime=0)
+        key = f"{folder}/{_file_name(arn, len(files))}.json.gz"
+        bucket.write(key, content)
+        digest = md5(content, usedforsecurity=False)
+        files.append(
+            {
+                "itemCount": len(chunk),
+                "md5Checksum": b64encode(digest.digest()).decode(),
+                "etag": f"{digest.hexdigest()}-1",
+                "dataFileS3Key": key,
+            }
+        )
+    return files
+
+
+def _chunk(lines: Iterator[bytes]) -> list[bytes]:
+    """The lines of one file."""
+    chunk: list[bytes] = []
+    size = 0
+    for line in lines:
+        chunk.append(line)
+        size += len(line)
+        if size >= FILE_BYTES:
+            break
+    return chunk
+
+
+def _file_name(arn: str, number: int) -> str:
+    """A deterministic name, so that a repeated export overwrites its files."""
+    return sha256(f"{arn} {number}".encode()).hexdigest()[:26]
+
+
+def _write_checked(bucket: BucketFolder, stem: str, content: bytes) -> None:
+    bucket.write(f"{stem}.json", content)
+    bucket.write(f"{stem}.md5", b64encode(md5(content, usedforsecurity=False).digest()))
+
+
+def _summary(transfer: Transfer, folder: str, done: dict[str, Any], now: float) -> dict[str, Any]:
+    description, request = transfer.description, transfer.request
+    period = description.get("IncrementalExportSpecification")
+    summary: dict[str, Any] = {
+        "version": "2020-06-30" if period is None else "2023-08-01",
+        "exportArn": transfer.arn,
+        "startTime": iso_milliseconds(transfer.started),
+        "endTime": iso_milliseconds(now),
+        "tableArn": transfer.table_arn,
+        "tableId": transfer.table_uuid,
+    }
+    if period is None:
+        summary["exportTime"] = iso_milliseconds(description["ExportTime"])
+    else:
+        summary["exportFromTime"] = iso_milliseconds(period["ExportFromTime"])
+        summary["exportToTime"] = iso_milliseconds(period["ExportToTime"])
+    summary |= {
+        "s3Bucket": request["S3Bucket"],
+        "s3Prefix": request.get("S3Prefix"),
+        "s3SseAlgorithm": description["S3SseAlgorithm"],
+        "s3SseKmsKeyId": request.get("S3SseKmsKeyId"),
+        "manifestFilesS3Key": f"{folder}/manifest-files.json",
+        "billedSizeBytes": done["BilledSizeBytes"],
+        "itemCount": done["ItemCount"],
+        "outputFormat": description["ExportFormat"],
+        "exportType": description.get("ExportType") or "FULL_EXPORT",
+    }
+    return summary if period is None else {**summary, "outputView": period["ExportViewType"]}
+
+
+#: Items to read ahead outside of transactions, and items to write per chunk.
+READ_AHEAD_ITEMS = 200
+CHUNK_ITEMS = 10
+#: Longer than any line with an item of maximum size, even with every character escaped.
+MAX_LINE_BYTES = 8 * 1024 * 1024
+
+_INVALID = "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details."
+
+_JSON = json.JSONDecoder()
+
+
+@dataclass(slots=True)
+class _ImportCounts:
+    """Progress of an import."""
+
+    processed: int = 0
+    imported: int = 0
+    errors: int = 0
+    size: int = 0
+
+    def members(self) -> dict[str, Any]:
+        return {
+            "ProcessedItemCount": self.processed,
+            "ImportedItemCount": self.imported,
+            "ErrorCount": self.errors,
+            "ProcessedSizeBytes": self.size,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _UnreadableFile:
+    """Marks a file, or the rest of one, that is not in the expected format."""
+
+    reason: str
+
+
+def load(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, Any]:
+    """Create the table and fill it; returns additional members of the import's description. Running it again has the same result."""
+    bucket = _import_bucket(context, transfer)
+    layout = Layout(_create(context, transfer))
+    counts, pace = _ImportCounts(), StepPacer(context.database)
+    for key in bucket.keys(transfer.request["S3BucketSource"].get("S3KeyPrefix") or ""):
+        items = _read(bucket, key, transfer, layout.table, counts)
+        pending: deque[Any] = deque()
+        while pending or (pending := deque(islice(items, READ_AHEAD_ITEMS))):
+            if stopped():
+                raise InterruptedTransfer
+            pace.step(partial(_write, context, layout, pending, counts, key))
+    _activate(context, layout.table)
+    if counts.errors:
+        raise FailedTransfer("ItemValidationError", _INVALID, **counts.members())
+    return counts.members()
+
+
+def _import_bucket(context: Context, transfer: Transfer) -> BucketFolder:
+    try:
+        bucket = BucketFolder(context.exports, transfer.request["S3BucketSource"]["S3Bucket"]) if context.exports else None
+    except OutsideBucketError:
+        bucket = None
+    if bucket is None or not bucket.exists:
+        raise FailedTransfer(*NO_SUCH_BUCKET)
+    return bucket
+
+
+def _create(context: Context, transfer: Transfer) -> Table:
+    """The table to fill: a new one, or that of an interrupted run of this import."""
+    wanted = definition.define(transfer.request["TableCreationParameters"], transfer.namespace, context.now())
+    with context.database.write() as connection:
+        there = context.catalog.find_table(transfer.namespace, wanted.name)
+        if there is None:
+            return context.catalog.create(connection, replace(wanted, uuid=transfer.table_uuid, status="CREATING"))
+        if there.uuid != transfer.table_uuid:
+            raise FailedTransfer("TableAlreadyExists", f"Table already exists: {wanted.name}")
+        return there
+
+
+def _activate(context: Context, table: Table) -> None:
+    with context.database.write() as connection:
+        there = context.catalog.find_table(table.namespace, table.name)
+        if there is not None and there.id == table.id:
+            context.catalog.replace(connection, replace(there, status="ACTIVE"))
+
+
+def _write(context: Context, layout: Layout, pending: deque[Any], counts: _ImportCounts, key: str, connection: DatabaseConnection) -> bool:
+    """Write a chunk of the items that were read ahead; returns whether there are more."""
+    for _ in range(min(CHUNK_ITEMS, len(pending))):
+        given = pending.popleft()
+        counts.processed += 1
+        if isinstance(given, _UnreadableFile):
+            _count_error(counts, key, given.reason)
+            continue
+        try:
+            item, size = canonicalize_item(given)
+            check_item_size(size)
+            change = ItemChange(layout, layout.item_key(item)).read(connection)
+        except EngineError as error:
+            _count_error(counts, key, str(error.message))
+            continue
+        change.put(item, size)
+        change.store(context, connection)
+        counts.imported += 1
+    return bool(pending)
+
+
+def _count_error(counts: _ImportCounts, key: str, reason: str) -> None:
+    counts.errors += 1
+    _log.warning("skipped an invalid item of %s during import: %s", key, reason)
+
+
+def _read(bucket: BucketFolder, key: str, transfer: Transfer, table: Table, counts: _ImportCounts) -> Iterator[Any]:
+    """The items of one file, as far as it can be read."""
+    request = transfer.request
+    try:
+        with _open_file(bucket.path(key), request.get("InputCompressionType") or "NONE") as file:
+            lines = _count_lines(file, counts)
+            if request["InputFormat"] == "CSV":
+                yield from _rows(_complete_lines(lines), (request.get("InputFormatOptions") or {}).get("Csv") or {}, table)
+            else:
+                yield from _items(lines)
+    except (OSError, EOFError, ValueError, zlib.error, csv.Error, ImportError) as error:
+        yield _UnreadableFile(str(error))
+
+
+def _open_file(path: Path, compression: str) -> BinaryIO:
+    if compression == "GZIP":
+        return cast("BinaryIO", gzip.open(path))
+    if compression == "ZSTD":
+        return cast("BinaryIO", import_module("compression.zstd").open(path))
+    return path.open("rb")
+
+
+def _count_lines(file: BinaryIO, counts: _ImportCounts) -> Iterator[bytes]:
+    """The lines of a file; very long ones in several parts."""
+    while line := file.readline(MAX_LINE_BYTES):
+        counts.size += len(line)
+        yield line
+
+
+def _complete_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Refuse lines that were split because of their length."""
+    for line in lines:
+        if len(line) == MAX_LINE_BYTES:
+            raise ValueError("a line is longer than any item can be")
+        yield line
+
+
+def _items(lines: Iterator[bytes]) -> Iterator[Any]:
+    """The items of a file of JSON objects: one per line, as exports write them, or separated by anything or nothing."""
+    for parsed in _objects(lines):
+        yield parsed.get("Item") if isinstance(parsed, dict) else parsed
+
+
+def _objects(lines: Iterator[bytes]) -> Iterator[Any]:
+    decoder, text = getincrementaldecoder("utf-8")(), ""
+    tried = 0
+    for line in lines:
+        if not text:
+            with suppress(orjson.JSONDecodeError):
+                parsed = orjson.loads(line) if line.strip() else None
+                if parsed is not None:
+                    yield parsed
+                continue
+        text = (text + decoder.decode(line)).lstrip()
+        if len(text) < 2 * tried:
+            continue  # do not parse a long object again with each of its lines
+        found, text = _leading_objects(text)
+        tried = len(text)
+        if tried > MAX_LINE_BYTES:
+            raise ValueError("an object is longer than any item can be")
+        yield from found
+    found, text = _leading_objects(text + decoder.decode(b"", final=True))
+    yield from found
+    if text:
+        raise ValueError("the end of the file is not a whole JSON object")
+
+
+def _leading_objects(text: str) -> tuple[list[Any], str]:
+    """The JSON objects at the start of a text, and the remaining text."""
+    found, place = [], 0
+    with suppress(json.JSONDecodeError, RecursionError):
+        while place < len(text):
+            parsed, end = _JSON.raw_decode(text, place)
+            found.append(parsed)
+            place = end
+            while place < len(text) and text[place].isspace():
+                place += 1
+    return found, text[place:]
+
+
+def _rows(lines: Iterator[bytes], options: dict[str, Any], table: Table) -> Iterator[Item]:
+    """The items of a CSV file: strings, except for key attributes."""
+    reader = csv.reader((line.decode("utf-8-sig") for line in lines), delimiter=options.get("Delimiter") or ",", strict=True)
+    header = options.get("HeaderList") or next(reader, [])
+    for row in reader:
+        if row:
+            yield {name: {table.definitions.get(name, "S"): value} for name, value in zip(header, row, strict=True)}

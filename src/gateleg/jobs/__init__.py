@@ -29,7 +29,6 @@ Handlers must be idempotent: when a worker is lost, another worker runs its jobs
 items with everything that belongs to them) and `gateleg.jobs.table_streams` (handlers of table changes).
 """
 
-from gateleg.jobs.context import JobContext
 from gateleg.jobs.errors import (
     BadConfig,
     BadSchedule,
@@ -41,20 +40,16 @@ from gateleg.jobs.errors import (
     UnknownJobType,
     WrongState,
 )
-from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.handling import giving_up, reporting
-from gateleg.jobs.manual_clock import ManualClock
-from gateleg.jobs.monitor.follow import Update, follow, follow_async
+from gateleg.jobs.handlers import Jobs, giving_up, reporting
+from gateleg.jobs.monitor.listing import Update, follow, follow_async
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
-from gateleg.jobs.stages import Stage, direct_stages, submit_stages
-from gateleg.jobs.submit.submission import PreparedSubmission, Submission, Submitted
-from gateleg.jobs.tables.job import Job, JobStatus
-from gateleg.jobs.tables.table_names import TableNames
-from gateleg.jobs.tasks import SubmitOptions, Task
-from gateleg.jobs.testing import TestWorker
+from gateleg.jobs.submission import PreparedSubmission, Submission, Submitted
+from gateleg.jobs.tables.job import Job, JobStatus, TableNames
+from gateleg.jobs.tasks import JobContext, Stage, SubmitOptions, Task, direct_stages, submit_stages
+from gateleg.jobs.testing import ManualClock, TestWorker
 from gateleg.jobs.worker.worker import Worker
 
 __all__ = [

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobMissing, JobUnreadable
-from gateleg.jobs.routing import read_archived, read_jobs
+from gateleg.jobs.queue_context import UnreadableJob, read_archived, read_job, read_jobs
 from gateleg.jobs.rules import readiness_at
-from gateleg.jobs.set_aside import UnreadableJob, read_job
 from gateleg.jobs.tables.foreign_form import is_absent
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness, owner_of
 from gateleg.model import DecodeError, spec_of
-from gateleg.model.codec.wire import NULL
+from gateleg.model.wire import NULL
 from gateleg.store.flow import Request
 from gateleg.store.operations import find
 from gateleg.store.transports import ServiceError
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.model import Item
-    from gateleg.model.codec.wire import Value
+    from gateleg.model.wire import Value
     from gateleg.store.flow import Flow
 
 #: The contents of a job, which adoption leaves in the form in which they were written.

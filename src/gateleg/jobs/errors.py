@@ -10,14 +10,12 @@ from gateleg.errors import GatelegError
 class JobError(GatelegError):
     """The base of all errors of the queue."""
 
-    code = "job"
     status = 409
 
 
 class UnknownJobType(JobError):
     """No handler is registered for the job type."""
 
-    code = "unknown-job-type"
     status = 422
     fix = "Register a handler for it, or correct the name."
 
@@ -25,7 +23,6 @@ class UnknownJobType(JobError):
 class BadEvent(JobError):
     """A handler emitted an event that is not JSON or too large."""
 
-    code = "bad-event"
     status = 422
     fix = "Emit a JSON value or a pydantic model; put large data into the object store and emit its key."
 
@@ -33,7 +30,6 @@ class BadEvent(JobError):
 class UseAwait(JobError):
     """`job.wait` was called in an event loop, which it would block."""
 
-    code = "use-await"
     status = 500
     fix = "Await it: `await store.get(...)` instead of `job.wait(store.get(...))`."
 
@@ -41,7 +37,6 @@ class UseAwait(JobError):
 class BadConfig(JobError):
     """The config is invalid. `problems` has the errors that pydantic found."""
 
-    code = "bad-config"
     status = 422
     fix = "Correct the config; nothing was submitted."
 
@@ -55,7 +50,6 @@ class BadConfig(JobError):
 class ConfigTooLarge(BadConfig):
     """The config is too large to be stored with the job."""
 
-    code = "config-too-large"
     status = 413
     fix = "Put large values into the object store and their keys into the config."
 
@@ -63,7 +57,6 @@ class ConfigTooLarge(BadConfig):
 class BadSubmission(JobError):
     """An option of a submission is invalid, such as a priority out of range or a name that is too long."""
 
-    code = "bad-submission"
     status = 422
     fix = "Correct the option; nothing was submitted."
 
@@ -71,7 +64,6 @@ class BadSubmission(JobError):
 class DependencyCycle(JobError):
     """The dependencies of jobs form a cycle."""
 
-    code = "dependency-cycle"
     status = 422
     fix = "Remove one of the dependencies; nothing was submitted."
 
@@ -79,7 +71,6 @@ class DependencyCycle(JobError):
 class DependencyMissing(JobError):
     """A dependency does not exist, or can no longer complete."""
 
-    code = "dependency-missing"
     status = 422
     fix = "Depend on jobs that exist and have not failed or been cancelled; nothing was submitted."
 
@@ -87,7 +78,6 @@ class DependencyMissing(JobError):
 class TooManyDependencies(JobError):
     """A job has more dependencies than one transaction can record."""
 
-    code = "too-many-dependencies"
     status = 422
     fix = "Use two levels: several jobs that each depend on some of them, and one job that depends on those jobs."
 
@@ -95,28 +85,24 @@ class TooManyDependencies(JobError):
 class KeyReused(JobError):
     """The idempotency key was already used for a different submission."""
 
-    code = "key-reused"
     fix = "Use each idempotency key for one submission only."
 
 
 class QueueDraining(JobError):
     """The queue is draining and accepts no new jobs."""
 
-    code = "queue-draining"
     fix = "Submit to another queue, or resume this one."
 
 
 class ParentGone(JobError):
     """A child was submitted for a job that was cancelled or deleted, or that another worker now runs."""
 
-    code = "parent-gone"
     fix = "Let the handler end: the job was cancelled or another worker runs it, so the result of this attempt is not used."
 
 
 class JobMissing(JobError):
     """The job is neither in the queue nor in the archive."""
 
-    code = "job-missing"
     status = 404
     fix = "Check the id; failed jobs are kept for 30 days."
 
@@ -124,28 +110,24 @@ class JobMissing(JobError):
 class JobUnreadable(JobError):
     """The item of the job is not a valid job: another program, or a newer version of this one, has written it."""
 
-    code = "job-unreadable"
     fix = "Correct these attributes of the item in the job table, or delete the item. All other jobs go on."
 
 
 class LeaseLost(JobError):
     """The worker no longer owns the job: its lease expired and another worker has the job, or the job was cancelled by force."""
 
-    code = "lease-lost"
     fix = "Let the handler end: the job was cancelled or another worker runs it, so the result of this attempt is not used."
 
 
 class WrongState(JobError):
     """The operation is not allowed in the job's current status."""
 
-    code = "wrong-state"
     fix = "Read the job again and check its status."
 
 
 class ResultTooLarge(JobError):
     """The result of a handler is too large to store with the job."""
 
-    code = "result-too-large"
     status = 500
     fix = "Put large values into the object store and return their keys."
 
@@ -153,7 +135,6 @@ class ResultTooLarge(JobError):
 class BadSchedule(JobError):
     """A schedule's name, time or config is invalid, or it never runs."""
 
-    code = "bad-schedule"
     status = 422
     fix = "Give five cron fields (minute, hour, day, month, weekday), such as '*/15 8-18 * * mon-fri', or an interval in seconds."
 
@@ -161,7 +142,6 @@ class BadSchedule(JobError):
 class ScheduleMissing(JobError):
     """No schedule has this name."""
 
-    code = "schedule-missing"
     status = 404
     fix = "List the schedules to see their names."
 
@@ -169,7 +149,6 @@ class ScheduleMissing(JobError):
 class HandlerTaken(JobError):
     """The job type already has a handler."""
 
-    code = "handler-taken"
     status = 500
     fix = "Give each handler its own job type."
 
@@ -177,7 +156,6 @@ class HandlerTaken(JobError):
 class NoHandlers(JobError):
     """A worker was started without handlers: it would never claim a job."""
 
-    code = "no-handlers"
     status = 500
     fix = "Register handlers before the worker runs, or pass it the registry that has them."
 
@@ -185,7 +163,6 @@ class NoHandlers(JobError):
 class BadHandler(JobError):
     """The function or its options cannot be used for a handler."""
 
-    code = "bad-handler"
     status = 500
     fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top level of a module."
 
@@ -193,7 +170,6 @@ class BadHandler(JobError):
 class BadResult(JobError):
     """A handler returned something that cannot be stored as JSON."""
 
-    code = "bad-result"
     status = 500
     fix = "Return a dict with text keys, a list, text, a number, a boolean, None or a pydantic model."
 
@@ -201,7 +177,6 @@ class BadResult(JobError):
 class WrongArgument(JobError, TypeError):
     """A queue or a worker was created with an argument of the wrong type."""
 
-    code = "wrong-argument"
     status = 500
     fix = "Give a store and a registry of handlers: Queue(store, jobs)."
 
@@ -209,13 +184,11 @@ class WrongArgument(JobError, TypeError):
 class BadPurge(JobError):
     """A `Purge` declaration cannot work."""
 
-    code = "bad-purge"
     status = 422
 
 
 class PurgeIncomplete(JobError):
     """Some items could not be purged completely. The next sweep continues."""
 
-    code = "purge-incomplete"
     status = 500
     fix = "Read the log of the job. Its schedule repeats the sweep, or submit the job again."

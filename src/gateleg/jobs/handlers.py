@@ -1,9 +1,15 @@
-"""The job types of an application: their functions, their configs and their options."""
+"""The job types of an application: their functions, their configs and their options.
+
+`reporting` and `giving_up`, for handlers: progress callbacks that also stop on request, and errors that are not retried.
+
+The names of a config that its model would ignore: they are more likely misspelt, or of another job, than meant.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
@@ -11,24 +17,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
 from pydantic import BaseModel, ValidationError
 
 from gateleg.errors import problem_message
-from gateleg.jobs.config_names import ignored_names
+from gateleg.jobs.change_feed import Notifier
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken, UnknownJobType
-from gateleg.jobs.names import is_name
-from gateleg.jobs.notifications import Notifier
-from gateleg.jobs.rules import Retry
+from gateleg.jobs.rules import Retry, is_name
+from gateleg.jobs.signals import GiveUp
 from gateleg.jobs.tasks import Task, config_model, function_of, other_config_annotated, takes_job_second
-from gateleg.model.suggestions import did_you_mean
+from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
-    from gateleg.jobs.context import JobContext
-    from gateleg.jobs.tables.table_names import TableNames
+    from collections.abc import Iterable
 
-__all__ = ["DeclaredSchedule", "Handler", "Jobs", "JobsFactory"]
+    from gateleg.jobs.tables.job import TableNames
+    from gateleg.jobs.tasks import JobContext
+
+__all__ = ["DeclaredSchedule", "Handler", "Jobs", "JobsFactory", "ignored_names", "known_names"]
 
 C = TypeVar("C")
 M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
+
 Runs = Literal["inline", "thread", "process"]
 Handle = Callable[["JobContext", Any], Any]
 _DEFAULT_RETRY = Retry()
@@ -494,3 +502,57 @@ def _check(handler: Handler) -> None:
         raise BadHandler(f"The handler of {handler.job_type} has timeout={handler.timeout}.", fix="Give at least 1 second.")
     if not 0 <= handler.priority <= 100:
         raise BadHandler(f"The handler of {handler.job_type} has priority={handler.priority}.", fix="Give a priority from 0 to 100.")
+
+
+def reporting(job: JobContext) -> Callable[[float, str], None]:
+    """Return a progress callback, `report(done, step)`, to pass to long computations. It can be called from any thread.
+
+    `done` is the fraction from 0 to 1, `step` the name of the current step. Each call sets the job's progress, logs the step if it is new,
+    and raises `Stopped` if the job must stop.
+    """
+    logged = ""
+
+    def report(done: float, step: str) -> None:
+        nonlocal logged
+        job.check()
+        job.progress(done, 1.0, step)
+        if step != logged:
+            job.log(step)
+            logged = step
+
+    return report
+
+
+@contextmanager
+def giving_up(*errors: type[Exception]) -> Iterator[None]:
+    """A context manager that turns these errors into `GiveUp`, so that the job fails without retries: `with giving_up(AiError): ...`.
+
+    An error with a true attribute `passing` (a temporary failure) is raised unchanged, so that the job is retried.
+    """
+    try:
+        yield
+    except errors as error:
+        if getattr(error, "passing", False):
+            raise
+        raise GiveUp(str(error)) from error
+
+
+def known_names(model: type[BaseModel]) -> frozenset[str] | None:
+    """The names that a model accepts in its input; None if they cannot be listed, or if the model accepts or refuses others itself."""
+    if model.model_config.get("extra") in ("allow", "forbid"):
+        return None
+    if any(validator.info.mode != "after" for validator in model.__pydantic_decorators__.model_validators.values()):
+        return None
+    known = {*model.model_fields}
+    for declared in model.model_fields.values():
+        alias = declared.validation_alias if declared.validation_alias is not None else declared.alias
+        if alias is not None and not isinstance(alias, str):
+            return None
+        known |= {alias} if alias else set()
+    return frozenset(known)
+
+
+def ignored_names(model: type[BaseModel], given: Iterable[str]) -> list[str]:
+    """The given names that the model would ignore."""
+    known = known_names(model)
+    return [] if known is None else [name for name in given if name not in known]

@@ -9,31 +9,30 @@ import copy
 import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from gateleg.jobs import admin, declared_schedules, queue_admin, routing
+from gateleg.jobs import admin, foreign_jobs, leases, queue_context, retention
+from gateleg.jobs import claim as claims
+from gateleg.jobs import finish as complete
 from gateleg.jobs import schedules as _schedules
-from gateleg.jobs import unread_tables as _unread
+from gateleg.jobs import schedules as declared_schedules
+from gateleg.jobs import submit as enqueue
 from gateleg.jobs.change_feed import ChangeFeed
-from gateleg.jobs.claim import claims, delays, foreign_jobs, leases
 from gateleg.jobs.errors import WrongArgument
-from gateleg.jobs.finish import complete
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.monitor import counts, follow, listing, logs, trees
-from gateleg.jobs.monitor import history as _history
+from gateleg.jobs.monitor import listing
+from gateleg.jobs.monitor import stats as _history
 from gateleg.jobs.monitor import stats as _stats
-from gateleg.jobs.queue_context import QueueContext, QueueSettings
-from gateleg.jobs.retention import sweeper
-from gateleg.jobs.routing import by_id, by_job
-from gateleg.jobs.submit import enqueue
-from gateleg.jobs.submit.submission import Submitter
-from gateleg.jobs.tables.table_names import PLAIN, TableNames
+from gateleg.jobs.monitor import stats as counts
+from gateleg.jobs.queue_context import QueueContext, QueueSettings, by_id, by_job
+from gateleg.jobs.submission import Submitter
+from gateleg.jobs.tables.job import PLAIN, TableNames
 from gateleg.store import AsyncStore, Store
 from gateleg.store.operations import tables as _tables
-from gateleg.store.verb_signatures import describe
+from gateleg.store.verbs import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from gateleg.jobs.submit.submission import Submission, Submitted
+    from gateleg.jobs.submission import Submission, Submitted
     from gateleg.jobs.tables.queue_tables import QueueTables
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
@@ -49,8 +48,8 @@ def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
     Logs a warning if the store has jobs only in queue tables that this queue does not read.
     """
     created = yield from _tables.ensure_tables(*(table for tables in context.ledgers for table in tables.all)).flow(context.setup)
-    if (yield from _unread.is_empty(context)):
-        yield from _unread.warn_of_unread_tables(context)
+    if (yield from queue_context.is_empty(context)):
+        yield from queue_context.warn_of_unread_tables(context)
     return created
 
 
@@ -169,16 +168,16 @@ class QueueVerbs:
         return enqueue.writes_of(self.context, submission)
 
     ensure_tables = Verb(_ensure_tables)
-    unread_tables = Verb(_unread.unread_tables)
-    warn_of_unread_tables = Verb(_unread.warn_of_unread_tables)
+    unread_tables = Verb(queue_context.unread_tables)
+    warn_of_unread_tables = Verb(queue_context.warn_of_unread_tables)
     submit = Verb(enqueue.submit)
     submit_many = Verb(enqueue.submit_many)
     enlist = Verb(enqueue.enlist)
     get = Verb(by_id(complete.get_job))
     claim = Verb(claims.claim)
     claim_several = Verb(claims.claim_several)
-    promote = Verb(delays.promote)
-    correct_delays = Verb(delays.correct_delays)
+    promote = Verb(leases.promote)
+    correct_delays = Verb(leases.correct_delays)
     renew = Verb(by_job(leases.renew))
     finish = Verb(by_job(complete.finish))
     reap = Verb(leases.reap)
@@ -188,25 +187,25 @@ class QueueVerbs:
     set_aside = Verb(foreign_jobs.set_aside)
     find_set_aside = Verb(foreign_jobs.find_set_aside)
     find_schedule = Verb(_schedules.find_schedule)
-    read_jobs = Verb(routing.read_jobs)
-    jobs_where = Verb(routing.jobs_where)
+    read_jobs = Verb(queue_context.read_jobs)
+    jobs_where = Verb(queue_context.jobs_where)
     cancel = Verb(by_id(admin.cancel))
     retry = Verb(by_id(admin.retry))
     retry_failed = Verb(admin.retry_failed)
     set_priority = Verb(by_id(admin.set_priority))
     settle = Verb(by_id(admin.settle))
-    log = Verb(by_id(logs.read_log))
-    pause = Verb(queue_admin.pause)
-    resume = Verb(queue_admin.resume)
-    drain = Verb(queue_admin.drain)
-    set_rate = Verb(queue_admin.set_rate)
-    states = Verb(queue_admin.states)
-    workers = Verb(queue_admin.workers)
-    every_worker = Verb(queue_admin.every_worker)
-    report_worker = Verb(queue_admin.report_worker)
-    forget_worker = Verb(queue_admin.forget_worker)
-    acquire_leader_lease = Verb(queue_admin.acquire_leader_lease)
-    release_leader_lease = Verb(queue_admin.release_leader_lease)
+    log = Verb(by_id(listing.read_log))
+    pause = Verb(admin.pause)
+    resume = Verb(admin.resume)
+    drain = Verb(admin.drain)
+    set_rate = Verb(admin.set_rate)
+    states = Verb(admin.states)
+    workers = Verb(admin.workers)
+    every_worker = Verb(admin.every_worker)
+    report_worker = Verb(admin.report_worker)
+    forget_worker = Verb(admin.forget_worker)
+    acquire_leader_lease = Verb(admin.acquire_leader_lease)
+    release_leader_lease = Verb(admin.release_leader_lease)
     write_counts = Verb(counts.write_counts)
     stats = Verb(_stats.stats)
     history = Verb(_history.history)
@@ -214,10 +213,10 @@ class QueueVerbs:
     jobs_page = Verb(listing.jobs_page)
     own_jobs_page = Verb(listing.own_jobs_page)
     get_or_archived = Verb(by_id(complete.get_or_archived))
-    read_update = Verb(by_id(follow.read_update))
+    read_update = Verb(by_id(listing.read_update))
     archive_page = Verb(listing.archive_page)
-    tree = Verb(by_id(trees.tree))
-    cancel_tree = Verb(by_id(trees.cancel_tree))
+    tree = Verb(by_id(listing.tree))
+    cancel_tree = Verb(by_id(listing.cancel_tree))
     schedule = Verb(_schedules.schedule)
     schedules = Verb(_schedules.schedules)
     schedules_page = Verb(_schedules.schedules_page)
@@ -225,8 +224,8 @@ class QueueVerbs:
     unschedule = Verb(_schedules.unschedule)
     set_enabled = Verb(_schedules.set_enabled)
     run_schedules = Verb(_schedules.run_schedules)
-    overdue = Verb(sweeper.overdue)
-    archive_job = Verb(by_job(sweeper.archive_job))
+    overdue = Verb(retention.overdue)
+    archive_job = Verb(by_job(retention.archive_job))
 
 
 class Queue(QueueVerbs, Submitter["Submitted"], within=""):

@@ -1,33 +1,252 @@
-"""`QueueContext`: the store's setup, handlers, settings and tables, which all flows of a queue share."""
+"""`QueueContext`: the store's setup, handlers, settings and tables, which all flows of a queue share.
+
+Which of a queue's tables an operation uses: the one that holds the job, or all of them.
+
+A queue with further tables (`QueueContext.members`) is one queue for all who use it. New jobs go to the tables of their type
+(`QueueContext.of_type`); an operation on a job goes to the tables that hold it; references between jobs may lead from one to another.
+
+Items of the job table that are not valid jobs. They are set aside and named, and all other jobs go on.
+
+Other programs write the table too. `read_job` decides what is a job and what is wrong with an item that is none; every reader of the table
+goes by it. A `Notices` remembers what a process has come across, so that each item is logged once.
+
+Find jobs in queue tables that a queue does not read, such as those of an application that is not installed.
+"""
 
 from __future__ import annotations
 
+import functools
+import logging
+import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from uuid import NAMESPACE_URL, uuid5
 
 from gateleg.jobs.rules import RETENTION
-from gateleg.jobs.set_aside import Notices
+from gateleg.jobs.tables.job import Job, JobStatus, job_key
 from gateleg.jobs.tables.queue_tables import QueueTables, tables_beside, tables_named
-from gateleg.model import spec_of
-from gateleg.store.flow import StreamedItems
-from gateleg.store.operations import count
+from gateleg.jobs.tables.records import ArchivedJob
+from gateleg.model import DecodeError, ModelError, spec_of
+from gateleg.store.flow import Request, StreamedItems, Together
+from gateleg.store.operations import batch_get, count, query
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from uuid import UUID
 
     from gateleg.jobs.handlers import Handler, Jobs
-    from gateleg.jobs.tables.archive import ArchivedJob
-    from gateleg.jobs.tables.job import Job, JobStatus
-    from gateleg.jobs.tables.table_names import TableNames
-    from gateleg.model import Query
+    from gateleg.jobs.tables.job import TableNames
+    from gateleg.model import Item, Query, Table
     from gateleg.store.flow import Flow
     from gateleg.store.operations import Stream
-    from gateleg.store.setup import Setup
+    from gateleg.store.setup import OnUnreadable, Setup, Unreadable
+
+__all__ = ["QUEUE_NAME", "UnreadableJob", "read_job", "unread_tables_warning"]
 
 R = TypeVar("R")
+F = TypeVar("F", bound="Callable[..., Any]")
+_log = logging.getLogger("gateleg.jobs")
+
+
+def by_id(flow: F) -> F:
+    """The flow of a verb whose first argument is a job's id, on the tables that hold the job."""
+
+    @functools.wraps(flow)
+    def routed(context: QueueContext, *args: Any, **options: Any) -> Any:
+        started = flow(context, *args, **options)
+        if len(context.members) == 1:
+            return started
+        started.close()
+        return _on_holder(flow, context, args, options)
+
+    return cast("F", routed)
+
+
+def _on_holder(flow: Callable[..., Any], context: QueueContext, args: tuple[Any, ...], options: dict[str, Any]) -> Flow[Any]:
+    holder = yield from member_with(context, args[0] if args else options["job_id"])
+    return (yield from flow(holder, *args, **options))
+
+
+def by_job(flow: F) -> F:
+    """The flow of a verb whose first argument is a job, on the tables that the job was read from."""
+
+    @functools.wraps(flow)
+    def routed(context: QueueContext, job: Job, *args: Any, **options: Any) -> Any:
+        return flow(context.holding(job), job, *args, **options)
+
+    return cast("F", routed)
+
+
+def member_with(context: QueueContext, job_id: UUID) -> Flow[QueueContext]:
+    """The member whose tables hold a job or its archive; that of the queue's own tables if none does.
+
+    Only the key is read, so an item that cannot be decoded is found too.
+    """
+    own, *others = context.members
+    if not others:
+        return own
+    requests = [request for member in others for request in _key_reads(member, job_id)]
+    responses = yield Together(requests)
+    for member, response in zip((member for member in others for _ in range(2)), responses, strict=True):
+        if isinstance(response, Exception):
+            raise response
+        if "Item" in response:
+            return member
+    return own
+
+
+def _key_reads(member: QueueContext, job_id: UUID) -> list[Request]:
+    """The reads of a job's key in the queue and in the archive of one member."""
+    tables: list[Table] = [spec_of(member.tables.job).table, spec_of(member.tables.archived_job).table]
+    wanted = {"Key": job_key(job_id), "ConsistentRead": True, "ProjectionExpression": "job_id"}
+    return [Request("GetItem", {"TableName": member.setup.name_of(table), **wanted}, "Job.key") for table in tables]
+
+
+def read_jobs(context: QueueContext, ids: Iterable[UUID]) -> Flow[list[Job]]:
+    """The jobs with these ids in any table of the queue, in the order of the ids; archived and unknown ones are left out."""
+    wanted = list(ids)
+    refs = [member.tables.job.key(job_id=job_id) for member in context.members for job_id in wanted]
+    found = {job.job_id: job for job in (yield from batch_get(refs, consistent=True).flow(context.setup)) if job is not None}
+    return [found[job_id] for job_id in wanted if job_id in found]
+
+
+def read_archived(context: QueueContext, ids: Iterable[UUID]) -> Flow[list[ArchivedJob]]:
+    """The archived jobs with these ids in any archive of the queue."""
+    refs = [member.tables.archived_job.key(job_id=job_id) for job_id in ids for member in context.members]
+    return [job for job in (yield from batch_get(refs).flow(context.setup)) if job is not None]
+
+
+def jobs_where(context: QueueContext, question: Callable[[type[Job]], Query[Job]], *, limit: int | None = None) -> Flow[list[Job]]:
+    """The jobs of a question in all tables of the queue: `jobs_where(lambda job: job.of_type(job_type="resize"))`.
+
+    They are in the order of the question within each table; `limit` is the maximum from each.
+    """
+    found: list[Job] = []
+    for member in context.members:
+        found += yield from collect_stream(query(question(member.tables.job), limit=limit), context)
+    return found
+
+
+#: How many items a process remembers.
+MAX_NOTICES = 1000
+#: Attributes whose bounds limit what Gateleg writes; another program may have written more, such as a longer log.
+_UNBOUNDED = {"logs", "attempts", "tags"}
+
+
+@dataclass(frozen=True)
+class UnreadableJob:
+    """An item of the job table that is not a valid job."""
+
+    #: the text in the item's key, which may be no UUID
+    job_id: str
+    #: what is wrong, by attribute
+    problems: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, in one line."""
+        return "; ".join(self.problems)
+
+    @property
+    def sentence(self) -> str:
+        """Which item it is, and what is wrong."""
+        return f"The item of job {self.job_id} is not a valid job: {self.reason}."
+
+    @classmethod
+    def of(cls, bad: Unreadable) -> UnreadableJob:
+        """The description of an item that the store could not decode."""
+        return cls(job_id_of(bad.item), _problems(bad.item, bad.error))
+
+
+def job_id_of(item: Item) -> str:
+    """The id of a job as it is stored."""
+    return str(item.get("job_id", {}).get("S", "unknown"))
+
+
+def _problems(item: Item, error: ModelError) -> tuple[str, ...]:
+    found = error.problems if isinstance(error, DecodeError) else ()
+    if any(problem.startswith("job_id:") for problem in found):
+        # What the decoder says of the characters does not help: the key of an item cannot be corrected.
+        found = (_bad_id(job_id_of(item)), *(problem for problem in found if not problem.startswith("job_id:")))
+    return tuple(found) or (error.message,)
+
+
+def _bad_id(job_id: str) -> str:
+    proposed = uuid5(NAMESPACE_URL, job_id)
+    return f"job_id: {job_id[:60]!r} is not a UUID. Put the job again with one, such as {proposed}, and delete this item"
+
+
+def read_job(kind: type[Job], item: Item) -> Job | UnreadableJob:
+    """The job in an item, or what is wrong with it: an attribute that cannot be read, or a pending job that Gateleg would not accept."""
+    spec = spec_of(kind)
+    try:
+        job = spec.decode(item)
+    except ModelError as error:
+        return UnreadableJob(job_id_of(item), _problems(item, error))
+    problems = ["status is missing"] if "status" not in item else []
+    if job_id_of(item) != str(job.job_id):
+        problems.append(f"job_id: it is not in the usual form of a UUID. Put the job again as {job.job_id}, and delete this item")
+    if job.status == JobStatus.PENDING:
+        problems += [f"{name}: {problem}" for name, problem in spec.violations(job).items() if name not in _UNBOUNDED]
+    return UnreadableJob(job_id_of(item), tuple(problems)) if problems else job
+
+
+class Notices:
+    """The invalid items that a process has come across."""
+
+    def __init__(self) -> None:
+        self._noticed: dict[str, UnreadableJob] = {}
+        self._unrecorded: dict[str, UnreadableJob] = {}
+
+    def note(self, bad: UnreadableJob) -> None:
+        """Remember an item, and log it the first time."""
+        if bad.job_id in self._noticed or len(self._noticed) >= MAX_NOTICES:
+            return
+        self._noticed[bad.job_id] = self._unrecorded[bad.job_id] = bad
+        _log.warning("set aside the item %s of the job table, which is not a valid job: %s", bad.job_id, bad.reason)
+
+    def knows(self, job_id: str) -> bool:
+        """Whether the item was noticed."""
+        return job_id in self._noticed
+
+    def forget(self, job_id: str) -> None:
+        """Forget an item, because it was repaired or deleted. If it is invalid again, it is logged again."""
+        self._noticed.pop(job_id, None)
+        self._unrecorded.pop(job_id, None)
+
+    @property
+    def noticed(self) -> tuple[UnreadableJob, ...]:
+        """All noticed items."""
+        return tuple(self._noticed.values())
+
+    @property
+    def unrecorded(self) -> tuple[UnreadableJob, ...]:
+        """The noticed items that the ledger does not have yet."""
+        return tuple(self._unrecorded.values())
+
+    def recorded(self, bad: UnreadableJob) -> None:
+        """Record that the ledger has the item."""
+        self._unrecorded.pop(bad.job_id, None)
+
+    def reporter(self, otherwise: OnUnreadable) -> OnUnreadable:
+        """What lists of the queue do with an item that cannot be decoded: jobs are noted, anything else is handled as the store says."""
+
+        def report(bad: Unreadable) -> None:
+            if issubclass(bad.ref.entity, Job | ArchivedJob):
+                self.note(UnreadableJob.of(bad))
+            elif otherwise == "raise":
+                raise bad.error
+            elif otherwise == "warn":
+                _log.warning("skipped an item that cannot be decoded: %s", bad.error)
+            else:
+                otherwise(bad)
+
+        return report
+
+
 #: How many queues the cache remembers.
 _MAX_CACHED_QUEUES = 1000
 
@@ -164,3 +383,73 @@ def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = 
 def count_jobs(question: Query[Job], context: QueueContext, *, limit: int | None = None) -> Flow[int]:
     """Count the jobs of an index, inside a flow. Pending and running jobs do not expire, so their items are not read."""
     return (yield from count(question, limit=limit).flow(replace(context.setup, expired=True)))
+
+
+#: The names of tables of jobs: `JobQueue`, and those that applications bring.
+QUEUE_NAME = re.compile(r"([A-Z][A-Za-z0-9]*)?JobQueue")
+
+
+def unread_tables(context: QueueContext) -> Flow[list[str]]:
+    """The tables of jobs in the store, by the names in the account, that are not empty and that this queue does not read.
+
+    They are told by their name (`QUEUE_NAME`) and their key. Where tables may not be listed or read, none is found.
+    """
+    own = {context.setup.name_of(tables.all[0]) for tables in context.ledgers}
+    found: list[str] = []
+    start: dict[str, str] = {}
+    while True:
+        try:
+            response = yield Request("ListTables", start, "tables")
+        except ServiceError:
+            return found
+        for name in response["TableNames"]:
+            if name not in own and _may_be_ours(context, name):
+                found += (yield from _holds_jobs(name)) * [name]
+        if "LastEvaluatedTableName" not in response:
+            return found
+        start = {"ExclusiveStartTableName": response["LastEvaluatedTableName"]}
+
+
+def is_empty(context: QueueContext) -> Flow[bool]:
+    """Whether the queue's own tables have no job. Tables that cannot be read count as not empty."""
+    for tables in context.ledgers:
+        name = context.setup.name_of(tables.all[0])
+        try:
+            response = yield Request("Scan", {"TableName": name, "Limit": 1, "Select": "COUNT"}, "Job.any")
+        except ServiceError as error:
+            return error.code == "ResourceNotFoundException"
+        if response["Count"]:
+            return False
+    return True
+
+
+def _may_be_ours(context: QueueContext, name: str) -> bool:
+    """Whether a table of the account has the name of a table of jobs in this store."""
+    setup = context.setup
+    declared = next((short for short, full in setup.table_names.items() if full == name), None)
+    if declared is None and name.startswith(setup.prefix):
+        declared = name.removeprefix(setup.prefix)
+    return declared is not None and QUEUE_NAME.fullmatch(declared) is not None
+
+
+def _holds_jobs(name: str) -> Flow[bool]:
+    try:
+        response = yield Request("Scan", {"TableName": name, "Limit": 1, "ProjectionExpression": "job_id"}, "Job.any")
+    except ServiceError:
+        return False
+    return any("job_id" in item for item in response["Items"])
+
+
+def unread_tables_warning(names: Sequence[str]) -> str:
+    """The text of the warning about jobs in tables that are not read."""
+    return (
+        f"the store has jobs in {', '.join(names)}, which this queue does not read: they are neither listed nor run. Install the "
+        "application that brings these tables, and name it in `applications`; for a queue in Python, add its TableNames to further="
+    )
+
+
+def warn_of_unread_tables(context: QueueContext) -> Flow[None]:
+    """Log a warning if the store has jobs in queue tables that this queue does not read."""
+    names = yield from unread_tables(context)
+    if names:
+        _log.warning("%s", unread_tables_warning(names))

@@ -1,20 +1,26 @@
-"""What happens to a job after an attempt: decisions about retries, delays and states. Pure."""
+"""What happens to a job after an attempt: decisions about retries, delays and states. Pure.
+
+Text from handlers, in a form that can be stored.
+
+Names of queues, job types, schedules and workers.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.tables.job import FINISHED, KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Outcome, Readiness, Results
-from gateleg.jobs.texts import error_message, escape_undecodable
-from gateleg.model.codec.unchecked import construct_unchecked
+from gateleg.model.validation import construct_unchecked
 from gateleg.net import span
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping
+
 
 #: How long finished jobs stay in the queue before the sweeper moves them to the archive.
 RETENTION: Mapping[JobStatus, timedelta] = {
@@ -296,3 +302,24 @@ def claimed_too_long(job: Job) -> Failed:
 def timed_out(seconds: float) -> Failed:
     """The outcome of an attempt that timed out."""
     return Failed(Failure(kind=TIMED_OUT, message=f"The job took longer than its timeout of {seconds:g} seconds."), (TIMED_OUT,))
+
+
+def escape_undecodable(text: str) -> str:
+    """The text with lone surrogates escaped, such as those of file names that are not UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def error_message(error: BaseException) -> str:
+    """The message of an exception; the name of its class if the message is empty or `str` fails."""
+    try:
+        return escape_undecodable(str(error)) or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
+_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can name a queue, a job type or a worker. Names become parts of keys, so their characters are restricted."""
+    return _NAME.fullmatch(text) is not None

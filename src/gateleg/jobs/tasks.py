@@ -1,27 +1,49 @@
-"""`Task`: the return value of `@jobs.handler`. It submits jobs with a config of the right type, or calls the function."""
+"""`Task`: the return value of `@jobs.handler`. It submits jobs with a config of the right type, or calls the function.
+
+`JobContext`: the first argument of a handler, with its job and the methods to report on it.
+
+Stages: a job that submits other jobs as its children, with dependencies, and completes or fails with them.
+
+    async def make_film(job: JobContext, config: FilmConfig) -> FilmResult:
+        stages = [Stage("scenes", Submission("SCENES", config.scenes)), Stage("cut", Submission("CUT"), needs=("scenes",))]
+        children = await direct_stages(job, queue, stages)
+        return FilmResult(film=children["cut"])
+
+While the handler waits, it occupies no slot of a worker: it is snoozed and called again. Each stage is submitted once.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
+from collections import Counter
+from dataclasses import dataclass, replace
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypedDict, TypeVar, Union, Unpack, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypedDict, TypeVar, Union, Unpack, cast, get_args, get_origin
 
 from pydantic import BaseModel
 
-from gateleg.jobs.errors import BadHandler, BadSubmission
-from gateleg.jobs.submit.submission import Submission, Submitter
+from gateleg.durations import duration
+from gateleg.jobs.errors import BadHandler, BadSubmission, DependencyMissing, UseAwait
+from gateleg.jobs.signals import GiveUp, Snooze, Stopped
+from gateleg.jobs.submission import Submission, Submitter
+from gateleg.jobs.tables.job import DURATION_METRIC, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from datetime import datetime
+    from pathlib import Path
     from uuid import UUID
 
-    from gateleg.jobs.context import JobContext
+    from gateleg.jobs.queue import AsyncQueue
+    from gateleg.jobs.submission import Submitted
+    from gateleg.jobs.tables.job import Job
 
 C = TypeVar("C")
 R = TypeVar("R")
 S = TypeVar("S")
+T = TypeVar("T")
 
 #: What `get_origin` returns for annotations that are composed of several: `A | B`, `Optional[A]`, `Annotated[A, ...]`.
 _COMPOSED = (Union, UnionType, Annotated)
@@ -159,3 +181,257 @@ def takes_job_second(handle: Callable[..., Any]) -> bool:
 def _enclosed(handle: Callable[..., Any]) -> dict[str, Any]:
     """The variables of enclosing functions that a function uses."""
     return dict(inspect.getclosurevars(handle).nonlocals) if inspect.isfunction(handle) else {}
+
+
+class WorkerLink(Protocol):
+    """How a handler reaches its worker, from the same thread, another one, or another process."""
+
+    def log(self, message: str, level: str = "INFO") -> None:
+        """Add lines to the log."""
+        ...
+
+    def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
+        """Set the progress."""
+        ...
+
+    def emit(self, event: Any) -> None:
+        """Emit an event for followers of the job."""
+        ...
+
+    def output(self, kind: str, *locations: str) -> None:
+        """Record where results are stored."""
+        ...
+
+    def metric(self, name: str, value: Any) -> None:
+        """Record a metric."""
+        ...
+
+    async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Submit child jobs."""
+        ...
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine from a plain function and return its result."""
+        ...
+
+    @property
+    def scratch(self) -> Path:
+        """The temporary folder of the attempt."""
+        ...
+
+    @property
+    def stopping(self) -> str | None:
+        """Why the handler must stop; None while it may continue."""
+        ...
+
+
+def wait_in(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in the event loop of another thread and return its result."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+    work.close()
+    raise UseAwait("job.wait(...) was called in a thread with a running event loop, which it would block.")
+
+
+class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
+    """The first argument of a handler: its job, and methods to log, report progress, emit events and submit child jobs. Thread-safe.
+
+    The worker renews the lease meanwhile. A long-running handler should call `check`, or read `should_stop`, from time to time.
+    """
+
+    def __init__(self, job: Job, link: WorkerLink) -> None:
+        self.job = job
+        self._link = link
+
+    @property
+    def job_id(self) -> UUID:
+        """The job's id. Use it as the key of results, so that a second run overwrites those of the first."""
+        return self.job.job_id
+
+    @property
+    def attempt(self) -> int:
+        """The number of claims so far. It only grows, so it is a fencing token for writes to other systems."""
+        return self.job.attempt
+
+    def log(self, message: str, level: str = "INFO") -> None:
+        """Add a message, of one or more lines, to the job's log. Console and API show it while the job runs."""
+        self._link.log(message, level)
+
+    def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
+        """Report the progress: `job.progress(3, 10, "embedding")`."""
+        self._link.progress(done, total, message)
+
+    def emit(self, event: Any) -> None:
+        """Emit an event, a JSON value or a pydantic model, for followers of the job: `job.emit({"token": "Hel"})`.
+
+        Events are numbered and written in batches a few times a second. A follower that reconnects receives the events it has missed.
+        Raises `BadEvent` for a value that is not JSON, or larger than 64 KiB.
+        """
+        self._link.emit(event)
+
+    def output(self, kind: str, *locations: str) -> None:
+        """Record where the handler has stored results: `job.output("dynamodb_tables", "CommentClusters")`."""
+        self._link.output(kind, *locations)
+
+    def metric(self, name: str, value: Any) -> None:
+        """Add a named value to the metrics of the job's result: `job.metric("rows", 120)`."""
+        self._link.metric(name, value)
+
+    @property
+    def scratch(self) -> Path:
+        """A temporary folder for this attempt, created on first use and removed when the attempt ends.
+
+        Put files that must be kept into the object store. In a process, `tempfile` and `TMPDIR` also use this folder.
+        """
+        return self._link.scratch
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in a plain `def` handler and return its result: `job.wait(store.get(Scene, ...))`."""
+        return self._link.wait(work)
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether the handler must stop: the job was cancelled or timed out, its worker shuts down, or the lease was lost."""
+        return self._link.stopping is not None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the job was cancelled."""
+        return self._link.stopping == "cancelled"
+
+    def check(self) -> None:
+        """Raise `Stopped` if the handler must stop. Do not catch it: the worker then records why the attempt ended."""
+        reason = self._link.stopping
+        if reason is not None:
+            raise Stopped(reason)
+
+    def submit_task(self, submission: Submission) -> Coroutine[Any, Any, Submitted]:
+        """Submit a child job; `Task.submit` calls this."""
+        return self.submit(submission)
+
+    async def submit(self, submission: Submission) -> Submitted:
+        """Submit a child of this job. Raises `ParentGone` if the job was cancelled, or its lease was lost to another worker."""
+        (submitted,) = await self._link.submit([submission])
+        return submitted
+
+    async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Submit several children of this job, which may depend on each other. Raises `ParentGone` like `submit`."""
+        return await self._link.submit(submissions)
+
+
+#: Seconds between two checks of the stages.
+LOOK_AGAIN = 2.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a job, run as a child job."""
+
+    name: str
+    submission: Submission
+    #: the names of the stages that must complete before it
+    needs: Sequence[str] = ()
+
+
+def combined_status(states: Mapping[str, JobStatus]) -> JobStatus | None:
+    """The status of all stages together: failed or cancelled as soon as one stage is, completed once all are, None before that."""
+    if JobStatus.FAILED in states.values():
+        return JobStatus.FAILED
+    if JobStatus.CANCELLED in states.values():
+        return JobStatus.CANCELLED
+    return JobStatus.COMPLETED if all(state is JobStatus.COMPLETED for state in states.values()) else None
+
+
+async def direct_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage], *, look_again: float | None = None) -> dict[str, UUID]:
+    """Submit stages as child jobs, and return the job id of each, by name, once all have completed.
+
+    Each stage must be listed after the stages that it needs. Until all have completed, this raises `Snooze`, which the handler must not
+    catch; the handler is called again `look_again` seconds later (2 by default). Once a stage has failed or was cancelled, it raises
+    `GiveUp`. If the parent job is retried after that, failed and cancelled stages are restarted, and completed ones are kept.
+
+    The job's log says how each stage ended, and its results have the outputs and metrics of the stages.
+    """
+    children = await submit_stages(job, queue, stages)
+    states = {name: child.status for name, child in children.items()}
+    done = sum(state is JobStatus.COMPLETED for state in states.values())
+    job.progress(done, len(states), ", ".join(f"{name} {state.value.lower()}" for name, state in states.items()))
+    ended = combined_status(states)
+    if ended is None:
+        raise Snooze(LOOK_AGAIN if look_again is None else look_again)
+    for name, child in children.items():
+        if child.finished:
+            job.log(_ending(name, child), "INFO" if child.status is JobStatus.COMPLETED else "ERROR")
+    _collect_results(job, children)
+    if ended is not JobStatus.COMPLETED:
+        names = ", ".join(f"{name} (job {children[name].job_id})" for name, state in states.items() if state is ended)
+        word = "failed" if ended is JobStatus.FAILED else "was cancelled"
+        raise GiveUp(f"Of the stages of {job.job.job_type}, {names} {word}. Retry job {job.job_id} to run the missing stages.")
+    return {name: child.job_id for name, child in children.items()}
+
+
+def _ending(name: str, child: Job) -> str:
+    """How a stage ended: `PCA completed in 3 seconds: 500 votes, 2 groups`."""
+    words = f"{name} {child.status.value.lower()}"
+    if child.started_at is not None and child.completed_at is not None:
+        words += f" in {duration((child.completed_at - child.started_at).total_seconds())}"
+    last = child.logs.entries[-1].message if child.logs.entries else ""
+    return f"{words}: {last}" if last else words
+
+
+def _collect_results(job: JobContext, children: Mapping[str, Job]) -> None:
+    """Give a job the outputs and metrics of its stages. A metric that several stages have is named after its stage: `PCA.rows`."""
+    results = {name: child.job_results for name, child in children.items() if child.job_results is not None}
+    common = Counter(metric for result in results.values() for metric in result.summary_metrics)
+    for name, result in results.items():
+        for kind, locations in result.output_location.items():
+            job.output(kind, *locations)
+        for metric, value in result.summary_metrics.items():
+            if metric != DURATION_METRIC:
+                job.metric(metric if common[metric] == 1 else f"{name}.{metric}", value)
+
+
+async def submit_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]) -> dict[str, Job]:
+    """Submit stages as child jobs, and return their current jobs by name. Repeated calls submit each stage only once.
+
+    Use this instead of `direct_stages` in a handler that decides itself when to continue, for example because later stages depend on the
+    results of earlier ones. Stages that need a failed or cancelled stage are not submitted.
+    """
+    children = await _submitted(job, queue, stages)
+    return {name: await queue.get(child) for name, child in children.items()}
+
+
+async def _submitted(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]) -> dict[str, UUID]:
+    """The job id of each stage. Idempotency keys find stages that were submitted before.
+
+    Stages that need a failed or cancelled stage are skipped, because no job can depend on it. If the parent job itself has failed and is
+    being retried, failed and cancelled stages are restarted instead.
+    """
+    retried = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
+    children: dict[str, UUID] = {}
+    blocked: set[str] = set()
+    for stage in stages:
+        if blocked.intersection(stage.needs):
+            blocked.add(stage.name)
+            continue
+        submission = replace(
+            stage.submission,
+            stage=stage.name,
+            priority=job.job.priority if stage.submission.priority is None else stage.submission.priority,
+            dependencies=[children[name] for name in stage.needs],
+            idempotency_key=f"{job.job_id}:{stage.name}",
+        )
+        try:
+            child = (await job.submit(submission)).job
+        except DependencyMissing:
+            # A stage that it needs has failed in the meantime.
+            blocked.add(stage.name)
+            continue
+        children[stage.name] = child.job_id
+        if child.status in (JobStatus.FAILED, JobStatus.CANCELLED):
+            if retried:
+                await queue.retry(child.job_id)
+            else:
+                blocked.add(stage.name)
+    return children

@@ -1,32 +1,34 @@
-"""`TestWorker`: runs jobs in a test, in the calling thread, one after another, and moves a clock instead of waiting."""
+"""`TestWorker`: runs jobs in a test, in the calling thread, one after another, and moves a clock instead of waiting.
+
+A clock that only moves when a test moves it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.context import JobContext
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import UseAwait, WrongArgument
-from gateleg.jobs.finish.complete import SETTLE
-from gateleg.jobs.finish.outcome import UNWRITABLE, raised, reduced_outcome, returned
-from gateleg.jobs.monitor.logs import extended
+from gateleg.jobs.finish import SETTLE, UNWRITABLE, raised, reduced_outcome, returned
+from gateleg.jobs.monitor.listing import extended
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.submit.fan_in import GATE
+from gateleg.jobs.submit import GATE
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import EventChunk
-from gateleg.jobs.worker.recorder import AttemptRecorder
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.worker.output import AttemptRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine, Sequence
 
-    from gateleg.jobs.manual_clock import ManualClock
     from gateleg.jobs.rules import AttemptOutcome
-    from gateleg.jobs.submit.submission import Submission, Submitted
+    from gateleg.jobs.submission import Submission, Submitted
 
 T = TypeVar("T")
 
@@ -156,3 +158,34 @@ class _InlineLink:
             return asyncio.run(work)
         work.close()
         raise UseAwait("job.wait(...) was called in an async handler; it is for plain functions that run in a thread or a process.")
+
+
+#: The default start: late enough that the engine, which has its own clock, does not consider items expired.
+_DEFAULT_START = datetime(2100, 1, 1, tzinfo=UTC)
+
+
+class ManualClock:
+    """A clock for tests: `Store.embedded(clock=clock, ticks=clock)`, then `clock.advance(seconds=30)`.
+
+    The store and its queues then use this clock. But `stamp(on="create")` takes the machine's time, because the object is constructed
+    before a store is involved; pass the time yourself (`created_at=clock.now`) where a test depends on it.
+    """
+
+    def __init__(self, start: datetime = _DEFAULT_START) -> None:
+        if start.utcoffset() is None:
+            raise ValueError(f"ManualClock({start!r}) has no time zone. Give an aware datetime, such as datetime(2030, 1, 1, tzinfo=UTC).")
+        self.now = start
+
+    def __call__(self) -> float:
+        """Seconds since 1970."""
+        return self.now.timestamp()
+
+    def advance(self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0) -> datetime:
+        """Move the clock forward and return the new time."""
+        self.now += timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+        return self.now
+
+    def reach(self, time: datetime) -> datetime:
+        """Move the clock forward to a time, and return the new time. A time in the past changes nothing."""
+        self.now = max(self.now, time)
+        return self.now

@@ -14,8 +14,14 @@ forks a process for each call. Calls stay isolated from each other.
 `match_patterns` is how regular expressions of users are applied.
 """
 
-from gateleg.limited_process.limits import LimitReached, ProcessLimits
-from gateleg.limited_process.matching import Matching, match_patterns, pattern_problems
-from gateleg.limited_process.running import run_limited, run_limited_blocking
+from gateleg.limited_process.running import (
+    LimitReached,
+    Matching,
+    ProcessLimits,
+    match_patterns,
+    pattern_problems,
+    run_limited,
+    run_limited_blocking,
+)
 
 __all__ = ["LimitReached", "Matching", "ProcessLimits", "match_patterns", "pattern_problems", "run_limited", "run_limited_blocking"]

@@ -14,9 +14,9 @@ from gateleg.store.flow import Request
 from gateleg.store.operations import ScanProgress
 from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key, with_current_key
-from gateleg.store.operations.schema_upgrades import replace_unchanged
+from gateleg.store.operations.legacy_merge import replace_unchanged
 from gateleg.store.operations.tables import check_keys
-from gateleg.store.rates import RateLimiter
+from gateleg.store.setup import RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec
     from gateleg.store import Store
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.identities import Identity
+    from gateleg.store.operations.operation import Identity
     from gateleg.store.setup import Setup
 
 Verdict = Literal["current", "rewritten", "moved", "gone"]

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.consistency_scan import ConsistencyScan, WrongCount, WrongMarker, scan_tables, tables_to_read
 from gateleg.model import DecodeError
-from gateleg.model.counters import RECOUNT
 from gateleg.model.expressions import Placeholders, equals, exists
-from gateleg.model.markers import markers
+from gateleg.model.layout import RECOUNT, markers
 from gateleg.model.planning import as_marked, take_marker
-from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import check_keys
+from gateleg.store.setup import retry_conflicts
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Item, Table
     from gateleg.store import Store
     from gateleg.store.flow import Flow, Response
-    from gateleg.store.operations.identities import Identity
+    from gateleg.store.operations.operation import Identity
     from gateleg.store.setup import Setup
 
 #: scans to attempt while other writers keep changing items

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.migrate.backfill import Fault, belongs, read_current
 from gateleg.model import ModelError, spec_of
-from gateleg.model.markers import markers
+from gateleg.model.layout import markers
 from gateleg.model.tables import is_marker
 from gateleg.store.operations.entity_reads import upcast_item
-from gateleg.store.operations.identities import Identity, identity
+from gateleg.store.operations.operation import Identity, identity
 from gateleg.store.operations.scans import Scan
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from gateleg.errors import GatelegError
 class MoveError(GatelegError):
     """A move cannot continue."""
 
-    code = "move"
     fix = "`gateleg migrate status` shows how far it is."
     status = 409
 
@@ -14,7 +13,6 @@ class MoveError(GatelegError):
 class BadMove(MoveError):
     """The declaration of a move is invalid."""
 
-    code = "bad-move"
     fix = "Correct the declaration."
     status = 500
 
@@ -22,7 +20,6 @@ class BadMove(MoveError):
 class MoveIncomplete(MoveError):
     """The new entity cannot be queried yet: not all items have been copied."""
 
-    code = "move-incomplete"
     fix = "Use the old entity until the move is in the phase dual-read, or declare how the old one answers (old_key, patterns)."
     status = 503
 
@@ -30,7 +27,6 @@ class MoveIncomplete(MoveError):
 class MoveClosed(MoveError):
     """The old entity was used after its items had been moved for good."""
 
-    code = "move-closed"
     fix = "Use the new entity; or go back with `gateleg migrate rollback` until the old items are removed."
     status = 410
 
@@ -38,7 +34,6 @@ class MoveClosed(MoveError):
 class Inconvertible(MoveError):
     """An item cannot be converted to the other layout, or would lose attributes there."""
 
-    code = "inconvertible"
     fix = "Correct convert and revert, or name the attributes that only one side has in old_only or new_only."
     status = 500
 
@@ -46,14 +41,12 @@ class Inconvertible(MoveError):
 class Orphan(Inconvertible):
     """The parent that an item's new key depends on does not exist."""
 
-    code = "orphan"
     fix = "Create the parent, or delete the item, and repeat its copy."
 
 
 class MoveContended(MoveError):
     """Other writers changed an item at every attempt."""
 
-    code = "move-contended"
     fix = "Try again."
     status = 503
 
@@ -61,14 +54,12 @@ class MoveContended(MoveError):
 class PhaseRefused(MoveError):
     """A stage of a move cannot enter a phase yet."""
 
-    code = "phase-refused"
     fix = "Do what the message says first."
 
 
 class RolloutHalted(MoveError):
     """Too many client requests failed, or were too slow, after a change of phase."""
 
-    code = "rollout-halted"
     fix = "Check the clients' logs; then apply again, or go back with `gateleg migrate rollback`."
 
 
@@ -82,7 +73,6 @@ class Paused(MoveError):
 class BadMigration(MoveError):
     """Migrations with duplicate numbers or names, or a module without a migration."""
 
-    code = "bad-migration"
     fix = "Give every migration a number and a name of its own, in a module with `migration = Migration(...)`."
     status = 500
 
@@ -98,14 +88,12 @@ class CodeOlder(MoveError):
 class NoBackup(MoveError):
     """The service offers no backups, or has none of the table."""
 
-    code = "no-backup"
     fix = "Roll back by phase, which needs no backup, or restore the table in the service's own console."
 
 
 class UnknownMigration(MoveError):
     """There is no migration with that number."""
 
-    code = "unknown-migration"
     fix = "`gateleg migrate status` lists them."
     status = 404
 
@@ -113,13 +101,11 @@ class UnknownMigration(MoveError):
 class MigrationRefused(MoveError):
     """A migration cannot be applied or undone in its current state."""
 
-    code = "migration-refused"
     fix = "Do what the message says first."
 
 
 class Unsettled(GatelegError):
     """A step was carried out, but the plan requires it again: the service did not do what it reported."""
 
-    code = "unsettled"
     fix = "Inspect the table in the service's own console, and plan again."
     status = 502

@@ -13,7 +13,7 @@ from gateleg.store.flow import Request
 from gateleg.store.locks import Lock, locks
 from gateleg.store.operations.reads import Find
 from gateleg.store.operations.tables import describe, ensure_tables
-from gateleg.store.operations.write_kinds import Patch, Put
+from gateleg.store.operations.write_operation import Patch, Put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from gateleg.migrate.moves.control import set_paused
 from gateleg.migrate.moves.tables import MigrationRecord
 from gateleg.store import NotFound
 from gateleg.store.operations.reads import Find
-from gateleg.store.operations.write_kinds import Patch
+from gateleg.store.operations.write_operation import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

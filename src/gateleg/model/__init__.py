@@ -51,30 +51,21 @@ Streams: `read_change(table, record)` decodes a stream record of the table as a 
 Tools (`gateleg.model.inspection`): `describe(table)` returns plain data for documents, `lint(table)` lists probable mistakes.
 """
 
-from gateleg.model.attributes.attr import Attr
-from gateleg.model.attributes.fields import field, new_uuid, required, stamp
-from gateleg.model.attributes.special_types import TTL, Compressed, JsonText, S3Key, Version
-from gateleg.model.attributes.states import ANY, States, state
-from gateleg.model.attributes.time_formats import TimeFormat
-from gateleg.model.attributes.time_uuids import first_time_uuid, time_uuid
-from gateleg.model.codec.stream_records import Change, read_change
-from gateleg.model.codec.upcasters import upcaster
-from gateleg.model.codec.wire import Item
-from gateleg.model.counters import Counter
+from gateleg.model.attr import Attr
+from gateleg.model.codec import upcaster
 from gateleg.model.entity import Entity, Record, unknown_attributes
 from gateleg.model.errors import DeclarationError, DecodeError, ModelError
-from gateleg.model.expressions.actions import Action
-from gateleg.model.expressions.nodes import Condition
-from gateleg.model.keys.key import Key
-from gateleg.model.keys.parts import KeyPart, same_as
-from gateleg.model.keys.plans import Ref
-from gateleg.model.patterns import Access, Pattern
-from gateleg.model.planning.collections import Collection
-from gateleg.model.planning.queries import Query
+from gateleg.model.expressions.nodes import Action, Condition
+from gateleg.model.fields import ANY, States, field, new_uuid, required, stamp, state
+from gateleg.model.key_parts import KeyPart, same_as
+from gateleg.model.keys import Ref
+from gateleg.model.layout import Counter, Key
+from gateleg.model.patterns import Access, Pattern, Query
 from gateleg.model.route_models import InputModel, OutputModel, PatchModel
-from gateleg.model.spec import Spec, Table, spec_of
-from gateleg.model.tables import GSI, LSI, Index
-from gateleg.model.uniques import Unique
+from gateleg.model.spec import Change, Collection, Spec, Table, read_change, spec_of
+from gateleg.model.tables import GSI, LSI, Index, Unique
+from gateleg.model.types import TTL, Compressed, JsonText, S3Key, TimeFormat, Version, first_time_uuid, time_uuid
+from gateleg.model.wire import Item
 
 __all__ = [
     "ANY",

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, dataclass_transf
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel, to_pascal
 
-from gateleg.model.attributes.attr import Attr, attribute_of
-from gateleg.model.attributes.fields import required
+from gateleg.model.attr import Attr, attribute_of
 from gateleg.model.build import build_spec
-from gateleg.model.codec.nested import UNKNOWN
-from gateleg.model.counters import Counter
 from gateleg.model.errors import BadOption, DeclarationError
-from gateleg.model.keys.key import Key
+from gateleg.model.fields import required
+from gateleg.model.layout import Counter, Key
 from gateleg.model.patterns import Pattern
-from gateleg.model.suggestions import did_you_mean
-from gateleg.model.uniques import Unique
+from gateleg.model.shapes import UNKNOWN
+from gateleg.model.tables import Unique
+from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 
-    from gateleg.model.codec.wire import Item
     from gateleg.model.spec import Spec, Table
+    from gateleg.model.wire import Item
 else:
     # pydantic's metaclass is private, but it is the type of BaseModel.
     ModelMetaclass = type(BaseModel)

@@ -1,33 +1,44 @@
-"""The layout of an entity's items: their attributes, and how their keys are built."""
+"""The layout of an entity's items: their attributes, and how their keys are built.
+
+Counters: attributes of a parent item that count its children, declared on the children's entity.
+
+Keys as entities declare them.
+
+Marker items: one for each combination of values that a unique constraint reserves, written in the same transaction as the entity.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, get_origin, overload
+from urllib.parse import quote
+from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
 from gateleg.errors import problem_message
-from gateleg.model.codec.stored_keys import stored_key
-from gateleg.model.entity_lookup import read_spec
-from gateleg.model.errors import MissingComponent, ModelError, UnknownArgument, UnknownIndex
-from gateleg.model.keys.key_builder import compile_ref
-from gateleg.model.keys.plans import KeyPlan, Ref
-from gateleg.model.suggestions import did_you_mean
+from gateleg.model.errors import BadMark, MissingComponent, ModelError, UnknownArgument, UnknownIndex
+from gateleg.model.key_text import Template, parse_template
+from gateleg.model.keys import KeyPlan, Ref, compile_ref, key_components, read_spec, read_when, stored_key
+from gateleg.model.tables import MARKER, Unique
+from gateleg.model.types import did_you_mean
+from gateleg.model.wire import map_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from gateleg.model.attributes.attribute import Attribute
-    from gateleg.model.codec.shapes import Shape
-    from gateleg.model.codec.wire import Item, Lookup, Upcaster
-    from gateleg.model.counters import Counter
-    from gateleg.model.keys.key_builder import RefBuilder
-    from gateleg.model.keys.parts import KeyPart
-    from gateleg.model.keys.sources import KeySource
+    from gateleg.model.attr import Attr, Attribute
+    from gateleg.model.expressions.nodes import Condition
+    from gateleg.model.key_parts import KeyPart
+    from gateleg.model.keys import KeySource, RefBuilder
+    from gateleg.model.shapes import Shape
     from gateleg.model.tables import KeyType, TableLayout
-    from gateleg.model.uniques import Unique
+    from gateleg.model.wire import Item, Lookup, Upcaster
+
+__all__ = ["RECOUNT", "BoundKey", "markers"]
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -303,3 +314,167 @@ else:
 def layouts_of(table: TableLayout) -> list[EntityLayout[Any]]:
     """The layouts of the entities of a table, in the order of declaration."""
     return [member for member in table.members if isinstance(member, EntityLayout)]
+
+
+#: An attribute that a recount sets on the parent item, and that every change of a counter removes. A recount writes its result only if the
+#: attribute is still there, so it never overwrites a change that happened while it was counting.
+RECOUNT = "~recount"
+
+
+class Counter:
+    """Count this entity's items in an attribute of another entity, the parent.
+
+    Declare it in the class of the counted items: `done = Counter(Project.completed_scenes, when={"status": ["completed"]})`.
+
+    The parent's key is built from the child's attributes of the same names. `when` counts only items whose attributes have one of the
+    values. The attribute starts at 0 and changes in the same transactions as the children; puts and updates of the parent do not touch it.
+    An upper bound of the attribute (`le=`, `lt=`) limits the number of children.
+    """
+
+    def __init__(self, attribute: Attr[int], *, when: Mapping[str, Iterable[Any]] | None = None) -> None:
+        self.attribute = attribute
+        self.when = read_when(when)
+        #: the components of the parent's key; set when the counted entity's spec is built
+        self.parent_names: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The child's attributes that determine whether it is counted, and in which parent."""
+        return (*self.parent_names, *self.when)
+
+    def counts(self, values: Mapping[str, Any] | None) -> bool:
+        """Whether an item with these values is counted."""
+        return values is not None and all(values.get(name) in allowed for name, allowed in self.when.items())
+
+    def parent(self, values: Mapping[str, Any]) -> Ref[Any]:
+        """The reference to the parent item, which holds the counter."""
+        ref: Ref[Any] = self.attribute.owner.key(**{name: values[name] for name in self.parent_names})
+        return ref
+
+
+Form = str | Sequence[str]
+
+
+class Key:
+    """Declare how an entity's key attributes are built from its attributes.
+
+    `key = Key("PROJECT#{project_id}", "SCENE#{sequence:03d}")` is the primary key; with `index=`, it is the key of that index. A template
+    that consists of a single placeholder stores the attribute's value itself, so a number remains a number. An index whose key attributes
+    are attributes of the entity needs no declaration.
+
+    With `when={"status": ["PENDING"]}`, an item is in the index only if the attributes have one of the values. `shards=8` spreads each
+    hash value of an index over 8 partitions. `legacy` lists older templates of the primary key, under which items are still found: a hash
+    template, or a pair of templates. The first write moves such an item to its current key, where the release before does not find it. So
+    the first release of a changed key declares `writes="legacy"`: it reads both forms, writes new items under the first legacy one, and
+    leaves stored items where they are.
+    """
+
+    def __init__(
+        self,
+        hash: Form,
+        range: Form = (),
+        *,
+        index: str = "",
+        when: Mapping[str, Iterable[Any]] | None = None,
+        shards: int = 1,
+        legacy: Sequence[str | tuple[str, str]] = (),
+        writes: Literal["current", "legacy"] = "current",
+    ) -> None:
+        self.index = index
+        self.hash = _templates(hash)
+        self.range = _templates(range)
+        self.when = read_when(when)
+        self.shards = shards
+        self.legacy = tuple((form, None) if isinstance(form, str) else form for form in legacy)
+        self.writes = writes
+
+    @overload
+    def __get__(self, instance: None, owner: type[E]) -> BoundKey[E]: ...
+    @overload
+    def __get__(self, instance: E, owner: type[E]) -> Ref[E]: ...
+    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+        """On the class, a `BoundKey`, which builds references; on an instance, the reference to that item."""
+        bound: BoundKey[Any] = BoundKey(owner, layout_of(owner).plan(self.index))
+        return bound if instance is None else bound.of(instance)
+
+
+def _templates(form: Form) -> tuple[Template, ...]:
+    return tuple(parse_template(text) for text in ((form,) if isinstance(form, str) else form))
+
+
+class BoundKey(Generic[E]):
+    """The key of an entity. Call it with the components of a key to get a reference to an item."""
+
+    def __init__(self, entity: type[E], plan: KeyPlan) -> None:
+        self.entity = entity
+        self.plan = plan
+
+    def __call__(self, *conditions: Condition[E], **components: Any) -> Ref[E]:
+        """A reference to the item with these components: `Scene.key(sequence=1, ...)` or `Scene.key(Scene.sequence == 1, ...)`.
+
+        Type checkers check the second form. Values are validated like the entity's attributes. Raises `MissingComponent`,
+        `UnknownArgument` or another `KeyValueError` if they do not make a key.
+        """
+        layout = layout_of(self.entity)
+        values = key_components(self.entity, conditions, components, layout.reachable(self.plan))
+        return layout.locate(values) if self.plan is layout.key else layout.locate_validated(self.plan, values)
+
+    def of(self, instance: E) -> Ref[E]:
+        """The reference to the item of an instance."""
+        return layout_of(self.entity).ref_in(self.plan, instance)
+
+    def parse(self, item: Item) -> dict[str, Any]:
+        """The components of a wire item's key, by name."""
+        return self.plan.parse(item)
+
+
+_TEXTUAL = "Use attributes of text, whole numbers, Decimal, times, UUIDs or enumerations."
+
+
+def resolve_unique(layout: EntityLayout[Any], declared: Unique) -> Unique:
+    """The constraint with key parts replaced by their fields. Raises `BadMark` for attributes that a marker's key cannot contain."""
+    where = f"{layout.name}.{declared.name}"
+    if not declared.by:
+        raise BadMark(f"{where} has no attributes.", fix='List those that must be unique together, as in Unique("email").')
+    for name in declared.by:
+        if name not in layout.sources:
+            raise BadMark(f"{where} names {name!r}, which is not an attribute.", fix=did_you_mean(name, layout.sources))
+    if any(entry.type != "S" for entry in layout.key.fields):
+        raise BadMark(f"{where}: the keys of {layout.table.name} are not text.", fix="Use a table with text keys, which markers need.")
+    names = [member for name in declared.by for member in layout.fields_of(name)]
+    for name in names:
+        if not _has_text(layout.sources[name].declared.type):
+            raise BadMark(f"{where}: {name} cannot be part of a marker's key.", fix=_TEXTUAL)
+    unique = Unique(*dict.fromkeys(names), ignore_case=declared.ignore_case)
+    unique.name = declared.name
+    return unique
+
+
+def marker_key(layout: EntityLayout[Any], unique: Unique, values: Mapping[str, Any]) -> Item | None:
+    """The key of the marker item, or None if a value is None: None is never unique."""
+    parts = [values.get(name) for name in unique.by]
+    if any(part is None for part in parts):
+        return None
+    texts = [map_key(part) for part in parts]
+    if unique.ignore_case:
+        texts = [text.casefold() for text in texts]
+    text = "#".join([MARKER, layout.name, unique.name, *(quote(text, safe="") for text in texts)])
+    key: Item = {layout.table.hash: {"S": text}}
+    if layout.table.range is not None:
+        key[layout.table.range] = {"S": MARKER}
+    return key
+
+
+def _has_text(kind: Any) -> bool:
+    """Whether a marker's key can contain every value of a type."""
+    if get_origin(kind) is Literal:
+        return all(isinstance(value, str | int) and not isinstance(value, bool) for value in get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return all(_has_text(type(member.value)) for member in kind)
+    return isinstance(kind, type) and issubclass(kind, str | int | UUID | date | Decimal) and kind is not bool
+
+
+def markers(layout: EntityLayout[Any], values: Mapping[str, Any]) -> dict[str, Item]:
+    """The keys of the markers of an item with these values, by constraint."""
+    found = {name: marker_key(layout, unique, values) for name, unique in layout.uniques.items()}
+    return {name: key for name, key in found.items() if key is not None}

@@ -1,24 +1,33 @@
-"""Access patterns: the named queries of an entity, each served by one index."""
+"""Access patterns: the named queries of an entity, each served by one index.
+
+Queries as values, and the Query requests that they compile to.
+
+Render the key condition of a Query from the arguments of an access pattern.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.entity_lookup import read_spec
-from gateleg.model.errors import BadOption, UnknownArgument, UnservedPattern
-from gateleg.model.keys.key_arguments import missing_components, read_components
-from gateleg.model.layout import layout_of
-from gateleg.model.planning.queries import Query
-from gateleg.model.suggestions import did_you_mean
+from gateleg.model.attr import Attr
+from gateleg.model.errors import BadOption, ConsistentOnGlobal, KeyInFilter, NotAKeyCondition, QueryError, UnknownArgument, UnservedPattern
+from gateleg.model.expressions.evaluation import check_about, compares, is_satisfied, orderable
+from gateleg.model.expressions.nodes import Between, BooleanCall, Comparison, Condition, Constant, Placeholders, all_of, equals
+from gateleg.model.keys import KeyField, KeyPlan, missing_components, read_components, read_spec, sharded
+from gateleg.model.layout import layout_of, layouts_of
+from gateleg.model.shapes import TimeShape
+from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from gateleg.model.expressions.nodes import Condition
-    from gateleg.model.keys.plans import KeyPlan
     from gateleg.model.layout import EntityLayout
+    from gateleg.model.wire import Item, Value
+
+__all__ = ["render_key_condition"]
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -182,3 +191,264 @@ def _served(spec: EntityLayout[Any], plan: KeyPlan, pattern: Pattern) -> tuple[s
     if pattern.sorted_by is not None and (lead >= len(range_names) or range_names[lead] != pattern.sorted_by):
         return None
     return tuple(dict.fromkeys((*hash_names, *range_names[:lead])))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A restriction of one sort component: its name, an operator and values."""
+
+    name: str
+    operator: str
+    values: tuple[Any, ...]
+
+
+def read_bound(condition: Condition) -> Bound:
+    """Convert a condition to a bound; raise `NotAKeyCondition` if it cannot restrict a sort key."""
+    operand: Any = None
+    bound = Bound("", "", ())
+    if isinstance(condition, Comparison) and isinstance(condition.right, Constant) and condition.operator != "<>":
+        operand, bound = condition.left, Bound("", condition.operator, (condition.right.value,))
+    elif isinstance(condition, Between) and isinstance(condition.low, Constant) and isinstance(condition.high, Constant):
+        operand, bound = condition.operand, Bound("", "BETWEEN", (condition.low.value, condition.high.value))
+    elif isinstance(condition, BooleanCall) and condition.function == "begins_with" and isinstance(condition.arguments[1], Constant):
+        operand, bound = condition.arguments[0], Bound("", "begins_with", (condition.arguments[1].value,))
+    if not isinstance(operand, Attr) or len(operand.path) != 1:
+        raise NotAKeyCondition("A key can only be restricted by a single comparison of a sort attribute with a value.")
+    return Bound(operand.name, bound.operator, bound.values)
+
+
+def next_components(plan: KeyPlan, values: Mapping[str, Any]) -> list[str]:
+    """The sort components without a value, in order."""
+    return [name for entry in plan.range for name in entry.names if values.get(name) is None]
+
+
+def check_order(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None) -> None:
+    """Raise an error if a sort component has a value or bound but one before it does not: keys can only be searched from the left."""
+    rest = next_components(plan, values)
+    names = [name for entry in plan.range for name in entry.names]
+    if rest:
+        late = [name for name in names[names.index(rest[0]) :] if values.get(name) is not None]
+        if late:
+            raise QueryError(
+                f"{', '.join(late)} passed without {rest[0]}.", fix=f"Pass {rest[0]} too: the sort key is ordered by {', '.join(names)}."
+            )
+    if bound is None:
+        return
+    if not rest or bound.name != rest[0]:
+        place = f"The next sort component is {rest[0]}." if rest else "The key is already complete."
+        raise NotAKeyCondition(f"A condition on {bound.name} cannot restrict the key here. {place}")
+    entry = next(entry for entry in plan.range if bound.name in entry.names)
+    shape = entry.source.shape if entry.source is not None else None
+    if isinstance(shape, TimeShape) and shape.kind == "S" and not shape.format.ordered and bound.operator != "=":
+        raise NotAKeyCondition(
+            f"{bound.name} is stored as {shape.format.directives!r}, whose texts do not sort chronologically.", fix="Compare with ==."
+        )
+    if entry.text is not None and bound.operator not in ("=", "begins_with"):
+        at = entry.names.index(bound.name)
+        component = entry.text.components[at]
+        last = at + 1 == len(entry.names) and not entry.text.template.literals[at + 1]
+        if not component.ordered or (component.width is None and not last):
+            raise NotAKeyCondition(
+                f"{bound.name} has no fixed width in {entry.text.template.text!r}, so keys do not sort by it.",
+                fix="Compare with ==, or give the component a width.",
+            )
+
+
+def render_key_condition(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None, out: Placeholders, shard: int | None = None) -> str:
+    """The key condition expression."""
+    clauses: list[str] = []
+    for entry in plan.hash:
+        value = entry.value(values)
+        if value is None:
+            raise QueryError(f"The hash of {plan.index.name or 'the table'} needs {', '.join(entry.names)}.", fix="Pass all of them.")
+        if shard is not None and entry is plan.hash[0]:
+            value = {"S": sharded(value["S"], shard)}
+        clauses.append(f"{out.name(entry.attribute)} = {out.value(value)}")
+    for entry in plan.range:
+        operator, *operands = _range_clause(entry, values, bound)
+        if operands:
+            clauses.append(_clause(out, entry.attribute, operator, operands))
+        if operator != "=" or not operands:
+            break
+    return " AND ".join(clauses)
+
+
+def in_key_range(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None, item: Item) -> bool:
+    """Whether the sort key of a wire item satisfies the key condition of these values and this bound."""
+    for entry in plan.range:
+        operator, *operands = _range_clause(entry, values, bound)
+        found = item.get(entry.attribute)
+        if found is None or (operands and not compares(found, operator, *operands)):
+            return False
+        if operator != "=" or not operands:
+            break
+    return True
+
+
+def _range_clause(entry: KeyField, values: Mapping[str, Any], bound: Bound | None) -> list[Any]:
+    """The operator and wire operands for one range attribute; no operands if it is not restricted."""
+    if entry.text is None:
+        assert entry.source is not None
+        if values.get(entry.source.name) is not None:
+            return ["=", entry.source.pack(values[entry.source.name])]
+        if bound is None or bound.name != entry.source.name:
+            return [""]
+        if bound.operator == "begins_with":
+            return ["begins_with", {"S": bound.values[0]}]
+        return [bound.operator, *(entry.source.pack(value) for value in bound.values)]
+    lead, count = entry.text.build_prefix(values)
+    if count == len(entry.names):
+        return ["=", {"S": lead}]
+    if bound is not None and bound.name == entry.names[count]:
+        operator, *texts = entry.text.range_of(lead, count, bound.operator, bound.values)
+        return [operator, *({"S": text} for text in texts)]
+    return ["begins_with", {"S": lead}] if lead else [""]
+
+
+def _clause(out: Placeholders, attribute: str, operator: str, operands: list[Value]) -> str:
+    name = out.name(attribute)
+    values = [out.value(operand) for operand in operands]
+    if operator == "BETWEEN":
+        return f"{name} BETWEEN {values[0]} AND {values[1]}"
+    if operator == "begins_with":
+        return f"begins_with({name}, {values[0]})"
+    return f"{name} {operator} {values[0]}"
+
+
+Select = Literal["COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"]
+
+
+@dataclass(frozen=True)
+class Query(Generic[E]):
+    """A query of an access pattern with its arguments, as a value. Pass it to `query`, `page` or `count` of a store.
+
+    `where`, `filter` and `reversed` return changed copies.
+    """
+
+    entity: type[E]
+    pattern: str
+    plan: KeyPlan
+    values: Mapping[str, Any]
+    bound: Bound | None = None
+    condition: Condition | None = None
+    descending: bool = False
+    #: arguments outside the key, by which items are filtered: see `within` of `Pattern`
+    within: Mapping[str, Any] = field(default_factory=dict)
+    #: whether items under legacy keys are in the index
+    legacy_indexed: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise an error for arguments with gaps, and for bounds that do not follow the arguments in the key."""
+        check_order(self.plan, self.values, self.bound)
+
+    def where(self, condition: Condition[E]) -> Self:
+        """Restrict the sort key with one comparison of its next component, such as `Album.year >= 1960`.
+
+        Raises `NotAKeyCondition` for any other condition, and if the sort key is already restricted.
+        """
+        check_about(condition, self.entity, ".where(...)")
+        if self.bound is not None:
+            raise NotAKeyCondition("The sort key is already restricted, and DynamoDB accepts only one range.")
+        return replace(self, bound=read_bound(condition))
+
+    def filter(self, condition: Condition[E]) -> Self:
+        """Drop items that do not satisfy a condition; DynamoDB still charges for them. Raises `KeyInFilter` for key attributes."""
+        check_about(condition, self.entity, ".filter(...)")
+        keys = condition.attributes() & set(self.plan.index.attributes)
+        if keys:
+            raise KeyInFilter(f"{', '.join(sorted(keys))} is a key of {self.plan.index.name or 'the table'}.")
+        return replace(self, condition=all_of(self.condition, condition))
+
+    @property
+    def filters(self) -> Condition | None:
+        """The whole filter condition: that of `filter`, and the arguments of `within`."""
+        sources = layout_of(self.entity).sources
+        return all_of(self.condition, *(equals(sources[name].wire, sources[name].pack(value)) for name, value in self.within.items()))
+
+    def finds(self, item: Item, values: Mapping[str, Any]) -> bool:
+        """Whether the query would find an item with these values, encoded with the current keys."""
+        if any(values.get(name) != value for name, value in (*self.values.items(), *self.within.items())) or not self.plan.holds(values):
+            return False
+        filters = self.filters
+        return in_key_range(self.plan, self.values, self.bound, item) and (filters is None or is_satisfied(filters, item))
+
+    def reversed(self) -> Self:
+        """The same query in the opposite order."""
+        return replace(self, descending=not self.descending)
+
+    def requests(
+        self,
+        *,
+        table_name: str | None = None,
+        limit: int | None = None,
+        consistent: bool = False,
+        start: Item | None = None,
+        select: Select | None = None,
+        project: Iterable[Attr[Any]] = (),
+    ) -> tuple[dict[str, Any], ...]:
+        """The Query requests: one, or one for each shard. Merge the answers of shards by `sort_value`."""
+        shards: Iterable[int | None] = range(self.plan.shards) if self.plan.shards > 1 else (None,)
+        return tuple(self._request(table_name, limit, consistent, start, select, tuple(project), shard) for shard in shards)
+
+    def _request(
+        self,
+        table_name: str | None,
+        limit: int | None,
+        consistent: bool,
+        start: Item | None,
+        select: Select | None,
+        project: tuple[Attr[Any], ...],
+        shard: int | None,
+    ) -> dict[str, Any]:
+        spec, out = layout_of(self.entity), Placeholders()
+        request: dict[str, Any] = {"TableName": table_name or spec.table.name}
+        index = self.plan.index
+        if index.name:
+            request["IndexName"] = index.name
+        request["KeyConditionExpression"] = render_key_condition(self.plan, self.values, self.bound, out, shard)
+        condition = all_of(self.filters, tag_condition(spec, self.plan))
+        if condition is not None:
+            request["FilterExpression"] = condition.render(out)
+        if project:
+            request["ProjectionExpression"] = ", ".join(out.path(attr.path) for attr in project)
+        request |= out.parameters()
+        if self.descending:
+            request["ScanIndexForward"] = False
+        if consistent:
+            if index.name and not index.local:
+                raise ConsistentOnGlobal(f"{index.name} is a global index.")
+            request["ConsistentRead"] = True
+        optional = {"Limit": limit, "ExclusiveStartKey": start, "Select": select}
+        return request | {member: value for member, value in optional.items() if value is not None}
+
+    def resume_key(self, item: Item) -> Item:
+        """The ExclusiveStartKey that continues after an item, which need not be the last one of a page."""
+        table = layout_of(self.entity).table
+        return {name: item[name] for name in (*table.attributes, *self.plan.index.attributes)}
+
+    def sort_value(self, item: Item) -> tuple[Any, ...]:
+        """The sort value for merging the answers of shards: the range of the index, then the primary key."""
+        table = layout_of(self.entity).table
+        return tuple(orderable(item[name]) for name in (*self.plan.index.range, *table.attributes))
+
+
+def tag_condition(spec: EntityLayout[Any], plan: KeyPlan) -> Condition | None:
+    """A filter by entity tag; None if the key alone excludes the other entities of the table."""
+    table = spec.table
+    if spec.tag is None or table.tag is None:
+        return None
+    others = [other for other in layouts_of(table) if other is not spec and shares_key(plan, other)]
+    return equals(table.tag, {"S": spec.tag}) if others else None
+
+
+def shares_key(plan: KeyPlan, other: EntityLayout[Any]) -> bool:
+    """Whether a query of one entity in this index could find items of the other."""
+    theirs = other.key if not plan.index.name else other.indexes.get(plan.index.name)
+    if theirs is None:
+        return False
+    pairs = list(zip(plan.fields, theirs.fields, strict=False))
+    return all(_compatible(mine.prefix, their.prefix) for mine, their in pairs)
+
+
+def _compatible(mine: str, theirs: str) -> bool:
+    return mine.startswith(theirs) or theirs.startswith(mine)

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gateleg.model.attributes.traits import Traits
-from gateleg.model.codec.nested import attr_type
 from gateleg.model.errors import BadOption, DeclarationError, WrongCompletion
+from gateleg.model.shapes import attr_type
 from gateleg.model.spec import spec_of
-from gateleg.model.suggestions import did_you_mean
+from gateleg.model.types import Traits, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic.fields import FieldInfo
 
-    from gateleg.model.attributes.attribute import Attribute
-    from gateleg.model.expressions.actions import Action
+    from gateleg.model.attr import Attribute
+    from gateleg.model.expressions.nodes import Action
     from gateleg.model.spec import Spec
 
 __all__ = ["InputModel", "OutputModel", "PatchModel"]

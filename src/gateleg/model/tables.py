@@ -1,4 +1,7 @@
-"""Declare tables and indexes; build the request that creates them."""
+"""Declare tables and indexes; build the request that creates them.
+
+Unique constraints, declared on entities.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from gateleg.model.errors import BadName, BadOption, IndexMismatch, TooManyIndexes, UnknownIndex
-from gateleg.model.suggestions import did_you_mean
-from gateleg.model.uniques import MARKER
+from gateleg.model.errors import BadMark, BadName, BadOption, IndexMismatch, TooManyIndexes, UnknownIndex
+from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
-    from gateleg.model.codec.wire import Item
+    from gateleg.model.wire import Item
 
 __all__ = ["is_marker"]
+
 
 KeyType = Literal["S", "N", "B"]
 StreamView = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
@@ -233,3 +236,32 @@ def _check_indexes(table: TableLayout) -> None:
         raise TooManyIndexes(f"{table.name} has {local} local and {len(names) - local} global indexes.")
     if local and table.range is None:
         raise IndexMismatch(f"{table.name} has a local index but no range key.", fix="Add a range key, or use a global index.")
+
+
+#: The first part of the keys of marker items.
+MARKER = "~unique"
+
+
+class Unique:
+    """Declare that no two items of the entity have the same values in these attributes.
+
+    `name_once = Unique("repository_id", "name", ignore_case=True)`. A write that violates it raises `UniqueTaken`. An item with None in one
+    of the attributes is exempt.
+
+    For each combination, the store writes a marker item into the same table, in the transaction that writes the item. The marker's key
+    contains the values; markers are in no index.
+    """
+
+    def __init__(self, *by: str, ignore_case: bool = False) -> None:
+        for name in by:
+            if not isinstance(name, str):
+                raise BadMark(
+                    f"Unique({name!r}) does not name an attribute.", fix='Name attributes one after another: Unique("tenant", "email").'
+                )
+        self.by = by
+        self.ignore_case = ignore_case
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Remember the name of the class attribute."""
+        self.name = name

@@ -3,13 +3,18 @@
 The HTTP client is in `gateleg.net.http`, so that an embedded store does not load the HTTP parser.
 """
 
-from gateleg.net.addresses import Address, amazon, is_loopback
-from gateleg.net.aws_json import JsonRequestSigner
-from gateleg.net.backoff import Backoff, Retries, RetryBudget, span
-from gateleg.net.clocks import Deadline, ServiceClock
-from gateleg.net.credentials import LOCAL_CREDENTIALS, Chain, Credentials, CredentialSource, Fixed, NoCredentials, region_of_chain
-from gateleg.net.guard import Guard, is_public
-from gateleg.net.throttling import is_throttled, may_pass, retry_after
+from gateleg.net.aws import (
+    LOCAL_CREDENTIALS,
+    Chain,
+    Credentials,
+    CredentialSource,
+    Fixed,
+    JsonRequestSigner,
+    NoCredentials,
+    region_of_chain,
+)
+from gateleg.net.backoff import Backoff, Deadline, Retries, RetryBudget, ServiceClock, is_throttled, may_pass, retry_after, span
+from gateleg.net.guard import Address, Guard, amazon, is_loopback, is_public
 from gateleg.net.tokens import BadToken, Secret, TokenExpired
 
 __all__ = [

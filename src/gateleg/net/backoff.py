@@ -1,4 +1,9 @@
-"""Exponential backoff with full jitter and a retry budget. Computes delays, but does not wait."""
+"""Exponential backoff with full jitter and a retry budget. Computes delays, but does not wait.
+
+Recognise throttling and transient errors: by error code for AWS, by HTTP status for other services.
+
+Clocks: deadlines of calls, and the time of a service.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,11 @@ import random
 import threading
 import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from gateleg.net.clocks import Deadline
+    from collections.abc import Callable, Iterator, Mapping
 
 
 def span(number: int, first: float, longest: float, factor: float = 2.0) -> float:
@@ -82,3 +86,100 @@ class RetryBudget:
                 return False
             self._left -= 1
             return True
+
+
+#: AWS error codes for throttled requests: nothing was executed, and the same request may succeed soon. DynamoDB, S3 and Bedrock use
+#: different codes, and none has another meaning in another service.
+THROTTLED = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingError",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+_LONGEST_WAIT = 86_400
+
+
+def is_throttled(code: str, status: int = 400) -> bool:
+    """Whether an error with this AWS code and HTTP status means that the request was throttled."""
+    return code in THROTTLED or status == 429
+
+
+def may_pass(status: int) -> bool:
+    """Whether a request that failed with this HTTP status may succeed later."""
+    return status in (408, 429) or status >= 500
+
+
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """The seconds to wait from `retry-after-ms` or `retry-after` headers (seconds or a date), or None. Names are in lower case."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        if not text:
+            continue
+        try:
+            seconds = float(text) * unit
+        except ValueError:
+            seconds = _until(text, time.time() if now is None else now)
+        if 0 <= seconds < _LONGEST_WAIT:
+            return seconds
+    return None
+
+
+def _until(date: str, now: float) -> float:
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - now)
+    except ValueError:
+        return -1.0
+
+
+#: Seconds. A smaller difference of clocks does not make a service reject a signature.
+_NOTICEABLE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The time by which a call must end, on a monotonic clock."""
+
+    end: float
+    ticks: Callable[[], float] = time.monotonic
+
+    @classmethod
+    def after(cls, seconds: float, ticks: Callable[[], float] = time.monotonic) -> Deadline:
+        """The deadline of a call that begins now."""
+        return cls(ticks() + seconds, ticks)
+
+    def left(self) -> float:
+        """The remaining seconds; 0 or less after the deadline."""
+        return self.end - self.ticks()
+
+
+class ServiceClock:
+    """The time of a service: the machine's clock, corrected after the service rejects a signature because of its time."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._offset = 0.0
+
+    def now(self) -> float:
+        """The time in seconds since 1970."""
+        return self._now() + self._offset
+
+    def repair(self, date: str | None) -> bool:
+        """Correct the clock by a `Date` header. Returns False if the machine's time is about the same, so the error has another reason."""
+        if date is None:
+            return False
+        try:
+            offset = parsedate_to_datetime(date).timestamp() - self._now()
+        except ValueError:
+            return False
+        changed = abs(offset - self._offset) >= _NOTICEABLE
+        if changed:
+            self._offset = offset
+        # If the offset is large but unchanged, another thread has corrected the clock during this request.
+        return changed or abs(offset) >= _NOTICEABLE

@@ -1,4 +1,7 @@
-"""Errors of requests to addresses that users supply, such as webhooks, tools and web pages."""
+"""Errors of requests to addresses that users supply, such as webhooks, tools and web pages.
+
+Errors of HTTP requests without a valid response. Rooms translate them into their own errors.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,12 @@ from gateleg.errors import GatelegError
 class OutgoingError(GatelegError):
     """A request to an address that a user supplied failed."""
 
-    code = "outgoing"
     status = 502
 
 
 class AddressRefused(OutgoingError):
     """The host does not send requests to this address: it is not an http or https URL of the public Internet."""
 
-    code = "address-refused"
     status = 422
     fix = "Use a public http or https URL; the operator of the host can allow an internal server with the setting `outgoing_allow`."
 
@@ -23,21 +24,18 @@ class AddressRefused(OutgoingError):
 class TooManyRedirects(OutgoingError):
     """The address redirects too many times."""
 
-    code = "too-many-redirects"
     fix = "Use the address that it finally redirects to."
 
 
 class AnswerTooLarge(OutgoingError):
     """The answer is larger than allowed."""
 
-    code = "answer-too-large"
     fix = "Request less, or ask the operator to raise the limit."
 
 
 class OutgoingTimedOut(OutgoingError):
     """The address did not answer in time."""
 
-    code = "outgoing-timed-out"
     status = 504
     fix = "Try again later; if that fails too, the server at the address is too slow."
 
@@ -45,5 +43,55 @@ class OutgoingTimedOut(OutgoingError):
 class NotReached(OutgoingError):
     """No connection could be made, the connection was lost, or the answer was not HTTP."""
 
-    code = "not-reached"
     fix = "Check the address, and whether its server is running."
+
+
+class HttpError(GatelegError):
+    """A request got no complete response."""
+
+    code = "http-failed"
+    status = 502
+    fix = "Check the address and whether its server is running, and try again."
+
+    def __init__(self, message: str, *, sent: bool = True, stale: bool = False, permanent: bool = False) -> None:
+        super().__init__(message)
+        #: False if the service cannot have received the whole request, so it certainly did not execute it
+        self.sent = sent
+        #: whether the connection had been idle, so that the service may have closed it: a new connection may work
+        self.stale = stale
+        #: whether another attempt would fail in the same way
+        self.permanent = permanent
+
+
+class NotConnected(HttpError):
+    """No connection could be made."""
+
+
+class ConnectionLost(HttpError):
+    """The connection was closed before the response was complete."""
+
+
+class ResponseTimedOut(HttpError):
+    """The response, or its next bytes, took longer than allowed."""
+
+    status = 504
+    fix = "Try again later, or allow more time."
+
+
+class BadResponse(HttpError):
+    """The response is not HTTP, is larger than allowed, or does not have the expected form."""
+
+    fix = "Check which server listens at the address."
+
+
+class ResponseTooLarge(BadResponse):
+    """The response is larger than the client's limit."""
+
+    fix = "Request less, or raise the limit."
+
+
+class BadHeader(GatelegError, ValueError):
+    """A header cannot be sent because it contains a control character or a non-ASCII character."""
+
+    status = 422
+    fix = "Give only printable ASCII characters."

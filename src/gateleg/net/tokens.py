@@ -19,7 +19,6 @@ _TAG_BYTES = 16
 class BadToken(GatelegError):
     """A token or signature was made with another secret or for another purpose or context, or was changed."""
 
-    code = "bad-token"
     status = 403
     fix = "Send it unchanged, or request a new one."
 
@@ -27,7 +26,6 @@ class BadToken(GatelegError):
 class TokenExpired(BadToken):
     """A token or signature is valid, but has expired."""
 
-    code = "token-expired"
     fix = "Request a new one."
 
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
+from gateleg.model.types import check_object_key
 from gateleg.objects.errors import BadObjectsAddress
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def parse_objects_address(text: str) -> ObjectsAddress:
         prefix = prefix.rstrip("/")
         if _BUCKET.fullmatch(bucket) and (not prefix or _is_key(prefix)):
             return ObjectsAddress("s3", bucket, prefix)
-    from gateleg.store.observing.redaction import shown_address
+    from gateleg.store.errors import shown_address
 
     raise BadObjectsAddress(f"{shown_address(text)!r} is not a valid object store address.")
 

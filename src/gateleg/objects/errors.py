@@ -11,13 +11,10 @@ from gateleg.errors import GatelegError
 class ObjectsError(GatelegError):
     """The base class of all errors of object stores."""
 
-    code = "objects"
-
 
 class ObjectMissing(ObjectsError):
     """No object has this key."""
 
-    code = "object-missing"
     status = 404
     fix = "Check the key, or call exists() first."
 
@@ -25,14 +22,12 @@ class ObjectMissing(ObjectsError):
 class BucketMissing(ObjectsError):
     """The bucket does not exist, or these credentials cannot see it."""
 
-    code = "bucket-missing"
     fix = "Create the bucket, or correct its name in the settings."
 
 
 class NotModified(ObjectsError):
     """The object still has the etag that the caller passed. For a conditional read, this is a normal result."""
 
-    code = "not-modified"
     status = 304
     fix = "Use your copy of the object."
 
@@ -40,7 +35,6 @@ class NotModified(ObjectsError):
 class ObjectChanged(ObjectsError):
     """The object was overwritten while it was being read or copied."""
 
-    code = "object-changed"
     status = 409
     fix = "Start the read or copy again."
 
@@ -48,7 +42,6 @@ class ObjectChanged(ObjectsError):
 class ContentDiffers(ObjectsError):
     """The object does not have the content that was asked for: it was replaced."""
 
-    code = "content-differs"
     status = 409
     fix = "Find out who has replaced the object, and restore the content from a backup or a version of the bucket."
 
@@ -56,7 +49,6 @@ class ContentDiffers(ObjectsError):
 class ObjectExists(ObjectsError):
     """An object with this key already exists, and `if_absent` was set."""
 
-    code = "object-exists"
     status = 409
     fix = "Choose another key, or write without if_absent to replace it."
 
@@ -64,7 +56,6 @@ class ObjectExists(ObjectsError):
 class RangeOutside(ObjectsError):
     """A byte range is outside the object."""
 
-    code = "range-outside"
     status = 416
     fix = "Request a range that starts before the end of the object; head() returns its size."
 
@@ -77,7 +68,6 @@ class RangeOutside(ObjectsError):
 class DigestMismatch(ObjectsError):
     """The content does not match the announced digest or size. Nothing was stored."""
 
-    code = "digest-mismatch"
     status = 422
     fix = "Send the content again."
 
@@ -85,14 +75,12 @@ class DigestMismatch(ObjectsError):
 class Damaged(ObjectsError):
     """A stored object is damaged: its content does not match its digest."""
 
-    code = "damaged"
     fix = "Restore the object from a backup, and check the disk."
 
 
 class BadMetadata(ObjectsError, ValueError):
     """The metadata or content type is not valid in all stores."""
 
-    code = "bad-metadata"
     status = 422
     fix = "Use lower-case letters, digits and hyphens in names and printable ASCII in values, at most 2,048 bytes in total."
 
@@ -100,7 +88,6 @@ class BadMetadata(ObjectsError, ValueError):
 class BadCursor(ObjectsError, ValueError):
     """The cursor is not from a listing of this store."""
 
-    code = "bad-cursor"
     status = 400
     fix = "Start again without a cursor."
 
@@ -108,7 +95,6 @@ class BadCursor(ObjectsError, ValueError):
 class LinkRefused(ObjectsError):
     """The signature of a link is not valid for this request."""
 
-    code = "link-refused"
     status = 403
     fix = "Request a new link and use it unchanged."
 
@@ -116,14 +102,12 @@ class LinkRefused(ObjectsError):
 class LinkExpired(LinkRefused):
     """A signed link has expired."""
 
-    code = "link-expired"
     fix = "Request a new link."
 
 
 class StorageFull(ObjectsError):
     """The storage is full. The previous object under this key is unchanged."""
 
-    code = "storage-full"
     status = 507
     fix = "Free some space and try again."
 
@@ -131,7 +115,6 @@ class StorageFull(ObjectsError):
 class StorageFailed(ObjectsError):
     """The disk or the service failed."""
 
-    code = "storage-failed"
     status = 502
     fix = "Try again; if the error persists, check the disk, the network or the service."
 
@@ -139,7 +122,6 @@ class StorageFailed(ObjectsError):
 class ObjectsClosed(StorageFailed):
     """The object store was used after it was closed. Nothing was read or written."""
 
-    code = "objects-closed"
     status = 503
     fix = "Keep the object store open as long as it is used: leave its `with` block, or call close, after the last operation."
 
@@ -147,7 +129,6 @@ class ObjectsClosed(StorageFailed):
 class StorageThrottled(StorageFailed):
     """The service throttled the request on every attempt."""
 
-    code = "storage-throttled"
     status = 503
     fix = "Send fewer requests at once, or try again later."
 
@@ -155,14 +136,12 @@ class StorageThrottled(StorageFailed):
 class AccessRefused(ObjectsError):
     """The credentials are missing, or do not permit the operation."""
 
-    code = "access-refused"
     fix = "Check the credentials and the policy of the bucket."
 
 
 class OutsideRoot(ObjectsError):
     """An entry in the store's folder, such as a symbolic link, points outside of it. It is not followed."""
 
-    code = "outside-root"
     status = 404
     fix = "Remove the entry from the folder."
 
@@ -170,14 +149,12 @@ class OutsideRoot(ObjectsError):
 class BadObjectsAddress(ObjectsError, ValueError):
     """The text is not a valid object store address."""
 
-    code = "bad-objects-address"
     fix = "Use dir:./data/objects, s3://bucket or s3://bucket/prefix."
 
 
 class NothingReferenced(ObjectsError):
     """`collect_orphans` got no references, so it would delete every object."""
 
-    code = "nothing-referenced"
     why = "An empty list of references is usually a mistake."
     fix = "Check the code that reads the references; pass allow_empty=True to delete all objects."
 
@@ -185,7 +162,6 @@ class NothingReferenced(ObjectsError):
 class ArchiveRefused(ObjectsError):
     """An archive is damaged, encrypted, or in an unsupported format."""
 
-    code = "archive-refused"
     status = 422
     fix = "Pack it again as a plain ZIP, or send the files themselves."
 
@@ -193,6 +169,5 @@ class ArchiveRefused(ObjectsError):
 class ArchiveTooLarge(ArchiveRefused):
     """An archive has more files, bytes or nested archives than allowed."""
 
-    code = "archive-too-large"
     status = 413
     fix = "Send the files themselves, or in several archives."

@@ -20,8 +20,7 @@ from gateleg.objects.errors import NothingReferenced, ObjectMissing
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
-    from gateleg.objects.protocol import AsyncObjects, Objects
-    from gateleg.objects.values import Entry, ObjectPage
+    from gateleg.objects.protocol import AsyncObjects, Entry, ObjectPage, Objects
 
 _AGE = timedelta(days=1)
 

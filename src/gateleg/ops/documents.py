@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from gateleg.model.attributes.traits import traits_of
-from gateleg.model.codec.nested import attr_type, case_of, field_names
 from gateleg.model.inspection import lint
+from gateleg.model.shapes import attr_type, case_of, field_names
+from gateleg.model.types import traits_of
 from gateleg.ops.comments import attribute_comments
 from gateleg.ops.diagrams import state_diagram, table_diagram
 from gateleg.ops.explanations import explain, key_forms
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gateleg.model import Access, Spec, Table
-    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.keys import KeyPlan
 
 _TYPES = {"S": "text", "N": "number", "B": "binary"}
 

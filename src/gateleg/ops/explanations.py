@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gateleg.model import Access, Query
-    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.keys import KeyPlan
 
 __all__ = ["key_forms"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model import Item, Table
-    from gateleg.model.codec.wire import Value
+    from gateleg.model.wire import Value
 
 __all__ = ["plain_text", "value_text"]
 

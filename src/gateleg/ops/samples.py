@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from uuid import UUID
 
 from gateleg.model import KeyPart, spec_of
-from gateleg.model.attributes.special_types import find_mark
+from gateleg.model.types import find_mark
 
 if TYPE_CHECKING:
     from gateleg.model import Access
-    from gateleg.model.attributes.annotations import Declared
+    from gateleg.model.types import Declared
 
 _MOMENT = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 _UUID = UUID("00000000-0000-4000-8000-000000000000")

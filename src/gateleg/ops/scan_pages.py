@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model import Table
 from gateleg.model.tables import is_marker
 from gateleg.store import TableMissing
-from gateleg.store.cursors import Position, request_digest
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import describe
-from gateleg.store.rates import RateLimiter
+from gateleg.store.setup import Position, RateLimiter, request_digest
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Spec

@@ -24,7 +24,6 @@ _DEFAULT = TableSettings()
 class NotExpressible(GatelegError, ValueError):
     """The tool's language cannot express the table."""
 
-    code = "not-expressible"
     fix = "Use CloudFormation."
     status = 422
 

@@ -16,9 +16,8 @@ from gateleg.model.tables import is_marker
 from gateleg.ops.plain_json import from_plain, plain_text, special_types
 from gateleg.ops.values import check_item
 from gateleg.store.flow import Request, StreamedItems
-from gateleg.store.operations.batch_flows import batch_write_flow
-from gateleg.store.operations.identities import identity
-from gateleg.store.operations.legacy_forms import is_legacy
+from gateleg.store.operations.entity_reads import batch_write_flow, is_legacy
+from gateleg.store.operations.operation import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

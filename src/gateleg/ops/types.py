@@ -8,8 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
-from gateleg.model.attributes.annotations import read_annotation, union_members
-from gateleg.model.attributes.special_types import find_mark
+from gateleg.model.types import find_mark, read_annotation, union_members
 
 __all__ = ["constraints", "default_of", "type_name"]
 

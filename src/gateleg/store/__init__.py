@@ -31,7 +31,6 @@ Modules
 Hooks (`Metrics`, `Tracing`) observe every request.
 """
 
-from gateleg.store.async_store import AsyncStore
 from gateleg.store.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -56,13 +55,12 @@ from gateleg.store.errors import (
     TransactionConflict,
     UniqueTaken,
 )
-from gateleg.store.observing.hooks import Call, Hook
-from gateleg.store.observing.metrics import Metrics
-from gateleg.store.observing.tracing import Tracing
+from gateleg.store.flow import Call, Hook
+from gateleg.store.observing import Metrics, Tracing
 from gateleg.store.operations import Page, WriteOperation, check, create, delete, patch, put, upsert
-from gateleg.store.operations.loaders import AsyncLoader, Loader
-from gateleg.store.operations.unit_of_work import AsyncBatch, AsyncTransaction, Batch, Transaction
-from gateleg.store.store import Store
+from gateleg.store.operations.batches import AsyncLoader, Loader
+from gateleg.store.operations.transactions import AsyncBatch, AsyncTransaction, Batch, Transaction
+from gateleg.store.store import AsyncStore, Store
 
 __all__ = [
     "AlreadyExists",

@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.store.errors import BadAddress
-from gateleg.store.observing.redaction import shown_address
+from gateleg.store.errors import BadAddress, shown_address
 
 if TYPE_CHECKING:
     from gateleg.store.transports import AsyncTransport, Transport
-    from gateleg.store.transports.http_protocol import HttpOptions
+    from gateleg.store.transports.http import HttpOptions
 
 __all__ = ["parse_address"]
 
@@ -82,12 +81,12 @@ def open_async_transport(text: str) -> AsyncTransport:
         from gateleg.store.transports.embedded import open_async_embedded
 
         return open_async_embedded(address.place, address.durability)
-    from gateleg.store.transports.async_http import AsyncWireTransport
+    from gateleg.store.transports.http import AsyncWireTransport
 
     return AsyncWireTransport(_options(address))
 
 
 def _options(address: StoreAddress) -> HttpOptions:
-    from gateleg.store.transports.http_protocol import HttpOptions
+    from gateleg.store.transports.http import HttpOptions
 
     return HttpOptions(endpoint=address.place) if address.kind == "endpoint" else HttpOptions(region=address.place or None)

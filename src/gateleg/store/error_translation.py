@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import DecodeError, spec_of
 from gateleg.net import is_throttled
-from gateleg.store.backoff import CONFLICTS
 from gateleg.store.errors import (
     AccessDenied,
     AlreadyExists,
@@ -32,8 +31,8 @@ from gateleg.store.errors import (
     TooLarge,
     TransactionConflict,
 )
-from gateleg.store.sizes import ITEM_LIMIT, too_large
-from gateleg.store.transports import CLOSED, FOREIGN, ServiceError, Unreachable
+from gateleg.store.setup import CONFLICTS
+from gateleg.store.transports import CLOSED, FOREIGN, ITEM_LIMIT, ServiceError, Unreachable, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

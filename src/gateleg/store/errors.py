@@ -2,14 +2,18 @@
 
 Each error has a stable `code`, a `message`, usually a `why` and a `fix`. `request` is the request without values. Errors of the service
 have the transport's error as `__cause__`.
+
+Remove data from requests and passwords from addresses, for errors, logs and traces.
+
+Redacted requests keep names and expressions; each value is replaced by its type and length.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Self
 
 from gateleg.errors import GatelegError
-from gateleg.store.observing.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +23,6 @@ if TYPE_CHECKING:
 
 class StoreError(GatelegError):
     """The base class of all errors of `gateleg.store`."""
-
-    code = "store"
 
     def __init__(self, message: str, *, why: str | None = None, fix: str | None = None, request: Request | None = None) -> None:
         super().__init__(message, why=why, fix=fix)
@@ -33,7 +35,6 @@ class StoreError(GatelegError):
 class NotFound(StoreError):
     """The item does not exist."""
 
-    code = "not-found"
     status = 404
     fix = "Check the key; the item may have been deleted."
 
@@ -41,7 +42,6 @@ class NotFound(StoreError):
 class ConditionFailed(StoreError):
     """The item does not satisfy the condition of a write. `current` is the stored item, or None if it does not exist."""
 
-    code = "condition-failed"
     status = 409
     fix = "Check `current`, the stored item, and decide what to do."
 
@@ -65,14 +65,12 @@ class ConditionFailed(StoreError):
 class AlreadyExists(ConditionFailed):
     """`create` found an item with the same key."""
 
-    code = "already-exists"
     fix = "Choose another key, or overwrite the item with put or upsert."
 
 
 class LostRace(ConditionFailed):
     """Another writer changed the item first."""
 
-    code = "lost-race"
     why = "The item changed after it was read, or it is not the instance that the last write returned."
     fix = "Repeat the change with `current`, the stored item; `retrying` does this for you."
 
@@ -80,14 +78,12 @@ class LostRace(ConditionFailed):
 class IllegalTransition(ConditionFailed):
     """The state machine does not allow this transition from the stored state."""
 
-    code = "illegal-transition"
     fix = "Check the state of `current`: it determines which transitions are allowed."
 
 
 class ConstraintFailed(ConditionFailed):
     """A write would break the declared bound of an attribute. `attribute` is its name, `bound` the bound, such as "ge=0"."""
 
-    code = "constraint-failed"
     fix = "Check `current` and change the attribute by less; if the bound is wrong, change the entity's declaration."
 
     def __init__(self, what: str, *, attribute: str, bound: str, current: Any = None, request: Request | None = None) -> None:
@@ -99,7 +95,6 @@ class ConstraintFailed(ConditionFailed):
 class UniqueTaken(StoreError):
     """Another item already has the values of a unique constraint. `constraint` is its name."""
 
-    code = "unique-taken"
     status = 409
     fix = "Choose another value, or find the item that has it."
 
@@ -111,7 +106,6 @@ class UniqueTaken(StoreError):
 class TransactionCanceled(StoreError):
     """A transaction was canceled, and nothing was written. `reasons` has an entry for each operation in call order: its error, or None."""
 
-    code = "transaction-canceled"
     status = 409
     fix = "Check `reasons`, and repeat the whole transaction: nothing was written."
 
@@ -123,7 +117,6 @@ class TransactionCanceled(StoreError):
 class TransactionConflict(StoreError):
     """Every attempt conflicted with other transactions on the same items."""
 
-    code = "transaction-conflict"
     status = 409
     fix = "Try again later, or spread the writes over more items."
 
@@ -131,7 +124,6 @@ class TransactionConflict(StoreError):
 class IdempotencyMismatch(StoreError):
     """The idempotency token of a transaction was already used with another request."""
 
-    code = "idempotency-mismatch"
     status = 409
     fix = "Use each token for one transaction only, or pass no token: the store then generates one."
 
@@ -139,7 +131,6 @@ class IdempotencyMismatch(StoreError):
 class Throttled(StoreError):
     """The service lacks capacity for the request, and retries did not help. `unprocessed` is the number of unprocessed items of a batch."""
 
-    code = "throttled"
     status = 503
     fix = "Slow down, raise the table's capacity, or spread the load over more partitions."
 
@@ -151,7 +142,6 @@ class Throttled(StoreError):
 class TooLarge(StoreError):
     """An item is larger than 400 KB, or a transaction larger than 4 MB. Only updates that make an item too large are sent first."""
 
-    code = "too-large"
     status = 413
     fix = "Move large values to the object store, compress them, or split the item."
 
@@ -165,7 +155,6 @@ class TooLarge(StoreError):
 class KeyTooLong(StoreError):
     """The hash of a key is longer than 2,048 bytes, or its range longer than 1,024."""
 
-    code = "key-too-long"
     status = 422
     fix = "Limit the attributes of the key with max_length, or use a digest of long values in the key."
 
@@ -173,7 +162,6 @@ class KeyTooLong(StoreError):
 class TooMany(StoreError):
     """A transaction has more operations than DynamoDB allows. It was not sent."""
 
-    code = "too-many"
     status = 422
     fix = "Split it into parts that need not succeed together."
 
@@ -181,42 +169,36 @@ class TooMany(StoreError):
 class DuplicateTarget(StoreError):
     """Two operations of one transaction write the same item. It was not sent."""
 
-    code = "duplicate-target"
     fix = "Combine both changes in one operation."
 
 
 class KeyGivenTwice(StoreError, TypeError):
     """Key components were passed together with a reference, an instance or a query, which already has them."""
 
-    code = "key-given-twice"
     fix = "Remove them, or pass the entity or the pattern instead; pass conditions on the stored item with condition=."
 
 
 class NotBatchable(StoreError):
     """A write needs a condition, which batches do not support."""
 
-    code = "not-batchable"
     fix = "Write the item by itself (put, delete, ...) or in a transaction."
 
 
 class NotReturned(StoreError):
     """`returning` asks for a value that the service does not return for this kind of write."""
 
-    code = "not-returned"
     fix = "Read the item before or after the write."
 
 
 class NotProjected(StoreError):
     """The index of the query does not project whole items."""
 
-    code = "not-projected"
     fix = "Pass hydrate=True, which reads the items from the table, or list the attributes that you need with project=[...]."
 
 
 class CursorRejected(StoreError):
     """The cursor is for another query, or another store made it. Processes that share cursors need the same `cursor_key`."""
 
-    code = "cursor-rejected"
     status = 400
     fix = "Start again without a cursor."
 
@@ -224,7 +206,6 @@ class CursorRejected(StoreError):
 class BadLimit(StoreError, ValueError):
     """The limit of a page is less than 1."""
 
-    code = "bad-limit"
     status = 422
     fix = "Use a limit of at least 1."
 
@@ -232,28 +213,24 @@ class BadLimit(StoreError, ValueError):
 class InvalidOption(StoreError, TypeError):
     """An option of a store's method has an invalid value."""
 
-    code = "invalid-option"
     fix = "Use one of the values that the reference lists."
 
 
 class NotAnOperation(StoreError, TypeError):
     """An argument of a transaction is neither a write nor a check."""
 
-    code = "not-an-operation"
     fix = "Pass an operation for each item: create(item), put(item), patch(item, ...), delete(item) or check(item, condition)."
 
 
 class BlockEnded(StoreError):
     """A write was added to a transaction or batch outside of its `with` block. Nothing was sent."""
 
-    code = "block-ended"
     fix = "Add the writes inside of the block, which sends them when it ends; open a new one for further writes."
 
 
 class OutOfScope(StoreError):
     """The operation is outside the partition that the scoped store is restricted to."""
 
-    code = "out-of-scope"
     status = 404
     fix = "Use a store with another scope."
 
@@ -261,7 +238,6 @@ class OutOfScope(StoreError):
 class LockHeld(StoreError):
     """Another process or thread holds the lock."""
 
-    code = "lock-held"
     status = 409
     fix = "Try again after it is released or expires."
 
@@ -269,7 +245,6 @@ class LockHeld(StoreError):
 class LockLost(StoreError):
     """The lock expired, and has a new holder."""
 
-    code = "lock-lost"
     status = 409
     fix = "Stop the work that the lock protects, and renew the lock earlier: after a third of its seconds."
 
@@ -277,7 +252,6 @@ class LockLost(StoreError):
 class TableMissing(StoreError):
     """The table or index does not exist."""
 
-    code = "table-missing"
     status = 503
     fix = "Create it with `gateleg tables apply` or ensure_tables, and check the prefix, the region and the endpoint."
 
@@ -285,7 +259,6 @@ class TableMissing(StoreError):
 class TableBusy(StoreError):
     """The table already exists, or is being changed."""
 
-    code = "table-busy"
     status = 503
     fix = "If it exists, use `ensure_tables`, which does not change it; if it is being changed, wait until it is active."
 
@@ -293,7 +266,6 @@ class TableBusy(StoreError):
 class KeysDiffer(StoreError):
     """Deployed tables have other keys than declared: items would be lost to every reader, or be written among those of another program."""
 
-    code = "keys-differ"
     status = 503
     fix = (
         "A key cannot be changed in place. Move the items with a migration of the application (`gateleg migrate plan`), or give the "
@@ -314,21 +286,18 @@ class KeysDiffer(StoreError):
 class Refused(StoreError):
     """The service rejected the request as invalid."""
 
-    code = "refused"
     fix = "Compare the declaration with the deployed table (`gateleg tables drift` does), and check the values that were sent."
 
 
 class AccessDenied(StoreError):
     """The credentials are missing or invalid, or do not permit the operation."""
 
-    code = "access-denied"
     fix = "Check the credentials, their policy and the machine's clock."
 
 
 class QuotaExceeded(StoreError):
     """A limit of the account or of an item collection was reached."""
 
-    code = "quota-exceeded"
     status = 503
     fix = "Raise the quota, or spread items over more partitions."
 
@@ -336,7 +305,6 @@ class QuotaExceeded(StoreError):
 class ServiceFailed(StoreError):
     """The service had an internal error. Whether a write was applied is unknown."""
 
-    code = "service-failed"
     status = 502
     fix = "Try again; writes with a condition or a version can be repeated safely."
 
@@ -344,7 +312,6 @@ class ServiceFailed(StoreError):
 class StoreClosed(StoreError):
     """The store was used after it was closed. Nothing was sent."""
 
-    code = "store-closed"
     status = 503
     fix = "Keep the store open as long as it is used: leave its `with` block, or call close, after the last operation."
 
@@ -360,7 +327,6 @@ class NotDynamoDB(StoreError):
 class NoAnswer(StoreError):
     """The service could not be reached, or did not answer. Whether a write was applied is unknown."""
 
-    code = "no-answer"
     status = 503
     fix = "Check the endpoint and the network; writes with a condition or a version can be repeated safely."
 
@@ -368,7 +334,6 @@ class NoAnswer(StoreError):
 class TimedOut(StoreError):
     """The operation exceeded its deadline. Whether a write was applied is unknown."""
 
-    code = "timed-out"
     status = 504
     fix = "Allow more time, or do less in one operation."
 
@@ -376,12 +341,57 @@ class TimedOut(StoreError):
 class BadAddress(StoreError, ValueError):
     """The text is not a valid store address."""
 
-    code = "bad-address"
     fix = "Write embedded:./data, embedded::memory:, dynamodb:eu-west-1 or http://host:8001."
 
 
 class CannotOpen(StoreError):
     """The file of an embedded store cannot be opened, or is not a Gateleg database."""
 
-    code = "cannot-open"
     fix = "Check the path and the permissions; `gateleg engine check` verifies a file."
+
+
+#: Request parameters that contain attribute values by name.
+_ITEMS = frozenset({"Key", "Item", "ExclusiveStartKey", "ExpressionAttributeValues"})
+_CONTAINERS = (dict, list)
+#: The user and the password in a URL. A password that should have been escaped may contain what ends the authority of a URL; what looks
+#: like a port does not begin a password.
+_USER = re.compile(r"(?<=://)(?:[^/?#\s'\"]+@|[^/?#\s'\":]*:(?!\d{1,5}(?:[/?#]|$))[^\s'\"]*@)")
+
+
+def without_credentials(text: str) -> str:
+    """The text with user names and passwords in URLs hidden."""
+    return _USER.sub("(hidden)@", text)
+
+
+def shown_address(text: str) -> str:
+    """A text that should have been an address, as errors may quote it: without what comes before an @, which may be a password."""
+    before, at, place = text.rpartition("@")
+    scheme, colon, _ = before.partition("://")
+    return f"{scheme}{colon}(hidden)@{place}" if colon else f"(hidden)@{place}" if at else text
+
+
+def redacted(request: Any) -> Any:
+    """A copy of a request in which every attribute value is replaced by its type and length."""
+    if isinstance(request, dict):
+        return {name: _items(value) if name in _ITEMS else redacted(value) for name, value in request.items() if name != "Keys"} | (
+            {"Keys": [_items(key) for key in request["Keys"]]} if "Keys" in request else {}
+        )
+    if isinstance(request, list):
+        return [redacted(entry) for entry in request]
+    return request
+
+
+def _items(values: Any) -> Any:
+    if not isinstance(values, dict):
+        return "..."
+    return {name: _value(value) for name, value in values.items()}
+
+
+def _value(value: Any) -> Any:
+    if not isinstance(value, dict) or len(value) != 1:
+        return "..."
+    ((tag, content),) = value.items()
+    if tag in ("BOOL", "NULL"):
+        return {tag: "..."}
+    noun = "elements" if isinstance(content, _CONTAINERS) else "characters"
+    return {tag: f"{len(content)} {noun}"}

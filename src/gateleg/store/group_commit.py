@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
-from gateleg.store.async_store import AsyncStore
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Request, Together, request_of
-from gateleg.store.observing.observed_request import ObservedRequest
+from gateleg.store.observing import ObservedRequest
+from gateleg.store.store import AsyncStore
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model import Attr, Entity, Key, Table, field
 from gateleg.store.errors import ConditionFailed, LockHeld, LockLost, NotFound
 from gateleg.store.operations.operation import Operation, check_seconds
-from gateleg.store.operations.write_kinds import Delete, Patch
+from gateleg.store.operations.write_operation import Delete, Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 

@@ -42,7 +42,6 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 class BadApplication(Refusal):
     """An application cannot be served beside the others."""
 
-    code = "bad-application"
     fix = "Choose another name: up to 40 lower-case letters, digits and hyphens, with a letter first; not that of another application."
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from gateleg.jobs.set_aside import UnreadableJob
+    from gateleg.jobs.queue_context import UnreadableJob
     from gateleg.jobs.tables import WorkerRecord
     from gateleg.web.host import Host
 

@@ -13,13 +13,10 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from gateleg.endpoint.backend import execute
-from gateleg.endpoint.dispatcher import Dispatcher, EngineCall
-from gateleg.endpoint.requests import IncomingRequest as WireRequest
-from gateleg.endpoint.responses import AMZ_JSON, encode_body, error_response
-from gateleg.endpoint.responses import OutgoingResponse as WireResponse
-from gateleg.endpoint.signature import Claim, Verifier, read_claim
-from gateleg.endpoint.targets import Kind
+from gateleg.endpoint.dispatcher import Claim, Dispatcher, EngineCall, Kind, Verifier, execute, read_claim
+from gateleg.endpoint.http import AMZ_JSON, encode_body, error_response
+from gateleg.endpoint.http import IncomingRequest as WireRequest
+from gateleg.endpoint.http import OutgoingResponse as WireResponse
 from gateleg.engine import Engine, EngineError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from gateleg.web.api.calls import Administering
@@ -41,14 +38,12 @@ DYNAMODB_LIMIT = 16 * 1024 * 1024
 class NotEmbedded(Refusal):
     """The setting `dynamodb` is on, but the store is not embedded."""
 
-    code = "not-embedded"
     fix = "Turn the setting `dynamodb` off, and use the store itself as the endpoint of SDKs."
 
 
 class KeyNotShown(Refusal):
     """Credentials were requested in a session. They are valid as long as the key, which is longer than a session."""
 
-    code = "key-not-shown"
     status = 403
     fix = "Send the key itself, as `Authorization: Bearer ...`."
 

@@ -30,8 +30,6 @@ class Refusal(GatelegError):
 class BadRequest(Refusal):
     """The request is malformed."""
 
-    code = "bad-request"
-
 
 class InvalidRequest(Refusal):
     """The path, query or body of a request does not match the API's schema."""
@@ -44,7 +42,6 @@ class InvalidRequest(Refusal):
 class NotSignedIn(Refusal):
     """The request is not authenticated."""
 
-    code = "not-signed-in"
     status = 401
     fix = "Send an API key as `Authorization: Bearer ...`, or sign in."
 
@@ -55,7 +52,6 @@ class NotSignedIn(Refusal):
 class StoreAway(Refusal):
     """The store does not answer, so callers cannot be authenticated. The reason is only in the log, because the caller is unknown."""
 
-    code = "store-away"
     status = 503
     fix = "Try again in a moment. The log of the host has the reason."
 
@@ -66,28 +62,24 @@ class StoreAway(Refusal):
 class KeyRefused(NotSignedIn):
     """The key is unknown to this host."""
 
-    code = "key-refused"
     fix = "Check the key; `gateleg keys create` creates a new one."
 
 
 class KeyExpired(NotSignedIn):
     """The key has expired."""
 
-    code = "key-expired"
     fix = "Ask an admin for a new key."
 
 
 class KeyRevoked(NotSignedIn):
     """The key was revoked."""
 
-    code = "key-revoked"
     fix = "Ask an admin for a new key."
 
 
 class NotAllowed(Refusal):
     """The caller is authenticated, but not allowed to do this."""
 
-    code = "not-allowed"
     status = 403
     fix = "Use a key with that role, or ask an admin for one."
 
@@ -95,7 +87,6 @@ class NotAllowed(Refusal):
 class ForeignOrigin(Refusal):
     """A browser sent the request on behalf of another site."""
 
-    code = "foreign-origin"
     status = 403
     fix = "Send it from the console, or with a key in the Authorization header."
 
@@ -103,7 +94,6 @@ class ForeignOrigin(Refusal):
 class ForeignHost(Refusal):
     """The request is for another host name. This prevents DNS rebinding by pages of other sites."""
 
-    code = "foreign-host"
     status = 421
     fix = "Use the address that the host printed, or add this name to the setting `hosts`."
 
@@ -126,7 +116,6 @@ class TooLargeBody(Refusal):
 class HeadTooLarge(Refusal):
     """The request line and headers exceed the limit of the host."""
 
-    code = "head-too-large"
     status = 431
     fix = "Send fewer or shorter headers; cookies of other programs on the same machine count too."
 
@@ -134,7 +123,6 @@ class HeadTooLarge(Refusal):
 class TooSlow(Refusal):
     """The request did not arrive in time."""
 
-    code = "too-slow"
     status = 408
     fix = "Send it again, without pauses."
 
@@ -142,7 +130,6 @@ class TooSlow(Refusal):
 class TooManyConnections(Refusal):
     """The host has reached its limit of open connections, in total or from one address."""
 
-    code = "too-many-connections"
     status = 503
     fix = "Close unused connections, and try again in a moment."
 
@@ -153,7 +140,6 @@ class TooManyConnections(Refusal):
 class TooOften(Refusal):
     """The caller exceeds its rate limit."""
 
-    code = "too-often"
     status = 429
     fix = "Wait for the seconds in the Retry-After header."
 
@@ -164,7 +150,6 @@ class TooOften(Refusal):
 class StoreNotConfigured(Refusal):
     """No object store of the settings has this name."""
 
-    code = "store-not-configured"
     status = 422
     fix = "Use one of the configured stores, or add one to the setting `object_stores` of the host."
 
@@ -180,6 +165,5 @@ class ApiKeyMissing(Refusal):
 class BadKey(Refusal):
     """A key cannot be created with these values."""
 
-    code = "bad-key"
     status = 422
     fix = "Set a name, a role and, if it expires, a time in the future."

@@ -26,7 +26,6 @@ MAX_FOLLOWERS = 5000
 class TooManyFollowers(Refusal):
     """The host has reached its limit of open event streams."""
 
-    code = "too-many-followers"
     status = 503
     fix = "Close some streams, or start another host."
 

@@ -33,7 +33,6 @@ class Ready(Alive):
 class NotReady(Refusal):
     """The host is running, but cannot work: its store does not respond, or a table or an index is missing."""
 
-    code = "not-ready"
     status = 503
     fix = "Check the store, and run `gateleg tables drift`; the host becomes ready when the store works again."
 

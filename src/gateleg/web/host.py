@@ -15,7 +15,7 @@ from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.table_streams import stream_table
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
-from gateleg.objects.private import make_private
+from gateleg.objects.links import make_private
 from gateleg.store import AsyncStore, Metrics, NoAnswer, ServiceFailed, TableMissing, Throttled, TimedOut
 from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, check_applications, check_made, tenant_check

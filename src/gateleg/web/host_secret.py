@@ -7,7 +7,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from gateleg.net import Secret
-from gateleg.objects.private import FILE, make_private, restrict_to_owner
+from gateleg.objects.links import FILE, make_private, restrict_to_owner
 from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ SHORTEST = 16
 class SecretCutShort(Refusal):
     """The file with the host's secret is truncated."""
 
-    code = "secret-cut-short"
     fix = "Restore the file from a backup, or delete it: existing sessions, links and cursors then become invalid."
 
 
@@ -58,7 +57,6 @@ def kept_secret(folder: Path) -> Secret:
 class SecretMissing(Refusal):
     """The data folder contains no secret of a host."""
 
-    code = "secret-missing"
     fix = "Set the data folder of the host with --data or in the settings; `gateleg up` creates the secret."
 
 

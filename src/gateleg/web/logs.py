@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gateleg.store.observing.redaction import without_credentials
+from gateleg.store.errors import without_credentials
 
 if TYPE_CHECKING:
     from gateleg.web.settings import Settings

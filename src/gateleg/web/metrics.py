@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.monitor import QueueStats
     from gateleg.jobs.tables import WorkerRecord
-    from gateleg.store.observing.metrics import Tally
+    from gateleg.store.observing import Tally
 
 #: Upper bounds of the response time histogram, in seconds.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -20,7 +20,6 @@ LONGEST = 92
 class BadPeriod(Refusal):
     """A period ends before it begins, or is too long."""
 
-    code = "bad-period"
     status = 422
     fix = f"Set the first and the last day, at most {LONGEST} days apart."
 

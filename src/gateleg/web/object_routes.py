@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from gateleg.model.attributes.special_types import check_object_key
 from gateleg.model.errors import S3KeyRefused
+from gateleg.model.types import check_object_key
 from gateleg.objects import (
     AsyncDownload,
     ByteRange,
@@ -51,7 +51,6 @@ _PASSIVE_POLICY = "default-src 'none'; img-src 'self' data:; media-src 'self'; s
 class LinkUsed(Refusal):
     """A link for one upload was used before, with other content."""
 
-    code = "link-used"
     status = 409
     fix = "Request a new link for each file."
 
@@ -59,7 +58,6 @@ class LinkUsed(Refusal):
 class FormRefused(Refusal):
     """A form was sent to a link that takes the file itself."""
 
-    code = "form-refused"
     status = 415
     fix = "Send the file as the body, such as with curl -T."
 

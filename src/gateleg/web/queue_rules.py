@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import JobStatus, QueueSettings, TableNames
+from gateleg.jobs.queue_context import QUEUE_NAME
 from gateleg.jobs.tables import PLAIN
-from gateleg.jobs.unread_tables import QUEUE_NAME
 from gateleg.web.application import Application, BadApplication, check_made
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue
     from gateleg.jobs.monitor import QueueStats
-    from gateleg.jobs.set_aside import UnreadableJob
+    from gateleg.jobs.queue_context import UnreadableJob
 
 #: Statistics of this age are served from the cache.
 MAX_AGE_SECONDS = 2.0

@@ -79,7 +79,7 @@ class Resources(Generic[S]):
     def data(self) -> Path:
         """The application's own folder on this machine, created on first use. Only the user who runs the host can read it."""
         # Imported here, so that declaring an application does not import the store.
-        from gateleg.objects.private import make_private
+        from gateleg.objects.links import make_private
 
         folder = self.host_data / "apps" / self.application
         make_private(folder)

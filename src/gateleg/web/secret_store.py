@@ -39,7 +39,6 @@ _MAX_BYTES = 65_536
 class SecretNotFound(Refusal):
     """No secret has this name, for this application and tenant."""
 
-    code = "secret-not-found"
     status = 404
     fix = "List the names with `gateleg secrets list`, or set it with `gateleg secrets set NAME`."
 
@@ -47,7 +46,6 @@ class SecretNotFound(Refusal):
 class BadSecret(Refusal):
     """A secret cannot have this name or this value."""
 
-    code = "bad-secret"
     status = 422
     fix = "Names are up to 100 letters, digits, dots, hyphens and underscores; values have 1 to 65,536 bytes."
 
@@ -55,7 +53,6 @@ class BadSecret(Refusal):
 class SecretUnreadable(Refusal):
     """A secret was encrypted with another host secret, or was changed in the store."""
 
-    code = "secret-unreadable"
     status = 500
     fix = "Start the host with the `secret` that it had, or re-encrypt with `gateleg secrets rekey`, or set the secret again."
 

@@ -52,7 +52,6 @@ def _store_options(settings: Settings) -> str:
 class CannotListen(Refusal):
     """The host cannot listen on the address."""
 
-    code = "cannot-listen"
     fix = "Choose another port with --port; 0 for a free one."
 
 
@@ -111,7 +110,6 @@ def address_of(listener: socket.socket, settings: Settings) -> str:
 class BadCertificate(Refusal):
     """The TLS certificate or its key cannot be used."""
 
-    code = "bad-certificate"
     fix = "Check the settings tls_cert and tls_key."
 
 

@@ -18,10 +18,9 @@ from gateleg.errors import GatelegError, problem_message
 from gateleg.net import Guard
 from gateleg.objects import parse_objects_address
 from gateleg.store.addresses import parse_address
-from gateleg.store.database_file import MEMORY, database_file
-from gateleg.store.errors import BadAddress
-from gateleg.store.observing.redaction import without_credentials
+from gateleg.store.errors import BadAddress, without_credentials
 from gateleg.store.setup import table_names_in
+from gateleg.store.transports.embedded import MEMORY, database_file
 from gateleg.web.host_secret import SHORTEST, given_secret, kept_secret, read_secret
 from gateleg.web.sections import M, RawSetting, Sections, nearest, read_section, section_key, unknown_sections
 
@@ -42,7 +41,6 @@ DEFAULT = "default"
 class BadSettings(GatelegError):
     """Settings with unknown names or invalid values. `problems` has one line for each."""
 
-    code = "bad-settings"
     fix = "Correct the settings; `gateleg config` shows those in effect."
 
     def __init__(self, problems: list[str]) -> None:

@@ -9,7 +9,7 @@ from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesis
 from gateleg.apps.delphi.runs.run_tables import Run
 from gateleg.apps.delphi.service import ensure_tables, latest_run, upload_conversation
 from gateleg.apps.delphi.work import delphi_jobs
-from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, QueueSettings, Submission, Worker, follow_async, stages
+from gateleg.jobs import AsyncQueue, BadConfig, Job, JobStatus, QueueSettings, Submission, Worker, follow_async, tasks
 from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 
@@ -84,18 +84,18 @@ async def test_a_pipeline_runs_its_stages_as_children_and_ends_with_them(queue: 
     job = await worked(queue, Submission("FULL_PIPELINE", config, subject="synthetic-1", created_by="ann"))
     assert job.status is JobStatus.COMPLETED
     tree = await queue.tree(job.job_id)
-    stages = ("PCA", "UMAP", "REPORT")
-    assert {(child.stage, child.status) for child in tree.children} == {(stage, JobStatus.COMPLETED) for stage in stages}
+    tasks = ("PCA", "UMAP", "REPORT")
+    assert {(child.stage, child.status) for child in tree.children} == {(stage, JobStatus.COMPLETED) for stage in tasks}
     assert {(await queue.get(child.job_id)).created_by for child in tree.children} == {"ann"}
-    for stage in stages:
+    for stage in tasks:
         run = await latest_run(store, "synthetic-1", stage)
         assert (run.parent_job_id, run.root_job_id) == (job.job_id, job.job_id)
     found = [run.stage async for run in store.query(Run.of_root, root_job_id=job.job_id)]
-    assert sorted(found) == sorted(stages)
+    assert sorted(found) == sorted(tasks)
     assert job.job_results is not None
-    assert set(job.job_results.value["stages"]) == set(stages)
+    assert set(job.job_results.value["stages"]) == set(tasks)
     told = await latest_run(store, "synthetic-1", "REPORT")
-    assert (told.summary["votes_job"], told.summary["topics_job"]) == tuple(job.job_results.value["stages"][stage] for stage in stages[:2])
+    assert (told.summary["votes_job"], told.summary["topics_job"]) == tuple(job.job_results.value["stages"][stage] for stage in tasks[:2])
 
 
 async def test_a_pipeline_fails_with_its_stages_and_says_which(queue: AsyncQueue) -> None:
@@ -115,7 +115,7 @@ async def test_a_pipeline_whose_stage_cannot_be_is_not_submitted(queue: AsyncQue
 async def test_a_pipeline_whose_stage_failed_says_which_and_runs_what_is_missing_when_tried_again(
     queue: AsyncQueue, store: AsyncStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stages, "LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(tasks, "LOOK_AGAIN", 0.05)
     config = {"stages": [{"stage": "PCA"}, {"stage": "REPORT"}]}
     job = await worked(queue, Submission("FULL_PIPELINE", config, subject="later"))
     assert (job.status, job.retry_count) == (JobStatus.FAILED, 0)

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine.expressions.errors import InvalidExpression
-from gateleg.engine.expressions.paths import ResolvedPath, check_disjoint, descend, spell
+from gateleg.engine.expressions.conditions import ResolvedPath, check_disjoint, descend, spell
+from gateleg.engine.expressions.nodes import InvalidExpression
 
 _PATHS = st.lists(st.one_of(st.sampled_from("ab"), st.integers(0, 1)), max_size=3).map(lambda tail: ("h", *tail))
 

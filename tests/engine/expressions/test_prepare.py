@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import EXPRESSION_PARAMETERS, check_parameters, prepare
+from gateleg.engine.expressions.nodes import RESERVED
 from gateleg.engine.expressions.prepare import _request_plans as kept_plans
-from gateleg.engine.expressions.reserved import RESERVED
 from tests.engine.expressions.refusal import refused
 
 BOTH = "Can not use both expression and non-expression parameters in the same request: "

@@ -10,7 +10,7 @@ import apsw
 import orjson
 import pytest
 
-from gateleg.engine import Engine, check_integrity, checksums, compact, file_format, has_checksums, repair
+from gateleg.engine import Engine, check_integrity, compact, file_format, files, has_checksums, repair
 from gateleg.engine.definitions import dump, is_former, load
 from gateleg.engine.file_format import FORMAT, UPGRADED_FORMAT
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Namespace, Table
@@ -256,7 +256,7 @@ def _die_during_the_upgrade(path: str) -> None:
 
 def test_an_upgrade_waits_for_a_writer_and_happens_once(tmp_path: Path) -> None:
     path, content = unpack("b79ef90a", tmp_path)
-    other = apsw.Connection(str(path), vfs=checksums.vfs())
+    other = apsw.Connection(str(path), vfs=files.vfs())
     other.execute("BEGIN IMMEDIATE")
     context = multiprocessing.get_context("spawn")
     answers: multiprocessing.Queue[Any] = context.Queue()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.engine import export_job, transfers
-from gateleg.engine.transfer_jobs import run_transfers
+from gateleg.engine import transfers
+from gateleg.engine.transfers import run_transfers
 from tests.engine.world import START, World, text
 
 HOUR = 3600
@@ -139,7 +139,7 @@ def test_an_empty_table_is_exported_as_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_a_large_table_is_exported_to_several_files(music: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_job, "FILE_BYTES", 50)
+    monkeypatch.setattr(transfers, "FILE_BYTES", 50)
     done = export(music)
     assert len(files(music, done)) == 2
     assert lines(music, done) == [{"Item": item} for item in music.items()]

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from gateleg.engine.capacity import PAGE_BYTES, footprint
 from gateleg.engine.engine import Engine
-from gateleg.engine.operations.footprint import PAGE_BYTES, footprint
 from gateleg.engine.values import item_size
 from tests.engine.operations.requests import table
 

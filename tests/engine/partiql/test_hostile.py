@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gateleg.engine.engine import Engine
 from gateleg.engine.errors import EngineError
-from gateleg.engine.partiql.hash_order import hash_order
+from gateleg.engine.partiql.selects import hash_order
 
 from .conftest import SONGS
 

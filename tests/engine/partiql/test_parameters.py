@@ -1,7 +1,7 @@
 import pytest
 
 from gateleg.engine.errors import EngineError
-from gateleg.engine.partiql.parameters import read_parameters
+from gateleg.engine.partiql.statements import read_parameters
 
 from .client import PartiQL
 

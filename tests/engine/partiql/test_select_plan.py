@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from gateleg.engine.engine import Engine
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import compile_condition
-from gateleg.engine.partiql import trees
+from gateleg.engine.partiql import grammar
 from gateleg.engine.partiql.conditions import condition_of
-from gateleg.engine.partiql.select_plan import MAX_READS
+from gateleg.engine.partiql.selects import MAX_READS
 from gateleg.engine.partiql.statements import parse
 
 from .conftest import SONGS
@@ -52,7 +52,7 @@ _condition = st.recursive(
 
 def _expected(text: str) -> set[str]:
     statement = parse(f"SELECT * FROM Songs WHERE {text}").statement
-    assert isinstance(statement, trees.SelectStatement)
+    assert isinstance(statement, grammar.SelectStatement)
     assert statement.where is not None
     test = compile_condition(condition_of(statement.where, {}))
     return {item["artist"]["S"] + item["title"]["S"] for item in _ITEMS if test(item, {})}

@@ -1,7 +1,7 @@
 import pytest
 
-from gateleg.engine.partiql import trees
-from gateleg.engine.partiql.errors import StatementError
+from gateleg.engine.partiql import grammar
+from gateleg.engine.partiql.grammar import StatementError
 from gateleg.engine.partiql.statements import parse
 
 from .client import MALFORMED
@@ -74,27 +74,27 @@ def test_a_text_that_is_no_statement_is_refused(text: str, detail: str) -> None:
 )
 def test_letter_case_comments_quotes_and_a_semicolon_change_nothing(text: str) -> None:
     statement = parse(text).statement
-    assert isinstance(statement, trees.SelectStatement)
-    assert isinstance(statement.source, trees.Name)
+    assert isinstance(statement, grammar.SelectStatement)
+    assert isinstance(statement.source, grammar.Name)
     assert statement.source.name == "Songs"
-    assert isinstance(statement.where, trees.OperatorExpression)
+    assert isinstance(statement.where, grammar.OperatorExpression)
     assert statement.where.operator == "="
 
 
-def where(text: str) -> trees.Tree:
+def where(text: str) -> grammar.Tree:
     statement = parse(f"SELECT * FROM Songs WHERE {text}").statement
-    assert isinstance(statement, trees.SelectStatement)
+    assert isinstance(statement, grammar.SelectStatement)
     assert statement.where is not None
     return statement.where
 
 
-def shape(tree: trees.Tree) -> object:
+def shape(tree: grammar.Tree) -> object:
     """A tree of operations as nested tuples."""
-    if isinstance(tree, trees.OperatorExpression):
+    if isinstance(tree, grammar.OperatorExpression):
         return (tree.operator, *(shape(part) for part in tree.operands))
-    if isinstance(tree, trees.Name):
+    if isinstance(tree, grammar.Name):
         return tree.name
-    return tree.text if isinstance(tree, trees.Constant) else type(tree).__name__
+    return tree.text if isinstance(tree, grammar.Constant) else type(tree).__name__
 
 
 @pytest.mark.parametrize(
@@ -139,5 +139,5 @@ def test_chains_of_operators_and_calls_are_refused_without_exhausting_the_stack(
 
 
 def test_long_conditions_and_a_hundred_parentheses_are_read() -> None:
-    assert isinstance(where(" AND ".join(f"a{i} = {i}" for i in range(600))), trees.OperatorExpression)
+    assert isinstance(where(" AND ".join(f"a{i} = {i}" for i in range(600))), grammar.OperatorExpression)
     assert shape(where("(" * 100 + "a = 1" + ")" * 100)) == ("=", "a", "1")

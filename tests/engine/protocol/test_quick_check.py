@@ -7,10 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.engine.protocol import OPERATIONS, check
-from gateleg.engine.protocol.constraints import enforce
-from gateleg.engine.protocol.deserialize import read
-from gateleg.engine.protocol.kinds import Boolean, Kind, ListOf, MapOf, Number, Structure, TableName, Text
-from gateleg.engine.protocol.quick_check import compiled
+from gateleg.engine.protocol.check import compiled, enforce, read
+from gateleg.engine.protocol.shapes import Boolean, Kind, ListOf, MapOf, Number, Structure, TableName, Text
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.floats(allow_nan=False) | st.text(max_size=4),

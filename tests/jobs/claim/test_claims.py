@@ -5,16 +5,16 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.claim.staleness import Staleness
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.leases import Staleness
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Released, Snoozed
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Progress, Readiness
 from gateleg.jobs.tables.records import QueueState, WorkerRecord
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import Store
 from gateleg.store.transports import Unreachable
 from tests.jobs.sample import DONE, claimed, failed, reaped, submitted

@@ -8,12 +8,12 @@ import pytest
 
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import AttemptOutcome, Snoozed
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, Readiness, queue_table
+from gateleg.jobs.testing import ManualClock
 from gateleg.migrate import Step, TableSettings, apply
 from gateleg.store import Store
 from tests.jobs.foreign.seed_items import pca_item, wire_item

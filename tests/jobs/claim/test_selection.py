@@ -5,9 +5,9 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.claim.selection import Candidate, CandidateSelector, queue_order, rank_of, worker_hash
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.claim import Candidate, CandidateSelector, queue_order, rank_of, worker_hash
 from gateleg.jobs.tables.job import Job
+from gateleg.jobs.testing import ManualClock
 from gateleg.model import spec_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-from gateleg.jobs.claim.staleness import Staleness
+from gateleg.jobs.leases import Staleness
 
 
 def test_the_age_of_a_value_is_counted_from_when_it_was_seen_first() -> None:

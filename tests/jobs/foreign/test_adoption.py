@@ -8,16 +8,15 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from gateleg.jobs.claim.foreign_jobs import Sweep
-from gateleg.jobs.claim.selection import Candidate, CandidateSelector
-from gateleg.jobs.claim.staleness import Staleness
+from gateleg.jobs.claim import Candidate, CandidateSelector
 from gateleg.jobs.errors import JobUnreadable
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.foreign_jobs import Sweep
+from gateleg.jobs.leases import Staleness
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Lost
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Failure, Job, JobStatus, Readiness
-from gateleg.jobs.testing import TestWorker
+from gateleg.jobs.testing import ManualClock, TestWorker
 from gateleg.model import spec_of
 from gateleg.store import Store
 from tests.jobs.foreign.seed_items import NO_UUID, PCA, boto3_table, pca_item, pipeline_item, seed_claim, seed_completion, wire_item

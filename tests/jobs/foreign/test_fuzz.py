@@ -11,16 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateleg.engine import boto3_session
-from gateleg.jobs.claim.foreign_jobs import Sweep
-from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.errors import JobError
+from gateleg.jobs.foreign_jobs import Sweep
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.leases import Staleness
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.set_aside import UnreadableJob, read_job
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.queue_context import UnreadableJob, read_job
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import JobStatus
-from gateleg.jobs.testing import TestWorker
+from gateleg.jobs.testing import ManualClock, TestWorker
 from gateleg.model import spec_of
 from gateleg.store import Store
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport

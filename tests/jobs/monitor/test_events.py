@@ -12,7 +12,7 @@ from gateleg.jobs import AsyncQueue, JobContext, Jobs, ManualClock, Queue, Queue
 from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.errors import BadEvent
 from gateleg.jobs.tables.records import EventChunk
-from gateleg.jobs.worker.recorder import MAX_EVENT_BYTES, AttemptRecorder
+from gateleg.jobs.worker.output import MAX_EVENT_BYTES, AttemptRecorder
 from gateleg.store import AsyncStore, Store
 from tests.jobs.worker.test_worker import done, working
 

@@ -2,8 +2,8 @@ import asyncio
 from typing import Any
 
 from gateleg.jobs import AsyncQueue, JobContext, Jobs, Queue, Submission, Worker, follow, follow_async
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.monitor.logs import entries_of, extended
+from gateleg.jobs.claim import CandidateSelector
+from gateleg.jobs.monitor.listing import entries_of, extended
 from gateleg.jobs.tables.job import JobStatus, Progress
 from gateleg.store import AsyncStore
 from tests.jobs.sample import DONE, claimed, submitted

@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.manual_clock import ManualClock
-from gateleg.jobs.monitor.counts import WorkerCounters
-from gateleg.jobs.monitor.history import moments, series
+from gateleg.jobs.claim import CandidateSelector
+from gateleg.jobs.monitor.stats import WorkerCounters, moments, series
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import Hour, Minute
+from gateleg.jobs.testing import ManualClock
 from gateleg.jobs.worker.maintenance import MaintenanceTasks
 from gateleg.store import AsyncStore
 from tests.jobs.sample import DONE, claimed, make_jobs, submitted

@@ -4,14 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.manual_clock import ManualClock
-from gateleg.jobs.monitor.counts import WorkerCounters, bound_of, bucket_of, quantile
-from gateleg.jobs.monitor.metrics import Metric, metrics
-from gateleg.jobs.monitor.stats import QueueStats, Work
+from gateleg.jobs.claim import CandidateSelector
+from gateleg.jobs.monitor.stats import Metric, QueueStats, Work, WorkerCounters, bound_of, bucket_of, metrics, quantile
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job
+from gateleg.jobs.testing import ManualClock
 from tests.jobs.sample import DONE, claimed, failed, submitted
 
 

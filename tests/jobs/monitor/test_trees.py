@@ -1,9 +1,9 @@
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import BadSubmission, ParentGone
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import JobStatus, Progress
 from tests.jobs.sample import DONE, claimed, submitted
 

@@ -5,13 +5,13 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import JobMissing, WrongState
-from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Snoozed
-from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.jobs.tables.records import ArchivedJob
+from gateleg.jobs.testing import ManualClock
 from tests.jobs.sample import DONE, claimed, failed, submitted
 
 BROKEN = failed(final=True)

@@ -4,15 +4,14 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.manual_clock import ManualClock
-from gateleg.jobs.monitor.logs import entries_of, extended
+from gateleg.jobs.claim import CandidateSelector
+from gateleg.jobs.monitor.listing import entries_of, extended
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.retention.archiving import Archiver, log_key
-from gateleg.jobs.submit.submission import Submission
-from gateleg.jobs.tables.archive import ArchivedJob
+from gateleg.jobs.retention import Archiver, log_key
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.tables.records import LogChunk
+from gateleg.jobs.tables.records import ArchivedJob, LogChunk
+from gateleg.jobs.testing import ManualClock
 from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 from tests.jobs.sample import DONE, make_jobs

@@ -1,10 +1,10 @@
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.manual_clock import ManualClock
-from gateleg.jobs.monitor.logs import entries_of, extended
+from gateleg.jobs.claim import CandidateSelector
+from gateleg.jobs.monitor.listing import entries_of, extended
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submit.submission import Submission
-from gateleg.jobs.tables.archive import ArchivedJob
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import JobStatus, Readiness
+from gateleg.jobs.tables.records import ArchivedJob
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, failed, submitted, swept
 

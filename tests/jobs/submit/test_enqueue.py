@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import (
     BadConfig,
     BadSubmission,
@@ -15,10 +15,10 @@ from gateleg.jobs.errors import (
     TooManyDependencies,
     UnknownJobType,
 )
-from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import JobStatus, Readiness
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import Store, StoreError, create
 from tests.jobs.sample import Sizes, claimed, everything, submitted
 

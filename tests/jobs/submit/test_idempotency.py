@@ -5,16 +5,12 @@ from uuid import uuid4
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.errors import (
-    BadSubmission,
-    DependencyMissing,
-    KeyReused,
-)
-from gateleg.jobs.manual_clock import ManualClock
+from gateleg.jobs.claim import CandidateSelector
+from gateleg.jobs.errors import BadSubmission, DependencyMissing, KeyReused
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.submit.submission import Submission, Submitted
+from gateleg.jobs.submission import Submission, Submitted
 from gateleg.jobs.tables.job import JobStatus, Readiness
+from gateleg.jobs.testing import ManualClock
 from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, everything, reaped, submitted
 

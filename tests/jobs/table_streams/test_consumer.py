@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from gateleg.engine import Engine
-from gateleg.engine.streams import SHARD_SECONDS
+from gateleg.engine.changelog import SHARD_SECONDS
 from gateleg.jobs import ManualClock
 from gateleg.jobs.errors import BadHandler, HandlerTaken
 from gateleg.jobs.table_streams import ShardLease, StreamConsumer, TableStreams, stream_table
-from gateleg.jobs.table_streams.leases import LeaseTaken
+from gateleg.jobs.table_streams.shards import LeaseTaken
 from gateleg.model import TTL, Attr, Change, Entity, Key, Table, field
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport

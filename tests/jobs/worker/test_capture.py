@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs, Runs
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.worker import recorder
-from gateleg.jobs.worker.capture import PrintedLines
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.worker import output
+from gateleg.jobs.worker.output import PrintedLines
 from gateleg.jobs.worker.worker import Worker
 from tests.jobs.worker.test_worker import ONCE, done, ended, working
 
@@ -194,7 +194,7 @@ async def test_a_worker_can_leave_output_alone() -> None:
 
 @pytest.mark.parametrize("runs", ["inline", "process"])
 async def test_a_handler_that_prints_without_end_does_not_fill_memory(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "MAX_CAPTURED_LINES", 50)
+    monkeypatch.setattr(output, "MAX_CAPTURED_LINES", 50)
     async with working(speaking(runs)) as (queue, _):
         job = await done(queue, Submission("prints_much", {"lines": 20_000}))
         lines = [line.message for line in await queue.log(job.job_id)]

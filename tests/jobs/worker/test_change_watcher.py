@@ -1,7 +1,7 @@
 import asyncio
 from pathlib import Path
 
-from gateleg.jobs.worker.change_watcher import ChangeWatcher
+from gateleg.jobs.change_feed import ChangeWatcher
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import open_async_embedded
 from gateleg.store.transports.group_commit import GroupCommitTransport

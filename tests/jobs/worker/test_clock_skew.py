@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.worker.clock_skew import ClockSkew
+from gateleg.jobs.worker.maintenance import ClockSkew
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 

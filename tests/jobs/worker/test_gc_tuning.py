@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job
+from gateleg.jobs.tasks import JobContext
 from gateleg.jobs.worker.attempt import Execution
-from gateleg.jobs.worker.gc_tuning import collecting_less_often
-from gateleg.jobs.worker.worker import Worker
+from gateleg.jobs.worker.worker import Worker, collecting_less_often
 from gateleg.store import AsyncStore
 
 
 def test_loaded_modules_are_excluded_from_collection() -> None:
     # In its own process: this changes the whole process.
-    program = "import gc, gateleg.jobs.worker.gc_tuning as t; t.exclude_loaded_modules(); print(gc.get_freeze_count())"
+    program = "import gc, gateleg.jobs.worker.worker as t; t.exclude_loaded_modules(); print(gc.get_freeze_count())"
     frozen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert int(frozen) > 1000
 

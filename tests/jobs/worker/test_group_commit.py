@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.context import JobContext
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
-from gateleg.jobs.worker.group_commit import with_group_commit
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.worker.polling import with_group_commit
 from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore, NotFound, Store, StoreError
 from gateleg.store.group_commit import GroupCommitStore

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.context import JobContext
+from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.handlers import Handler, Jobs
-from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness, queue_table
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.testing import ManualClock
 from gateleg.jobs.worker.maintenance import MaintenanceTasks
 from gateleg.store import AsyncStore, Store, TableMissing
 from tests.jobs.worker.test_worker import done, ended, working

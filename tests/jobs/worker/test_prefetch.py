@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
-from gateleg.jobs.worker import prefetch
-from gateleg.jobs.worker.prefetch import MAX_CLAIMED, PrefetchedJobs
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.worker import polling
+from gateleg.jobs.worker.polling import MAX_CLAIMED, PrefetchedJobs
 from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 from tests.jobs.worker.test_worker import ended, reaches
 
-SHORT_JOBS_REQUIRED = prefetch._SHORT_JOBS_REQUIRED
+SHORT_JOBS_REQUIRED = polling._SHORT_JOBS_REQUIRED
 
 
 def after_short_jobs(concurrency: int = 1) -> PrefetchedJobs:
@@ -80,7 +80,7 @@ def together() -> list[int]:
 @pytest.fixture
 def jobs(together: list[int], monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Handlers that are short however busy the machine is, and one that ends when it is told to."""
-    monkeypatch.setattr(prefetch, "_SHORT_SECONDS", 60.0)
+    monkeypatch.setattr(polling, "_SHORT_SECONDS", 60.0)
     jobs = Jobs()
     running = 0
 

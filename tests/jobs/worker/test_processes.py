@@ -16,9 +16,9 @@ import pytest
 from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, JobStatus, QueueSettings, Submission, Worker
 from gateleg.jobs.errors import BadHandler, UseAwait
 from gateleg.jobs.worker import processes
-from gateleg.jobs.worker.quarantine import in_own_process
-from gateleg.jobs.worker.scratch import ScratchFolders
-from gateleg.jobs.worker.supervisor import descendants
+from gateleg.jobs.worker.attempt import in_own_process
+from gateleg.jobs.worker.child import descendants
+from gateleg.jobs.worker.output import ScratchFolders
 from gateleg.store import AsyncStore
 from tests.jobs.process_app import registered
 from tests.jobs.worker.test_worker import done, ended, is_alive, reaches, working

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
-from gateleg.jobs.worker.quarantine import in_own_process
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.worker.attempt import in_own_process
 from tests.jobs.worker.test_worker import Numbers, adds, ended, reaches, working
 
 running: set[str] = set()

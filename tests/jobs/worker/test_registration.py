@@ -2,12 +2,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateleg.jobs.claim.selection import CandidateSelector
-from gateleg.jobs.manual_clock import ManualClock
-from gateleg.jobs.monitor.counts import WorkerCounters
+from gateleg.jobs.claim import CandidateSelector
+from gateleg.jobs.monitor.stats import WorkerCounters
 from gateleg.jobs.queue import AsyncQueue
 from gateleg.jobs.tables.records import WorkerRecord, ledger_table
-from gateleg.jobs.worker.registration import WorkerRegistration
+from gateleg.jobs.testing import ManualClock
+from gateleg.jobs.worker.maintenance import WorkerRegistration
 from gateleg.store import AsyncStore
 from tests.jobs.sample import make_jobs
 

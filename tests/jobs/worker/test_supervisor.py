@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.jobs.worker.supervisor import descendants
+from gateleg.jobs.worker.child import descendants
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import JobStatus
-from gateleg.jobs.worker.watchdog import Watchdog, blocker, watching_loop
+from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.worker.attempt import Watchdog, blocker, watching_loop
 from tests.jobs.worker.test_worker import ONCE, done, working
 
 
@@ -161,7 +161,7 @@ async def test_an_inline_handler_that_comes_back_in_time_has_not(monkeypatch: py
 
 def test_the_frames_of_an_import_are_those_of_the_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "imports_slowly.py").write_text(
-        "import sys\nfrom gateleg.jobs.worker.watchdog import blocker\nstack = blocker(sys._getframe())[1]\n"
+        "import sys\nfrom gateleg.jobs.worker.attempt import blocker\nstack = blocker(sys._getframe())[1]\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     stack = importlib.import_module("imports_slowly").stack

@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import SchemaValidator
 
-from gateleg.model.attributes import constraints
-from gateleg.model.attributes.constraints import reading_validator
+from gateleg.model import validation
+from gateleg.model.validation import reading_validator
 
 
 class Part(BaseModel):
@@ -28,7 +28,7 @@ def test_they_are_ignored_where_prebuilt_validators_cannot_be_switched_off(monke
     def older(schema: Any, config: Any = None) -> SchemaValidator:
         return SchemaValidator(schema, config)
 
-    monkeypatch.setattr(constraints, "SchemaValidator", older)
+    monkeypatch.setattr(validation, "SchemaValidator", older)
     assert reading_validator(Whole)({"parts": [{"count": -1}]}).parts[0].count == -1
     assert vars(Part)["__pydantic_complete__"]
     with pytest.raises(ValidationError, match="greater than or equal to 0"):

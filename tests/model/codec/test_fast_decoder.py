@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Record, S3Key, States, Table, Version, field, required, spec_of, stamp, state
-from gateleg.model.codec.codec import SlowDecoder
+from gateleg.model.codec import SlowDecoder
 from gateleg.model.errors import DecodeError
 from gateleg.plain import is_plain
 

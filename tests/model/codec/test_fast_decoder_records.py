@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from gateleg.model import Attr, Entity, Key, Record, Table, field, spec_of
-from gateleg.model.codec.codec import SlowDecoder
+from gateleg.model.codec import SlowDecoder
 from gateleg.model.errors import DecodeError
 from gateleg.plain import is_plain
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from gateleg.jobs.tables import Attempt
 from gateleg.jobs.tables.job import Job
-from gateleg.model.codec.unchecked import construct_unchecked, copy_unchecked
+from gateleg.model.validation import construct_unchecked, copy_unchecked
 
 
 class Open(BaseModel):

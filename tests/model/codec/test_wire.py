@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from gateleg.model.codec.wire import decimal_text, epoch_text, float_text, from_epoch, int_text, iso, number, unwire, uuid_text, wire
 from gateleg.model.errors import EmptySet, NaiveTime, NumberRefused, UnsupportedType
+from gateleg.model.wire import decimal_text, epoch_text, float_text, from_epoch, int_text, iso, number, unwire, uuid_text, wire
 
 aware = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))]), min_value=datetime(2, 1, 1))
 

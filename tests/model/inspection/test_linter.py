@@ -7,8 +7,7 @@ from pydantic import Field
 
 from gateleg.model import GSI, LSI, TTL, Attr, Compressed, Entity, Key, Pattern, Record, S3Key, Table, Unique, field
 from gateleg.model.errors import MissingComponent
-from gateleg.model.inspection import lint
-from gateleg.model.inspection.findings import WHY
+from gateleg.model.inspection import WHY, lint
 from tests.model.seeds import agents, jobs, mv, rag
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateleg.model import spec_of
 from gateleg.model.errors import EmptyKey, ModelError
-from gateleg.model.keys.key_builder import compile_ref
+from gateleg.model.keys import compile_ref
 from tests.model.seeds.jobs import Job
 from tests.model.seeds.mv import Scene
 from tests.store.notes import Note

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.errors import (
     DelimiterInValue,
     EmptyKey,
@@ -21,9 +20,9 @@ from gateleg.model.errors import (
     ModelError,
     TemplateError,
 )
-from gateleg.model.keys.components import Component, IntegerComponent, TextComponent, compile_render
-from gateleg.model.keys.templates import HIGH, just_before, parse_template
-from gateleg.model.keys.text_keys import TextKey, build_text_key
+from gateleg.model.key_parts import TextKey, build_text_key
+from gateleg.model.key_text import HIGH, Component, IntegerComponent, TextComponent, compile_render, just_before, parse_template
+from gateleg.model.types import read_annotation
 
 keyable_text = st.text(st.characters(exclude_categories=("C", "Z"), include_characters=" ", exclude_characters="#" + HIGH), min_size=1)
 instants = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)).map(lambda value: value.replace(tzinfo=UTC))

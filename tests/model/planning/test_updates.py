@@ -17,7 +17,7 @@ from gateleg.model.errors import (
     ReadOnlyAttribute,
     StateNeedsTransition,
 )
-from gateleg.model.keys.plans import shard_of
+from gateleg.model.keys import shard_of
 from gateleg.model.planning import Write, changed_attributes, plan_check, plan_delete, plan_put, plan_update
 from tests.model.plans import NOW, condition, removed, sets
 

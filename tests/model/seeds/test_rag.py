@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from gateleg.model import spec_of
-from gateleg.model.codec.upcasters import upcast_steps
+from gateleg.model.codec import upcast_steps
 from gateleg.model.planning import plan_delete, plan_put, plan_update
 from tests.model.seeds.rag import (
     Collection,

@@ -14,12 +14,11 @@ import pytest
 from botocore.config import Config
 
 from gateleg.net import Credentials
-from gateleg.net.sigv4 import signing_key
+from gateleg.net.aws import signing_key
 from gateleg.objects import S3Objects
 from gateleg.objects.errors import AccessRefused
 from gateleg.objects.links import Grant, Validity
-from gateleg.objects.s3.account import Bucket
-from gateleg.objects.s3.presigning import presigned, presigned_form
+from gateleg.objects.s3.account import Bucket, presigned, presigned_form
 from tests.objects.s3.bucket import MemoryClient
 
 KEY = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")

@@ -8,14 +8,14 @@ import pytest
 
 from gateleg.engine import Engine
 from gateleg.model import GSI, Attr, Entity, Key, Table, Unique, Version, field, stamp
-from gateleg.model.codec.wire import iso
 from gateleg.model.planning import PreparedUpdate
+from gateleg.model.wire import iso
 from gateleg.plain import is_plain
 from gateleg.store import AsyncStore, LostRace, Store, WriteOperation, create, patch
 from gateleg.store.flow import Request
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.operations import transact
-from gateleg.store.operations.prepared_patch import PreparedPatch, prepare_patch
+from gateleg.store.operations.write_operation import PreparedPatch, prepare_patch
 from gateleg.store.setup import Setup
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 from gateleg.store.transports.group_commit import GroupCommitTransport

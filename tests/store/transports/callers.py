@@ -6,9 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from gateleg.net import Credentials, Retries, ServiceClock
-from gateleg.store.transports.async_http import AsyncWireTransport
-from gateleg.store.transports.http import WireTransport
-from gateleg.store.transports.http_protocol import HttpOptions
+from gateleg.store.transports.http import AsyncWireTransport, HttpOptions, WireTransport
 
 KEY = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG")
 

@@ -12,9 +12,8 @@ from gateleg.endpoint import EndpointOptions as EndpointOptions
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
 from gateleg.store import AsyncStore, Store
-from gateleg.store.transports.async_http import AsyncWireTransport
 from gateleg.store.transports.botocore import BotocoreTransport
-from gateleg.store.transports.http import WireTransport
+from gateleg.store.transports.http import AsyncWireTransport, WireTransport
 from tests.store.doubles import Ticking
 from tests.store.transports.callers import KEY, options_for
 

@@ -16,8 +16,7 @@ import pytest
 
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports import ServiceError
-from gateleg.store.transports.async_http import AsyncWireTransport
-from gateleg.store.transports.http import WireTransport
+from gateleg.store.transports.http import AsyncWireTransport, WireTransport
 from tests.store.doubles import Ticking
 from tests.store.transports.callers import options_for
 

@@ -9,7 +9,7 @@ import pytest
 from gateleg.net import Retries, ServiceClock
 from gateleg.net.http import Timeouts
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.http_protocol import HttpOptions
+from gateleg.store.transports.http import HttpOptions
 from tests.net.http.faulty import CLOSE, RESET, SILENCE, Act, answer, refusal, service
 from tests.store.transports.callers import KEY, Make
 

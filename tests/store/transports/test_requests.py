@@ -7,9 +7,7 @@ import pytest
 
 from gateleg.model.errors import EncodeError
 from gateleg.store import Store, patch
-from gateleg.store.sizes import ITEM_LIMIT
-from gateleg.store.transports import ServiceError
-from gateleg.store.transports.requests import encode, unwritable
+from gateleg.store.transports import ITEM_LIMIT, ServiceError, encode, unwritable
 from tests.store.notes import Note, shelf, titles
 
 BROKEN = "half \ud800"

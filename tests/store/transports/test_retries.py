@@ -6,7 +6,7 @@ import pytest
 from gateleg.net import Credentials, Deadline, Fixed, Retries, RetryBudget, ServiceClock
 from gateleg.net.http import ConnectionLost, NotConnected
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.retries import CallAttempts, ErrorResponse
+from gateleg.store.transports.http import CallAttempts, ErrorResponse
 
 PUT: dict[str, Any] = {"TableName": "t", "Item": {}}
 COUNT: dict[str, Any] = {"UpdateExpression": "ADD n :one"}

@@ -19,9 +19,7 @@ from gateleg.engine import Engine
 from gateleg.net import Credentials, ServiceClock
 from gateleg.net.http import tls_context
 from gateleg.store.transports import AsyncTransport, ServiceError, Transport, Unreachable
-from gateleg.store.transports.async_http import AsyncWireTransport
-from gateleg.store.transports.http import WireTransport
-from gateleg.store.transports.http_protocol import HttpOptions, ProtocolClient
+from gateleg.store.transports.http import AsyncWireTransport, HttpOptions, ProtocolClient, WireTransport
 from tests.net.http.faulty import SILENCE, answer, service
 from tests.store.transports.callers import KEY, AsyncCaller, Make, options_for
 
@@ -247,6 +245,6 @@ def test_amazon_is_the_default_service() -> None:
 
 
 def test_a_service_without_a_region_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.store.transports.http_protocol.region_of_chain", lambda profile: None)
+    monkeypatch.setattr("gateleg.store.transports.http.region_of_chain", lambda profile: None)
     with pytest.raises(ValueError, match="No region was passed"):
         ProtocolClient(HttpOptions())

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from gateleg.jobs import ManualClock
-from gateleg.jobs.set_aside import UnreadableJob
+from gateleg.jobs.queue_context import UnreadableJob
 from gateleg.web.console.jobs.rows import unreadable_row
 from gateleg.web.console.overview.alarms import alarms
 from gateleg.web.doctor import jobs_result

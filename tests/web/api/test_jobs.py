@@ -5,7 +5,7 @@ import httpx
 import pytest
 
 from gateleg.jobs import ManualClock
-from gateleg.jobs.retention.archiving import Archiver
+from gateleg.jobs.retention import Archiver
 from gateleg.web.host import Host
 from tests.web.conftest import run_all
 
@@ -35,7 +35,7 @@ async def test_a_job_is_submitted_run_and_looked_at(client: httpx.AsyncClient, h
 
 
 async def test_a_token_that_lets_a_worker_write_is_never_shown(client: httpx.AsyncClient, host: Host) -> None:
-    from gateleg.jobs.claim.selection import CandidateSelector
+    from gateleg.jobs.claim import CandidateSelector
 
     job = await submit(client)
     claimed = await host.queue.claim(CandidateSelector(host.store.setup.ticks), "math", "w1")
@@ -153,7 +153,7 @@ async def test_failed_jobs_begin_again_one_by_one_or_together(client: httpx.Asyn
 
 async def test_a_tree_is_shown_and_cancelled_as_a_whole(client: httpx.AsyncClient, host: Host) -> None:
     from gateleg.jobs import Submission
-    from gateleg.jobs.claim.selection import CandidateSelector
+    from gateleg.jobs.claim import CandidateSelector
 
     top = await submit(client)
     claimed = await host.queue.claim(CandidateSelector(host.store.setup.ticks), "math", "w1")

@@ -8,14 +8,12 @@ from gateleg.web.errors import Refusal
 class AgentsError(Refusal):
     """Base class of the agent engine's errors."""
 
-    code = "agents"
     status = 422
 
 
 class BadPartition(AgentsError):
     """An endpoint_id or part_id cannot be part of a partition key."""
 
-    code = "bad-partition"
     status = 400
     fix = "Use 1 to 128 visible characters in Unicode's composed form (NFC), without `#` and without spaces at the ends."
 
@@ -23,7 +21,6 @@ class BadPartition(AgentsError):
 class ForeignPart(AgentsError):
     """The request names an endpoint or part that the caller's key does not belong to."""
 
-    code = "foreign-part"
     status = 403
     fix = "Omit X-Part-ID and part_id, or use a key of that tenant. Operators without a tenant may name any part."
 
@@ -31,7 +28,6 @@ class ForeignPart(AgentsError):
 class NotFoundInPartition(AgentsError):
     """The tenant has no item with this id, or the caller may not see it."""
 
-    code = "not-found-in-partition"
     status = 404
     fix = "Check the id; the lists show all ids."
 
@@ -39,14 +35,12 @@ class NotFoundInPartition(AgentsError):
 class UnknownReference(AgentsError):
     """The item to be stored refers to an item that does not exist."""
 
-    code = "unknown-reference"
     fix = "Create the missing item first, or omit the reference."
 
 
 class AlreadyThere(AgentsError):
     """An item with this id already exists."""
 
-    code = "already-there"
     status = 409
     fix = "Omit the id to have one generated."
 
@@ -54,7 +48,6 @@ class AlreadyThere(AgentsError):
 class StillUsed(AgentsError):
     """The item to be deleted is still referred to by others."""
 
-    code = "still-used"
     status = 409
     fix = "Delete the items that refer to it, or change their reference."
 
@@ -62,7 +55,6 @@ class StillUsed(AgentsError):
 class BusyThread(AgentsError):
     """The thread to be deleted keeps receiving new questions."""
 
-    code = "busy-thread"
     status = 409
     fix = "Stop asking in the thread, and delete it again."
 
@@ -70,7 +62,6 @@ class BusyThread(AgentsError):
 class TenantStillWrites(AgentsError):
     """New data of the tenant was written while its data was being erased."""
 
-    code = "tenant-still-writes"
     status = 409
     fix = "Revoke the tenant's keys, then erase again: the job continues with what is left."
 
@@ -78,7 +69,6 @@ class TenantStillWrites(AgentsError):
 class ActiveVersion(AgentsError):
     """The active version cannot be deactivated, because exactly one version is always active."""
 
-    code = "active-version"
     status = 409
     fix = "Activate another version, or delete this one: the newest remaining version then becomes active."
 
@@ -86,7 +76,6 @@ class ActiveVersion(AgentsError):
 class BusyVersions(AgentsError):
     """Too many writers changed the same item at once."""
 
-    code = "busy-versions"
     status = 409
     fix = "Try again."
 
@@ -94,28 +83,24 @@ class BusyVersions(AgentsError):
 class MissingField(AgentsError):
     """A required attribute is missing."""
 
-    code = "missing-field"
     fix = "Supply every attribute named in the message."
 
 
 class BadField(AgentsError):
     """An attribute has an invalid value."""
 
-    code = "bad-field"
     fix = "Correct the attributes named in the message."
 
 
 class TooManyAtOnce(AgentsError):
     """The change needs more writes than one transaction allows."""
 
-    code = "too-many-at-once"
     fix = "Save fewer items at once: a transaction writes at most 100."
 
 
 class NotAnEditor(AgentsError):
     """The caller may use the tenant's agents, but not change them."""
 
-    code = "not-an-editor"
     status = 403
     fix = "Use a key of the group named by `editors` in the section [agents] of the settings."
 
@@ -123,7 +108,6 @@ class NotAnEditor(AgentsError):
 class NotYours(AgentsError):
     """The item belongs to another user; the caller may see it, but not change it."""
 
-    code = "not-yours"
     status = 403
     fix = "Ask its owner or an operator."
 
@@ -131,7 +115,6 @@ class NotYours(AgentsError):
 class NotACatalogueEditor(AgentsError):
     """Only operators of the host may change the catalogue, which all tenants share."""
 
-    code = "not-a-catalogue-editor"
     status = 403
     fix = "Ask an operator or an admin of the host."
 
@@ -139,7 +122,6 @@ class NotACatalogueEditor(AgentsError):
 class NotAHostOperator(AgentsError):
     """Only operators of the host may list, export and erase tenants."""
 
-    code = "not-a-host-operator"
     status = 403
     fix = "Use the key of an operator or an admin that has no tenant."
 
@@ -147,35 +129,30 @@ class NotAHostOperator(AgentsError):
 class BadWizard(AgentsError):
     """A wizard does not match its schema, or answers do not match its elements."""
 
-    code = "bad-wizard"
     fix = "Correct the attributes named in `details`."
 
 
 class BadTemplate(AgentsError):
     """A prompt or flow cannot be rendered."""
 
-    code = "bad-template"
     fix = "Correct the template; placeholders are {names} of letters, digits and underscores, and {{name}} renders as {name}."
 
 
 class MissingVariables(AgentsError):
     """Variables of a prompt have no value."""
 
-    code = "missing-variables"
     fix = "Supply a value, or a default in the template, for each variable named in the message."
 
 
 class BadVariable(AgentsError):
     """The value of a variable does not have the declared type."""
 
-    code = "bad-variable"
     fix = "Supply a value of the declared type."
 
 
 class BadQuery(AgentsError):
     """A GraphQL document or its variables do not match the schema."""
 
-    code = "bad-query"
     status = 400
     fix = "Correct the document; the page at /graphql shows the schema."
 
@@ -183,21 +160,18 @@ class BadQuery(AgentsError):
 class QueryTooDeep(AgentsError):
     """A GraphQL operation is nested too deeply."""
 
-    code = "query-too-deep"
     fix = "Request the inner fields in a second query."
 
 
 class TooManyAliases(AgentsError):
     """A GraphQL operation has too many aliases."""
 
-    code = "too-many-aliases"
     fix = "Send several requests."
 
 
 class QueryTooComplex(AgentsError):
     """A GraphQL operation would resolve too many fields."""
 
-    code = "query-too-complex"
     fix = "Lower `limit`, or select fewer fields."
 
 
@@ -218,14 +192,12 @@ class BadConfiguration(RunningError):
 class HandlerNotAllowed(RunningError):
     """The handler of the agent's model is not installed, or the host does not allow it."""
 
-    code = "handler-not-allowed"
     fix = "Choose another model for the agent, or allow the handler in [agents] of the host's settings."
 
 
 class BadHandlerClass(RunningError):
     """An entry point does not name a handler class."""
 
-    code = "bad-handler-class"
     status = 500
     fix = "Derive the class from gateleg.apps.agents.running.AgentHandler."
 
@@ -233,7 +205,6 @@ class BadHandlerClass(RunningError):
 class RunInProgress(RunningError):
     """The thread is still answering another question, and the policy is `reject`."""
 
-    code = "run-in-progress"
     status = 409
     fix = "Wait for the run to end, cancel it, or ask with the policy enqueue or interrupt."
 
@@ -241,7 +212,6 @@ class RunInProgress(RunningError):
 class TooManyWaiting(RunningError):
     """Too many questions are queued in the thread."""
 
-    code = "too-many-waiting"
     status = 429
     fix = "Wait for the queued runs, or cancel some."
 
@@ -257,14 +227,12 @@ class BadCompletion(RunningError):
 class BadOutputSchema(RunningError):
     """The output schema is not a JSON schema of an object."""
 
-    code = "bad-output-schema"
     fix = "Supply a JSON schema of type object."
 
 
 class ThreadNotYours(RunningError):
     """The thread belongs to another user. Asking in it would use the caller's rights for that user."""
 
-    code = "thread-not-yours"
     status = 403
     fix = "Omit thread_uuid to start a thread of your own."
 
@@ -272,7 +240,6 @@ class ThreadNotYours(RunningError):
 class OtherAgent(RunningError):
     """The thread belongs to another agent."""
 
-    code = "other-agent"
     status = 409
     fix = "Ask the agent of the thread, or omit thread_uuid."
 
@@ -280,7 +247,6 @@ class OtherAgent(RunningError):
 class RunEnded(RunningError):
     """The run has already ended."""
 
-    code = "run-ended"
     status = 409
     fix = "Ask again, or retry the run if it has failed."
 
@@ -304,7 +270,6 @@ class CallsUndecided(RunningError):
 class IdempotencyKeyReused(RunningError):
     """The idempotency key was already used for another question."""
 
-    code = "idempotency-key-reused"
     status = 409
     fix = "Use a new key for every question; repeat a key only with the same question."
 
@@ -312,6 +277,5 @@ class IdempotencyKeyReused(RunningError):
 class McpFailed(RunningError):
     """An MCP server is unreachable, or violates the Model Context Protocol."""
 
-    code = "mcp-failed"
     status = 502
     fix = "Check the address and the headers of the MCP server."

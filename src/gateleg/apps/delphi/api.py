@@ -23,7 +23,7 @@ from gateleg.apps.delphi.web.upload_reader import read_upload
 from gateleg.apps.delphi.web.uploaded_files import UploadLimits
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import Job, JobMissing
-from gateleg.jobs.submit.attributes import JobAttributes
+from gateleg.jobs.submission import JobAttributes
 from gateleg.web import submitted_by
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.jobs.lists import SubmissionResult

@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 class DelphiError(GatelegError):
     """Base of Delphi's errors."""
 
-    code = "delphi"
     status = 422
 
 
 class MissingColumns(DelphiError):
     """A file lacks required columns."""
 
-    code = "missing-columns"
     fix = "Export the file again with its header line, or rename the columns."
 
 
@@ -40,7 +38,6 @@ class Problem:
 class UnreadableRows(DelphiError):
     """Rows of a file cannot be read. `problems` lists the first of them; `count` is the number of all."""
 
-    code = "unreadable-rows"
     fix = "Correct these lines; nothing was loaded."
 
     def __init__(self, problems: Sequence[Problem], count: int) -> None:
@@ -55,14 +52,12 @@ class UnreadableRows(DelphiError):
 class UnreadableFile(DelphiError):
     """A file is not CSV in UTF-8."""
 
-    code = "unreadable-file"
     fix = "Save it as CSV in UTF-8; nothing was loaded."
 
 
 class UploadTooLarge(DelphiError):
     """Files exceed a limit of the host, or take more memory or time to read than it allows."""
 
-    code = "upload-too-large"
     status = 413
     fix = "Upload smaller files; nothing was loaded."
 
@@ -70,14 +65,12 @@ class UploadTooLarge(DelphiError):
 class InvertedVotes(DelphiError):
     """Votes have the opposite sign to the one that the export declares."""
 
-    code = "inverted-votes"
     fix = "Invert the signs in the column vote; nothing was loaded."
 
 
 class CommentMissing(DelphiError):
     """The conversation has no such comment."""
 
-    code = "comment-missing"
     status = 404
     fix = "List comments with GET /api/delphi/conversations/{conversation}/comments."
 
@@ -85,7 +78,6 @@ class CommentMissing(DelphiError):
 class ConversationMissing(DelphiError):
     """The conversation does not exist, or nothing was uploaded to it."""
 
-    code = "conversation-missing"
     status = 404
     fix = "Upload its votes and comments first."
 
@@ -93,7 +85,6 @@ class ConversationMissing(DelphiError):
 class ConversationBusy(DelphiError):
     """A job on the conversation is waiting or running."""
 
-    code = "conversation-busy"
     status = 409
     fix = "Cancel the job or wait until it is finished."
 
@@ -101,7 +92,6 @@ class ConversationBusy(DelphiError):
 class RunMissing(DelphiError):
     """This job has no results, or no job of this conversation has any."""
 
-    code = "run-missing"
     status = 404
     fix = "Submit a job for the conversation, and wait until it is completed."
 
@@ -109,7 +99,6 @@ class RunMissing(DelphiError):
 class UploadRaced(DelphiError):
     """Another caller uploaded to the conversation at the same time."""
 
-    code = "upload-raced"
     status = 409
     fix = "Check the other upload, and upload again if yours should replace it."
 
@@ -117,19 +106,16 @@ class UploadRaced(DelphiError):
 class BadTopicName(DelphiError):
     """A topic cannot have this name."""
 
-    code = "bad-topic-name"
     fix = "Give a name of 2 to 60 characters on one line that no other topic of the run has."
 
 
 class BrowserMissing(DelphiError):
     """Chromium, which prints PDF and PNG files, was not found."""
 
-    code = "browser-missing"
     fix = "Install Chromium, or print the report from any browser: its pages have a print layout."
 
 
 class PrintingFailed(DelphiError):
     """Chromium could not print the file."""
 
-    code = "printing-failed"
     fix = "Print the report from any browser: its pages have a print layout."

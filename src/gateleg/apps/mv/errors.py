@@ -13,56 +13,48 @@ class MusicVideoError(GatelegError):
 class UnreadableSong(MusicVideoError):
     """The file has no audio that can be decoded."""
 
-    code = "unreadable-song"
     fix = "Use a file with an audio track: MP3, M4A, WAV, FLAC, OGG or a video."
 
 
 class SongTooLong(MusicVideoError):
     """The song is longer than the limit."""
 
-    code = "song-too-long"
     fix = "Shorten the song, or raise longest_song below [mv] in gateleg.toml."
 
 
 class UnreadablePicture(MusicVideoError):
     """The picture of a character or product cannot be decoded."""
 
-    code = "unreadable-picture"
     fix = "Use a PNG, JPEG or WebP file of at most 40 megapixels."
 
 
 class UnreadableLyrics(MusicVideoError):
     """The lyrics are neither LRC, SRT nor plain text."""
 
-    code = "unreadable-lyrics"
     fix = "Use LRC ([01:23.45] line), SRT, or plain text with one line per sung line."
 
 
 class UnwritableText(MusicVideoError):
     """The title or the lyrics contain characters that no available font has."""
 
-    code = "unwritable-text"
     fix = 'Add a font file with these characters in gateleg.toml ([mv] fonts = ["NotoSansCJK-Bold.ttc"]), or remove them from the text.'
 
 
 class UnreadableClip(MusicVideoError):
     """The clip has no video that can be decoded."""
 
-    code = "unreadable-clip"
     fix = "Use a video file: MP4, MOV, WebM or MKV."
 
 
 class UnknownPreset(MusicVideoError):
     """The director preset does not exist."""
 
-    code = "unknown-preset"
     fix = "Choose one that `gateleg mv directors` lists."
 
 
 class FileMissing(MusicVideoError):
     """An object that a project refers to does not exist."""
 
-    code = "file-missing"
     status = 409
     fix = "Upload the file again, or clear the field that refers to it."
 
@@ -70,7 +62,6 @@ class FileMissing(MusicVideoError):
 class Cancelled(MusicVideoError):
     """The caller cancelled the work."""
 
-    code = "cancelled"
     status = 409
     fix = "Start it again to continue; finished clips are reused."
 

@@ -30,7 +30,6 @@ class ProviderUnknown(Refusal):
 class PriceMissing(Refusal):
     """The price of a model is not configured, so the model cannot be used."""
 
-    code = "price-missing"
     status = 409
     fix = "Ask the administrator of this host to set its price per second below [models.prices] in gateleg.toml (0 if it is free)."
 

@@ -37,14 +37,12 @@ class WrongProjectState(Refusal):
 class BadProject(Refusal):
     """The project lacks a text that its mode requires."""
 
-    code = "bad-project"
     status = 422
 
 
 class TrackMissing(Refusal):
     """The project has no song, and none was asked for."""
 
-    code = "track-missing"
     status = 409
     fix = (
         "Upload one with PUT /api/mv/projects/{id}/audio, or use a synthesised one with POST /api/mv/projects/{id}/generate?demoSong=true."
@@ -54,7 +52,6 @@ class TrackMissing(Refusal):
 class BadOrder(Refusal):
     """The order does not list each scene exactly once."""
 
-    code = "bad-order"
     status = 422
     fix = "List each scene of the project exactly once, by its sequence number."
 
@@ -62,7 +59,6 @@ class BadOrder(Refusal):
 class BadTrim(Refusal):
     """The trim leaves nothing to play."""
 
-    code = "bad-trim"
     status = 422
     fix = "Choose points inside the clip, `in` before `out`."
 
@@ -70,7 +66,6 @@ class BadTrim(Refusal):
 class TooManyScenes(Refusal):
     """No sequence number is left for another scene."""
 
-    code = "too-many-scenes"
     status = 409
     fix = f"A project can have {MAX_SCENES} scenes, including deleted ones. Duplicate the project: numbering starts again in the copy."
 

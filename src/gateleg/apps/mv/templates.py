@@ -24,7 +24,6 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,39})\}")
 class MissingValues(Refusal):
     """Some placeholders of the template have no value."""
 
-    code = "missing-values"
     status = 422
     fix = "Send `values` with a text for each placeholder that `details` names."
 
@@ -32,7 +31,6 @@ class MissingValues(Refusal):
 class UnreadablePlaceholder(Refusal):
     """A line is not of the form `name = text`."""
 
-    code = "unreadable-placeholder"
     status = 422
     fix = "Write one placeholder per line, such as city = Austin. Names start with a letter and contain letters, digits and underscores."
 

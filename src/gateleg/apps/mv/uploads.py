@@ -60,7 +60,6 @@ _ATTRIBUTES = {
 class TooManyPictures(Refusal):
     """A scene can have three reference pictures."""
 
-    code = "too-many-pictures"
     status = 409
     fix = "Remove one with PATCH /api/mv/projects/{id}/scenes/{sequence} and a shorter referenceImageS3Keys; [] removes all."
 

@@ -8,14 +8,12 @@ from gateleg.errors import GatelegError
 class RagError(GatelegError):
     """The base of all errors of document collections."""
 
-    code = "rag"
     status = 422
 
 
 class UnknownRepository(RagError):
     """The repository does not exist, or the caller may not read it."""
 
-    code = "unknown-repository"
     status = 404
     fix = "List the repositories that you can read with GET /repository."
 
@@ -23,7 +21,6 @@ class UnknownRepository(RagError):
 class UnknownCollection(RagError):
     """The collection does not exist in its repository, or the caller may not read it."""
 
-    code = "unknown-collection"
     status = 404
     fix = "List the collections that you can read with GET /repository/{repositoryId}/collections."
 
@@ -31,7 +28,6 @@ class UnknownCollection(RagError):
 class UnknownDocument(RagError):
     """The document does not exist in its repository, or the caller may not read it."""
 
-    code = "unknown-document"
     status = 404
     fix = "List the documents that you can read with GET /repository/{repositoryId}/document."
 
@@ -39,7 +35,6 @@ class UnknownDocument(RagError):
 class RagAccessDenied(RagError):
     """The caller can read the item but may not take this action on it."""
 
-    code = "rag-access-denied"
     status = 403
     fix = "Ask the creator, a RAG administrator of the repository, or an administrator of the host."
 
@@ -47,7 +42,6 @@ class RagAccessDenied(RagError):
 class RepositoryExists(RagError):
     """The repository id is taken."""
 
-    code = "repository-exists"
     status = 409
     fix = "Choose another repositoryId."
 
@@ -55,7 +49,6 @@ class RepositoryExists(RagError):
 class NameTaken(RagError):
     """Another collection of the repository has this name. Names ignore case."""
 
-    code = "name-taken"
     status = 409
     fix = "Choose another name. Deleted collections keep their names until they are purged."
 
@@ -63,7 +56,6 @@ class NameTaken(RagError):
 class NotActive(RagError):
     """The status of the collection, document or repository does not allow the request."""
 
-    code = "not-active"
     status = 409
     fix = "Unarchive or restore the collection first, or wait for its deletion to end."
 
@@ -71,7 +63,6 @@ class NotActive(RagError):
 class StaleVersion(RagError):
     """The change was based on an older version."""
 
-    code = "stale-version"
     status = 412
     fix = "Read it again, and send the change with the new ETag in If-Match."
 
@@ -79,7 +70,6 @@ class StaleVersion(RagError):
 class ImmutableField(RagError):
     """The field is fixed when its item is created and cannot be changed."""
 
-    code = "immutable-field"
     status = 422
     fix = "Leave the field out, or create a new collection and ingest its documents there."
 
@@ -87,14 +77,12 @@ class ImmutableField(RagError):
 class BadValue(RagError):
     """The field does not accept this value."""
 
-    code = "bad-value"
     status = 422
 
 
 class BadGroups(RagError):
     """The collection names groups that its repository does not have."""
 
-    code = "bad-groups"
     status = 422
     fix = "Name groups of the repository only, or leave allowedGroups out to inherit them."
 
@@ -102,7 +90,6 @@ class BadGroups(RagError):
 class DefaultCollection(RagError):
     """The default collection of a repository does not support this action."""
 
-    code = "default-collection"
     status = 409
     fix = "Delete it with hardDelete=true to purge its documents, or delete its repository."
 
@@ -110,7 +97,6 @@ class DefaultCollection(RagError):
 class BadChunking(RagError):
     """The chunking strategy is invalid. `field` names the invalid field."""
 
-    code = "bad-chunking"
     status = 422
     fix = "Give type, chunkSize (100 to 10000), chunkOverlap (at most half of chunkSize) and, for RECURSIVE, separators."
 
@@ -123,35 +109,30 @@ class BadChunking(RagError):
 class DocumentRefused(RagError):
     """The file cannot be ingested."""
 
-    code = "document-refused"
     status = 422
 
 
 class UnreadableDocument(DocumentRefused):
     """The file is damaged: its content does not match its format."""
 
-    code = "unreadable-document"
     fix = "Open the file in the program that created it, save it again, and upload the new file."
 
 
 class EncryptedDocument(DocumentRefused):
     """The file is protected by a password."""
 
-    code = "encrypted-document"
     fix = "Save the file without a password, and upload the new file."
 
 
 class EmptyDocument(DocumentRefused):
     """The file contains no text."""
 
-    code = "empty-document"
     fix = "Upload a file with text. Scanned pages are read by OCR if their text is printed and large enough."
 
 
 class UnsupportedDocument(DocumentRefused):
     """The format of the file is not supported."""
 
-    code = "unsupported-document"
     status = 415
     fix = "Upload PDF, DOCX, PPTX, XLSX, HTML, Markdown, e-mail, RTF, CSV, JSON, XML, plain text, source code or a picture of a page."
 
@@ -159,7 +140,6 @@ class UnsupportedDocument(DocumentRefused):
 class DocumentTooLarge(DocumentRefused):
     """Parsing the file exceeds the limit of time, memory, pages or characters."""
 
-    code = "document-too-large"
     status = 413
     fix = "Split the file. The operator of the host can raise parse_seconds, parse_memory, parse_pages and parse_characters."
 
@@ -167,7 +147,6 @@ class DocumentTooLarge(DocumentRefused):
 class PageNotDrawn(RagError):
     """The page of the document cannot be rendered as an image."""
 
-    code = "page-not-drawn"
     status = 404
     fix = "Read the text of its passages, or download the document. Only pages of PDF files and images can be rendered."
 
@@ -175,7 +154,6 @@ class PageNotDrawn(RagError):
 class BadFilter(RagError):
     """The metadata filter is invalid."""
 
-    code = "bad-filter"
     status = 422
     fix = 'Write {"field": value} or {"field": {"gte": value}}; operators: eq ne in nin gt gte lt lte contains exists, and or not.'
 
@@ -183,14 +161,12 @@ class BadFilter(RagError):
 class BadSearch(RagError):
     """The search request is invalid."""
 
-    code = "bad-search"
     status = 422
 
 
 class BadVector(RagError):
     """The vector does not match the other vectors of its collection."""
 
-    code = "bad-vector"
     status = 422
     fix = "Embed the document with the embedding model of its collection, or re-embed the collection."
 
@@ -198,7 +174,6 @@ class BadVector(RagError):
 class IndexDamaged(RagError):
     """The file of the search index cannot be read."""
 
-    code = "index-damaged"
     status = 503
     fix = "Try again: the next search rebuilds the index from the chunks table. If the error comes back, check the disk."
 
@@ -206,7 +181,6 @@ class IndexDamaged(RagError):
 class IndexUnavailable(RagError):
     """The object store of the search index did not respond."""
 
-    code = "index-unavailable"
     status = 503
     fix = "Try again. If it persists, check that the object store is reachable and that the host's credentials can read and write it."
 
@@ -214,7 +188,6 @@ class IndexUnavailable(RagError):
 class SourceMissing(RagError):
     """The content of the document is missing."""
 
-    code = "source-missing"
     status = 404
     fix = "Upload the file first, then ingest it by the key that the upload returned."
 
@@ -222,7 +195,6 @@ class SourceMissing(RagError):
 class SourceChanged(RagError):
     """The file of a document is not the one that was announced, or that was ingested and cited."""
 
-    code = "source-changed"
     status = 409
     fix = "Upload the file again, or restore it from a backup."
 
@@ -230,7 +202,6 @@ class SourceChanged(RagError):
 class OverrideRefused(RagError):
     """The collection does not allow another chunking strategy for a single ingestion."""
 
-    code = "override-refused"
     status = 409
     fix = "Leave chunkingStrategy out, or set allowChunkingOverride on the collection."
 
@@ -238,14 +209,12 @@ class OverrideRefused(RagError):
 class PipelineRefused(RagError):
     """The pipeline's source does not exist, or the pipeline may not read it."""
 
-    code = "pipeline-refused"
     status = 409
 
 
 class FolderRefused(PipelineRefused):
     """The pipeline reads a folder that the operator of the host has not allowed."""
 
-    code = "folder-refused"
     status = 400
     fix = "Ask the operator of the host to add the folder to pipeline_folders."
 
@@ -253,7 +222,6 @@ class FolderRefused(PipelineRefused):
 class UnknownPipeline(RagError):
     """The pipeline does not exist."""
 
-    code = "unknown-pipeline"
     status = 404
     fix = "Read the repository or the collection: its field pipelines lists them."
 
@@ -261,7 +229,6 @@ class UnknownPipeline(RagError):
 class IndexRebuilding(RagError):
     """The search index was lost and is being rebuilt from the chunks table."""
 
-    code = "index-rebuilding"
     status = 503
     fix = "Try again in a minute; nothing is lost."
 
@@ -269,7 +236,6 @@ class IndexRebuilding(RagError):
 class IndexReplaced(RagError):
     """Another search index, with the vectors of another model, has replaced this one."""
 
-    code = "index-replaced"
     status = 503
     fix = "Search again; the new index is ready."
 
@@ -277,7 +243,6 @@ class IndexReplaced(RagError):
 class Reembedding(RagError):
     """Another job is already re-embedding the collection."""
 
-    code = "reembedding"
     status = 409
     fix = "Wait for that job, or cancel it, and try again."
 
@@ -285,7 +250,6 @@ class Reembedding(RagError):
 class UnknownGoldenSet(RagError):
     """The collection has no such golden set."""
 
-    code = "unknown-golden-set"
     status = 404
     fix = "List the golden sets of the collection."
 
@@ -293,7 +257,6 @@ class UnknownGoldenSet(RagError):
 class RefusedByHost(RagError):
     """The host has refused a request of `RagClient`."""
 
-    code = "refused-by-host"
     fix = "See the host's code and message."
     #: the host's error code, such as `unknown-collection`
     host_code = ""

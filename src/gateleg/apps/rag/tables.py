@@ -31,7 +31,7 @@ from gateleg.model import (
     state,
     upcaster,
 )
-from gateleg.model.codec.wire import Value
+from gateleg.model.wire import Value
 
 MOST_PIPELINES = 10
 MOST_TAGS = 50

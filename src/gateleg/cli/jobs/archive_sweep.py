@@ -41,7 +41,7 @@ def sweep_finished(settings: Settings, opened: Queue) -> list[str]:
 async def _sweep(settings: Settings, tables: Sequence[TableNames]) -> tuple[int, int]:
     """The number of archived jobs, and of long logs without an object store."""
     from gateleg.jobs import AsyncQueue, Jobs
-    from gateleg.jobs.retention.archiving import Archiver
+    from gateleg.jobs.retention import Archiver
     from gateleg.store import AsyncStore
     from gateleg.web.queue_rules import queue_rules
 

@@ -55,7 +55,7 @@ def listed(
     from gateleg.cli.jobs.formats import plain, row
     from gateleg.commands.printing import print_json, print_rows
     from gateleg.jobs import JobStatus
-    from gateleg.jobs.set_aside import UnreadableJob
+    from gateleg.jobs.queue_context import UnreadableJob
 
     wanted = None
     if status is not None:
@@ -216,7 +216,7 @@ def tree(
 
 def _labels(queue: "Queue", branch: "Branch", known: "dict[UUID, Job]") -> "dict[UUID, str]":
     """Labels for the jobs of a tree that would otherwise look alike. Each job is read once, into `known`."""
-    from gateleg.jobs.monitor.labels import labels, lookalikes
+    from gateleg.jobs.monitor.stats import labels, lookalikes
 
     fresh = [job_id for job_id in lookalikes(branch) if job_id not in known]
     known.update({job.job_id: job for job in queue.read_jobs(fresh)} if fresh else {})
@@ -243,7 +243,7 @@ def archive(
     from gateleg.cli.jobs.archive_sweep import sweep_finished
     from gateleg.cli.jobs.formats import archived_row, plain
     from gateleg.commands.printing import print_json, print_rows
-    from gateleg.jobs.set_aside import UnreadableJob
+    from gateleg.jobs.queue_context import UnreadableJob
 
     if not sweep and (subject is None) == (type is None):
         fail("use --subject or --type", MISUSED)

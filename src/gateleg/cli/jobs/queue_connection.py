@@ -103,7 +103,7 @@ def opened_queue(settings: Settings, app: str | None = None) -> Iterator[Queue]:
 
 def warn_of_unread_tables(queue: Queue) -> None:
     """Warn on standard error if the store has jobs in queue tables that the command does not read."""
-    from gateleg.jobs.unread_tables import unread_tables_warning
+    from gateleg.jobs.queue_context import unread_tables_warning
 
     names = queue.unread_tables()
     if names:
@@ -147,8 +147,8 @@ def _failing_submission(app: str | None) -> Iterator[None]:
 
 def _check_names(handler: Handler, config: Mapping[str, Any]) -> None:
     """End the command if a config typed by hand has a name that its model would ignore: it is more likely misspelt than meant."""
-    from gateleg.jobs.config_names import ignored_names, known_names
-    from gateleg.model.suggestions import did_you_mean
+    from gateleg.jobs.handlers import ignored_names, known_names
+    from gateleg.model.types import did_you_mean
 
     if handler.config is None:
         return

@@ -84,7 +84,7 @@ def stats(
 
 def _warn_if_new(opened: "Queue", queue: str) -> None:
     """Warn on standard error about a queue that has neither jobs nor workers: its name may be misspelt, or be used later."""
-    from gateleg.model.suggestions import did_you_mean
+    from gateleg.model.types import did_you_mean
 
     known = _queue_names(opened)
     if queue not in known:

@@ -110,7 +110,7 @@ def add(
     settings_file: ConfigOption = None,
 ) -> None:
     """Create or replace a schedule."""
-    from gateleg.jobs.submit.attributes import RunAttributes
+    from gateleg.jobs.submission import RunAttributes
 
     given = read_config(config)
     values = {

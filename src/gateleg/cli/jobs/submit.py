@@ -59,7 +59,7 @@ def submit(
     from gateleg.cli.jobs.formats import plain
     from gateleg.cli.jobs.inspection import print_updates
     from gateleg.commands.printing import print_json
-    from gateleg.jobs.submit.attributes import JobAttributes
+    from gateleg.jobs.submission import JobAttributes
 
     given = read_config(config)
     settings = settings_from(settings_file, store=store, prefix=prefix)

@@ -62,7 +62,7 @@ def backfill(
 
 
 def _entity(tables: "Iterable[Table]", name: str) -> "Spec[Any]":
-    from gateleg.model.suggestions import did_you_mean
+    from gateleg.model.types import did_you_mean
 
     specs = [spec for table in tables for spec in table.specs]
     found = next((spec for spec in specs if spec.name == name), None)

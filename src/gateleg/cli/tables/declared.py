@@ -71,7 +71,7 @@ def _tables_of(module: Any, name: str) -> list[Table]:
 
 def find_pattern(tables: Iterable[Table], name: str) -> Access[Any]:
     """The pattern with a name: `Job.ready`, `Orders/ready`, or `ready` if it is unique."""
-    from gateleg.model.suggestions import did_you_mean
+    from gateleg.model.types import did_you_mean
 
     patterns = [access for table in tables for spec in table.specs for access in spec.patterns.values()]
     owner, _, short = name.replace("/", ".").rpartition(".")

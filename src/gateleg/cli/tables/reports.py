@@ -124,8 +124,8 @@ def lint(
 
     Gateleg's own tables are left out unless --only names them.
     """
+    from gateleg.model.inspection import WHY
     from gateleg.model.inspection import lint as remarks
-    from gateleg.model.inspection.findings import WHY
 
     unknown = [code for code in ignore or () if code not in WHY]
     if unknown:

@@ -4,8 +4,7 @@
 nodes (`condition`, `update`), as PartiQL does.
 """
 
-from gateleg.engine.expressions.conditions import CompiledCondition, compile_condition, compile_operand, condition
-from gateleg.engine.expressions.key_conditions import KeyCondition
+from gateleg.engine.expressions.conditions import CompiledCondition, check_disjoint, compile_condition, compile_operand, condition
 from gateleg.engine.expressions.nodes import (
     Action,
     Add,
@@ -32,11 +31,18 @@ from gateleg.engine.expressions.nodes import (
     Value,
     Values,
 )
-from gateleg.engine.expressions.parameters import EXPRESSION_PARAMETERS, ExpressionParameters, check_parameters
-from gateleg.engine.expressions.paths import check_disjoint
-from gateleg.engine.expressions.prepare import Prepared, RequestPlan, check_legacy, prepare, request_plan
-from gateleg.engine.expressions.projections import Projection, projection
-from gateleg.engine.expressions.updates import CompiledUpdate, compile_value, update
+from gateleg.engine.expressions.prepare import (
+    EXPRESSION_PARAMETERS,
+    ExpressionParameters,
+    Prepared,
+    RequestPlan,
+    check_legacy,
+    check_parameters,
+    prepare,
+    request_plan,
+)
+from gateleg.engine.expressions.rules import KeyCondition
+from gateleg.engine.expressions.updates import CompiledUpdate, Projection, compile_value, projection, update
 
 __all__ = [
     "EXPRESSION_PARAMETERS",

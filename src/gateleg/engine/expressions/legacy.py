@@ -4,13 +4,26 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateleg.engine.errors import invalid_parameter, validation
-from gateleg.engine.expressions import compare, updates
-from gateleg.engine.expressions.attribute_names import check_attribute_names
-from gateleg.engine.expressions.conditions import CompiledCondition, condition
-from gateleg.engine.expressions.functions import SCALARS, TEXTS
-from gateleg.engine.expressions.key_conditions import KeyCondition
-from gateleg.engine.expressions.nodes import And, Between, Call, Compare, In, Item, Literal, Node, Not, Or, Path, Values
-from gateleg.engine.expressions.projections import Projection, projection
+from gateleg.engine.expressions import conditions as compare
+from gateleg.engine.expressions import updates
+from gateleg.engine.expressions.conditions import SCALARS, TEXTS, CompiledCondition, condition
+from gateleg.engine.expressions.nodes import (
+    And,
+    Between,
+    Call,
+    Compare,
+    In,
+    Item,
+    Literal,
+    Node,
+    Not,
+    Or,
+    Path,
+    Values,
+    check_attribute_names,
+)
+from gateleg.engine.expressions.rules import KeyCondition
+from gateleg.engine.expressions.updates import Projection, projection
 from gateleg.engine.values import validate
 
 Wire = dict[str, Any]

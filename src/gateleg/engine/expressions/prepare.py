@@ -1,21 +1,274 @@
-"""Prepare a request's expressions: checked in DynamoDB's order and compiled."""
+"""Prepare a request's expressions: checked in DynamoDB's order and compiled.
+
+Cached expressions.
+
+An expression is parsed and checked once, and compiled once for each set of attribute names. For a request, only the types of its values
+are left to check; the full rules run only if that check fails, to find the exact error.
+
+The expressions and legacy parameters that each operation accepts, and which of them may be combined.
+"""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from gateleg.engine.errors import EngineError, InvalidValueError, validation
-from gateleg.engine.expressions import legacy
-from gateleg.engine.expressions.attribute_names import name_fault
-from gateleg.engine.expressions.compiled import MAX_CACHED, Expression, is_cacheable, read
-from gateleg.engine.expressions.conditions import CompiledCondition
-from gateleg.engine.expressions.key_conditions import KeyCondition, KeyTemplate
-from gateleg.engine.expressions.nodes import Names, Values
-from gateleg.engine.expressions.parameters import EXPRESSION_PARAMETERS, PARAMETERS, check_parameters
-from gateleg.engine.expressions.projections import Projection
-from gateleg.engine.expressions.updates import CompiledUpdate
+from gateleg.engine.expressions import legacy, rules
+from gateleg.engine.expressions.conditions import (
+    LIST,
+    NUMBER,
+    SCALARS,
+    SIZED,
+    TEXTS,
+    TYPES,
+    CompiledCondition,
+    aliases,
+    check_disjoint,
+    check_spelling,
+    condition,
+    resolve,
+)
+from gateleg.engine.expressions.grammar import MAX_SIZE, ConditionSource, UpdateSource, parse_condition, parse_update
+from gateleg.engine.expressions.nodes import (
+    Add,
+    Arithmetic,
+    Between,
+    Call,
+    Compare,
+    InvalidExpression,
+    Names,
+    Operand,
+    Path,
+    Value,
+    Values,
+    name_fault,
+)
+from gateleg.engine.expressions.rules import KeyCondition, KeyTemplate, key_template
+from gateleg.engine.expressions.updates import CompiledUpdate, Projection, parse_projection, projection, update
 from gateleg.engine.values import EMPTY_SET, NESTED, canonicalize_item, text_size, validate
+
+T = TypeVar("T")
+
+#: Expressions to cache, and name bindings of each.
+MAX_CACHED: Final = 2048
+MAX_CACHED_BINDINGS: Final = 64
+
+#: Parameters whose error for excessive size includes the size.
+_REPORTS_SIZE: Final = frozenset({"ConditionExpression", "FilterExpression"})
+
+
+def is_cacheable(names: Names) -> bool:
+    """Whether to cache a compiled expression that uses these names: they may have 64 KB each, and a request may have many."""
+    return sum(map(len, names.values())) <= MAX_SIZE
+
+
+@dataclass(slots=True)
+class Expression(Generic[T]):
+    """A parsed expression: its references, its checks against a request, and its compiled forms by attribute names."""
+
+    parameter: str
+    #: `#names` and `:values` in use
+    names: tuple[str, ...]
+    values: tuple[str, ...]
+    #: applies all rules that need names and values
+    check: Callable[[Names, Values], None]
+    build: Callable[[Names], T]
+    #: allowed types of values, by placeholder
+    value_types: tuple[tuple[str, frozenset[str]], ...] = ()
+    #: bounds of BETWEEN, and type names of attribute_type
+    bounds: tuple[tuple[str, str], ...] = ()
+    type_names: tuple[str, ...] = ()
+    bound: dict[tuple[str | None, ...], T] = field(default_factory=dict)
+
+    def bind(self, names: Names, values: Values) -> T:
+        """The compiled expression for a request's names, after checking its values."""
+        key = tuple([names.get(name) for name in self.names])
+        found = self.bound.get(key)
+        try:
+            if found is None:
+                self.check(names, values)
+                found = self.build(names)
+                if is_cacheable(names):
+                    if len(self.bound) >= MAX_CACHED_BINDINGS:
+                        self.bound.clear()
+                    self.bound[key] = found
+            elif not self.accepts(values):
+                self.check(names, values)
+        except InvalidExpression as fault:
+            raise invalid(self.parameter, fault) from None
+        return found
+
+    def accepts(self, values: Values) -> bool:
+        """Whether the values are certainly valid; `check` finds the error if they are not."""
+        return all(name in values for name in self.values) and self.accepts_present(values)
+
+    @property
+    def restricts_values(self) -> bool:
+        """Whether the expression restricts the types of its values."""
+        return bool(self.value_types or self.bounds or self.type_names)
+
+    def accepts_present(self, values: Values) -> bool:
+        """`accepts` for values that are known to be present."""
+        for name, allowed in self.value_types:
+            if allowed.isdisjoint(values[name]):
+                return False
+        return not (self.bounds or self.type_names) or self._accepts_bounds_and_types(values)
+
+    def _accepts_bounds_and_types(self, values: Values) -> bool:
+        try:
+            for low, high in self.bounds:
+                rules.check_bounds(values[low], values[high])
+            for name in self.type_names:
+                rules.check_type_name(values[name])
+        except InvalidExpression:
+            return False
+        return True
+
+
+def invalid(parameter: str, fault: InvalidExpression) -> EngineError:
+    """The error for an invalid expression."""
+    return validation(f"Invalid {parameter}: {fault.message}")
+
+
+@lru_cache(maxsize=MAX_CACHED)
+def read(parameter: str, text: str) -> Expression[Any]:
+    """Parse the expression of a parameter, cached; raises DynamoDB's error if it is invalid."""
+    try:
+        _check_size(parameter, text)
+        return _READERS[parameter](parameter, text)
+    except InvalidExpression as fault:
+        raise invalid(parameter, fault) from None
+
+
+def _check_size(parameter: str, text: str) -> None:
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if size > MAX_SIZE:
+        detail = f" expression size: {size}" if parameter in _REPORTS_SIZE else ""
+        raise InvalidExpression(f"Expression size has exceeded the maximum allowed size;{detail}")
+
+
+def _read_condition(parameter: str, text: str) -> Expression[CompiledCondition]:
+    source = _condition_source(text)
+    return _condition_expression(parameter, source, lambda names: condition(source.root, names))
+
+
+def _read_key_condition(parameter: str, text: str) -> Expression[KeyTemplate]:
+    source = _condition_source(text)
+    return _condition_expression(parameter, source, lambda names: key_template(source.root, names))
+
+
+def _condition_source(text: str) -> ConditionSource:
+    source = parse_condition(text)
+    rules.check_condition(source)
+    return source
+
+
+def _condition_expression(parameter: str, source: ConditionSource, build: Callable[[Names], T]) -> Expression[T]:
+    names, values = _used(source.references)
+    requirements = _ValueRequirements()
+    for clause in source.clauses:
+        for call in clause.calls:
+            requirements.require_call(call)
+        if isinstance(clause.node, Between):
+            requirements.require_between(clause.node)
+        elif isinstance(clause.node, Compare) and clause.node.operator not in ("=", "<>"):
+            requirements.require((clause.node.left, clause.node.right), SCALARS)
+    return Expression(
+        parameter,
+        names,
+        values,
+        lambda given, filled: rules.check_condition_references(source, given, filled),
+        build,
+        tuple(requirements.types),
+        tuple(requirements.bounds),
+        tuple(requirements.type_names),
+    )
+
+
+def _read_update(parameter: str, text: str) -> Expression[CompiledUpdate]:
+    source = parse_update(text)
+    rules.check_update(source)
+    names, values = _used(source.references)
+    return Expression(
+        parameter,
+        names,
+        values,
+        lambda given, filled: rules.check_update_references(source, given, filled),
+        lambda given: update(source.actions, given),
+        tuple(_update_value_types(source)),
+    )
+
+
+def _update_value_types(source: UpdateSource) -> list[tuple[str, frozenset[str]]]:
+    requirements = _ValueRequirements()
+    for action in source.actions:
+        value = getattr(action, "value", None)
+        if isinstance(value, Value) and type(action).__name__ in ("Add", "Delete"):
+            requirements.require((value,), rules.SETS | (NUMBER if isinstance(action, Add) else frozenset()))
+    for call in source.calls:
+        if isinstance(call, Arithmetic):
+            requirements.require((call.left, call.right), NUMBER)
+        elif call.name == "list_append":
+            requirements.require(call.args, LIST)
+    return requirements.types
+
+
+def _read_projection(parameter: str, text: str) -> Expression[Projection]:
+    paths = parse_projection(text)
+    check_spelling(paths)
+    names, values = _used(paths)
+
+    def check(given: Names, filled: Values) -> None:
+        check_disjoint([resolve(path, given) for path in paths])
+
+    return Expression(parameter, names, values, check, lambda given: projection(resolve(path, given) for path in paths))
+
+
+_READERS: Final[dict[str, Callable[[str, str], Expression[Any]]]] = {
+    "ConditionExpression": _read_condition,
+    "FilterExpression": _read_condition,
+    "KeyConditionExpression": _read_key_condition,
+    "UpdateExpression": _read_update,
+    "ProjectionExpression": _read_projection,
+}
+
+
+def _used(references: tuple[Path | Value, ...] | tuple[Path, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    names: dict[str, None] = {}
+    values: dict[str, None] = {}
+    for reference in references:
+        if isinstance(reference, Path):
+            names.update(dict.fromkeys(aliases(reference)))
+        else:
+            values[reference.name] = None
+    return tuple(names), tuple(values)
+
+
+@dataclass(slots=True)
+class _ValueRequirements:
+    types: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+    bounds: list[tuple[str, str]] = field(default_factory=list)
+    type_names: list[str] = field(default_factory=list)
+
+    def require(self, operands: tuple[Operand, ...], allowed: frozenset[str]) -> None:
+        self.types.extend((operand.name, allowed) for operand in operands if isinstance(operand, Value))
+
+    def require_call(self, call: Call) -> None:
+        if call.name == "begins_with":
+            self.require(call.args, TEXTS)
+        elif call.name == "size":
+            self.require(call.args, SIZED)
+        elif call.name == "attribute_type":
+            self.type_names.extend(arg.name for arg in call.args[1:] if isinstance(arg, Value))
+            self.require(call.args[1:], TYPES & {"S"})
+
+    def require_between(self, node: Between) -> None:
+        self.require((node.operand, node.low, node.high), SCALARS)
+        if isinstance(node.low, Value) and isinstance(node.high, Value):
+            self.bounds.append((node.low.name, node.high.name))
+
 
 #: DynamoDB's limit for a placeholder, including its `#` or `:`.
 MAX_PLACEHOLDER: Final = 255
@@ -247,3 +500,101 @@ def _check_placeholder(parameter: str, mark: str, key: str) -> None:
         raise validation(f"{parameter} contains invalid key: The expression attribute map contains a key that is too long;{detail}")
     if key[:1] != mark or not _PLACEHOLDER.fullmatch(key):
         raise validation(f'{parameter} contains invalid key: Syntax error; key: "{key}"')
+
+
+#: The order in which DynamoDB reads expressions.
+_READING_ORDER: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
+
+
+@dataclass(frozen=True)
+class ExpressionParameters:
+    """The expression parameters of an operation, or of a part of one, in the order of DynamoDB's messages."""
+
+    expressions: tuple[str, ...]
+    legacy: tuple[str, ...] = ()
+
+    @cached_property
+    def with_values(self) -> tuple[str, ...]:
+        """The expressions that may use values."""
+        return tuple(name for name in self.expressions if name != "ProjectionExpression")
+
+    @cached_property
+    def reading_order(self) -> tuple[str, ...]:
+        """The expressions in the order in which DynamoDB reads them."""
+        return tuple(name for name in _READING_ORDER if name in self.expressions)
+
+    @cached_property
+    def legacy_names(self) -> frozenset[str]:
+        """The legacy parameters, as a set for fast lookups."""
+        return frozenset(self.legacy)
+
+
+_PROJECTED = ExpressionParameters(("ProjectionExpression",), ("AttributesToGet",))
+_CONDITIONAL = ExpressionParameters(("ConditionExpression",), ("Expected", "ConditionalOperator"))
+_CHECKED = ExpressionParameters(("ConditionExpression",))
+
+#: By operation; then by the member names of batches and transactions.
+EXPRESSION_PARAMETERS: Final[dict[str, ExpressionParameters]] = {
+    "GetItem": _PROJECTED,
+    "PutItem": _CONDITIONAL,
+    "DeleteItem": _CONDITIONAL,
+    "UpdateItem": ExpressionParameters(
+        ("UpdateExpression", "ConditionExpression"), ("AttributeUpdates", "Expected", "ConditionalOperator")
+    ),
+    "Query": ExpressionParameters(
+        ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+        ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
+    ),
+    "Scan": ExpressionParameters(("ProjectionExpression", "FilterExpression"), ("AttributesToGet", "ScanFilter", "ConditionalOperator")),
+    "KeysAndAttributes": _PROJECTED,
+    "Get": ExpressionParameters(("ProjectionExpression",)),
+    "Put": _CHECKED,
+    "Delete": _CHECKED,
+    "ConditionCheck": _CHECKED,
+    "Update": ExpressionParameters(("UpdateExpression", "ConditionExpression")),
+}
+
+#: All parameters that concern expressions; a request without any of them is not checked.
+PARAMETERS: Final = frozenset(name for form in EXPRESSION_PARAMETERS.values() for name in (*form.expressions, *form.legacy)) | {
+    "ExpressionAttributeNames",
+    "ExpressionAttributeValues",
+}
+
+
+def check_parameters(request: Mapping[str, Any], operation: str) -> None:
+    """Refuse expressions together with legacy parameters, and placeholders or a ConditionalOperator that nothing uses.
+
+    DynamoDB looks at this before it looks at keys and items.
+    """
+    form = EXPRESSION_PARAMETERS[operation]
+    given = [name for name in form.expressions if request.get(name) is not None]
+    legacy = [] if form.legacy_names.isdisjoint(request) else [name for name in form.legacy if request.get(name) is not None]
+    if given and legacy:
+        if "KeyConditionExpression" not in given and "KeyConditions" in legacy:
+            legacy.remove("KeyConditions")
+        if legacy:
+            raise validation(
+                "Can not use both expression and non-expression parameters in the same request: "
+                f"Non-expression parameters: {{{', '.join(legacy)}}} Expression parameters: {{{', '.join(given)}}}"
+            )
+    if not given and request.get("ExpressionAttributeNames") is not None:
+        raise validation("ExpressionAttributeNames can only be specified when using expressions")
+    if request.get("ExpressionAttributeValues") is not None:
+        _check_values_used(form, request)
+    if "ConditionalOperator" in legacy:
+        _check_conditional_operator(request)
+
+
+def _check_values_used(form: ExpressionParameters, request: Mapping[str, Any]) -> None:
+    users = form.with_values
+    if users and all(request.get(name) is None for name in users):
+        verb = "are" if len(users) > 1 else "is"
+        raise validation(f"ExpressionAttributeValues can only be specified when using expressions: {' and '.join(users)} {verb} null")
+
+
+def _check_conditional_operator(request: Mapping[str, Any]) -> None:
+    conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter")
+    if not conditions:
+        raise validation("ConditionalOperator cannot be used without Filter or Expected")
+    if len(conditions) < 2:
+        raise validation("ConditionalOperator can only be used when Filter or Expected has two or more elements")

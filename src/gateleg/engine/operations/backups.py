@@ -1,19 +1,34 @@
-"""CreateBackup, DescribeBackup, ListBackups and DeleteBackup."""
+"""CreateBackup, DescribeBackup, ListBackups and DeleteBackup.
+
+The definition of a restored table: what it keeps of the source, and what the request overrides.
+
+UpdateContinuousBackups, DescribeContinuousBackups, RestoreTableToPointInTime and RestoreTableFromBackup.
+"""
 
 import re
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import apsw
 
-from gateleg.engine import copies, copy_steps, stored_backups
-from gateleg.engine.context import Context
+from gateleg.engine import changelog, copies, copy_steps, stored_backups
+from gateleg.engine.catalog import Context
+from gateleg.engine.copies import Copy
 from gateleg.engine.definitions import load
-from gateleg.engine.errors import EngineError, validation
-from gateleg.engine.operations.definition import ON_DEMAND, table_name_of
-from gateleg.engine.operations.description import describe, no_items
-from gateleg.engine.operations.times import iso_milliseconds
-from gateleg.engine.schema import Index, Table
+from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.operations.definition import (
+    ON_DEMAND,
+    check_bounds,
+    describe,
+    encryption,
+    iso_milliseconds,
+    iso_seconds,
+    no_items,
+    table_name_of,
+)
+from gateleg.engine.schema import Index, Namespace, Table
 from gateleg.engine.stored_backups import Backup
 
 _PAGE = 100
@@ -210,9 +225,246 @@ def _index(index: Index) -> dict[str, Any]:
     return described
 
 
+#: Starts copying the source's rows into the SQLite table of that name.
+Begin = Callable[[str], Copy]
+
+_RESTORED_SETTINGS = ("BillingMode", "ProvisionedThroughput", "OnDemandThroughput", "SSESpecification", "OnDemandSince")
+
+
+def plan(source: Table, request: dict[str, Any], namespace: Namespace, now: float) -> Table:
+    """The definition of the restored table. Streams, TTL, recovery, tags, protection and the table class are not restored."""
+    settings = _settings(source, request)
+    indexes = (
+        *_indexes(source, "LSI", request.get("LocalSecondaryIndexOverride"), settings),
+        *_indexes(source, "GSI", request.get("GlobalSecondaryIndexOverride"), settings),
+    )
+    used = set(source.keys.names).union(*(index.keys.names for index in indexes))
+    return Table(
+        id=0,
+        uuid=str(uuid.uuid4()),
+        namespace=namespace,
+        name=request["TargetTableName"],
+        created=now,
+        definitions={name: kind for name, kind in source.definitions.items() if name in used},
+        keys=source.keys,
+        indexes=indexes,
+        status="CREATING",
+        restoring=True,
+        settings=settings,
+    )
+
+
+def _settings(source: Table, request: dict[str, Any]) -> dict[str, Any]:
+    settings = {member: source.settings[member] for member in _RESTORED_SETTINGS if member in source.settings}
+    was = settings.get("BillingMode", ON_DEMAND)
+    billing = settings["BillingMode"] = request.get("BillingModeOverride") or was
+    throughput = request.get("ProvisionedThroughputOverride")
+    if billing == ON_DEMAND:
+        if throughput is not None:
+            raise validation("Cannot override ProvisionedThroughput unless BillingMode is PROVISIONED")
+        settings.pop("ProvisionedThroughput", None)
+    elif throughput is not None:
+        check_bounds(throughput)
+        settings["ProvisionedThroughput"] = dict(throughput)
+    elif was == ON_DEMAND:
+        raise validation("Must override ProvisionedThroughput if BillingMode is overridden to PROVISIONED")
+    _override_maxima(settings, request.get("OnDemandThroughputOverride"))
+    if request.get("SSESpecificationOverride") is not None:
+        settings.pop("SSESpecification", None)
+        settings |= encryption(request["SSESpecificationOverride"])
+    return settings
+
+
+def _override_maxima(settings: dict[str, Any], maxima: dict[str, Any] | None) -> None:
+    if settings["BillingMode"] != ON_DEMAND:
+        settings.pop("OnDemandThroughput", None)
+    if not maxima:
+        return
+    for member in ("MaxReadRequestUnits", "MaxWriteRequestUnits"):
+        if maxima.get(member) == 0:
+            raise validation(f"Requested {member} for OnDemandThroughput is outside of valid range")
+    settings["OnDemandThroughput"] = dict(maxima)
+
+
+def _indexes(source: Table, kind: str, override: list[dict[str, Any]] | None, settings: dict[str, Any]) -> Iterable[Index]:
+    """The indexes to restore: all, or those that the override names. An empty override restores none."""
+    had = {index.name: index for index in source.indexes if index.kind == kind}
+    if override is None:
+        return [_restored(index, None, settings) for index in had.values()]
+    chosen = []
+    for spec in override:
+        index = had.get(spec["IndexName"])
+        if index is None:
+            raise validation(
+                f"Index {spec['IndexName']} does not match a secondary index that existed in the source table "
+                "and cannot be created during the restore operation"
+            )
+        chosen.append(_restored(index, spec, settings))
+    return chosen
+
+
+def _restored(index: Index, spec: dict[str, Any] | None, settings: dict[str, Any]) -> Index:
+    kept = dict(index.settings)
+    if spec is not None:
+        kept |= {member: spec[member] for member in ("ProvisionedThroughput", "OnDemandThroughput") if spec.get(member) is not None}
+    if settings["BillingMode"] == ON_DEMAND:
+        kept.pop("ProvisionedThroughput", None)
+    elif index.kind == "GSI":
+        kept.setdefault("ProvisionedThroughput", settings["ProvisionedThroughput"])
+    return replace(index, id=0, status="CREATING", settings=kept)
+
+
+def check_target(context: Context, name: str) -> None:
+    """Refuse to restore into an existing table."""
+    table = context.catalog.find_table(context.namespace, name)
+    if table is None:
+        return
+    summary = table.settings.get("RestoreSummary")
+    if table.status == "CREATING" and summary is not None:
+        origin = summary.get("SourceBackupArn") or summary["SourceTableArn"]
+        raise EngineError("TableInUseException", f"Table: {name} is already being restored from backup: {origin}")
+    raise EngineError("TableAlreadyExistsException", f"Table already exists: {name}")
+
+
+def restore(context: Context, connection: apsw.Connection, table: Table, summary: dict[str, Any], begin: Begin) -> dict[str, Any]:
+    """Create the table and start filling it. Small tables are complete at once; large ones are CREATING until they are filled."""
+    table = replace(table, settings={**table.settings, "RestoreSummary": {**summary, "RestoreInProgress": True}})
+    table = context.catalog.create(connection, table)
+    copy_steps.begin(context.catalog, connection, begin(f"items_{table.id}"))
+    return {"TableDescription": describe(table, no_items)}
+
+
+MAX_RECOVERY_DAYS = 35
+
+
+def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Enable or disable point-in-time recovery, or change its period."""
+    wanted = request["PointInTimeRecoverySpecification"]
+    days = wanted.get("RecoveryPeriodInDays")
+    if not wanted["PointInTimeRecoveryEnabled"] and days is not None:
+        raise validation("Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery.")
+    with context.database.write() as connection:
+        table = _table(context, request["TableName"])
+        now = context.now()
+        # Changes before the current window may be trimmed already, so a longer period does not extend it backwards.
+        since = (stored_backups.window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
+        table = replace(table, recovery_since=since, recovery_days=days or MAX_RECOVERY_DAYS)
+        context.catalog.replace(connection, table)
+    return _described(table, now)
+
+
+def describe_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Whether a table can be restored, and to which times."""
+    return _described(_table(context, request["TableName"]), context.now())
+
+
+def _table(context: Context, name: str) -> Table:
+    table = context.catalog.find_table(context.namespace, table_name_of(name))
+    if table is None:
+        raise table_not_found(name)
+    return table
+
+
+def _described(table: Table, now: float) -> dict[str, Any]:
+    window = stored_backups.window(table, now)
+    status: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
+    if window is not None:
+        status = {
+            "PointInTimeRecoveryStatus": "ENABLED",
+            "RecoveryPeriodInDays": table.recovery_days,
+            "EarliestRestorableDateTime": int(window[0]),
+            "LatestRestorableDateTime": int(window[1]),
+        }
+    return {"ContinuousBackupsDescription": {"ContinuousBackupsStatus": "ENABLED", "PointInTimeRecoveryDescription": status}}
+
+
+def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Create a table with the items that another one had at a time."""
+    name = _source_name(context, request)
+    wanted, latest = request.get("RestoreDateTime"), request.get("UseLatestRestorableTime")
+    if wanted is not None and latest:
+        raise validation(
+            "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for point-in-time restore request. "
+            "Please specify only one of them"
+        )
+    if wanted is None and not latest:
+        raise validation("Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both")
+    with context.database.write() as connection:
+        source = context.catalog.find_table(context.namespace, name)
+        if source is None:
+            raise table_not_found(name)
+        now = context.now()
+        at = _restore_time(source, wanted, now)
+        check_target(context, request["TargetTableName"])
+        table = plan(source, request, context.namespace, now)
+        summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
+        cut = changelog.first_after(connection, source.id, at)
+        response = restore(context, connection, table, summary, lambda rows: copies.of_table(connection, source, rows, cut))
+    context.wake()
+    return response
+
+
+def _source_name(context: Context, request: dict[str, Any]) -> str:
+    name: str | None = request.get("SourceTableName")
+    arn: str | None = request.get("SourceTableArn")
+    if name is not None and arn is not None:
+        raise validation("Must provide exactly one of: sourceTableArn, sourceTableName")
+    if name is not None:
+        return name
+    if arn is None:
+        raise validation("The parameter 'TableName' is required but was not present in the request")
+    found = re.fullmatch(r"arn:aws[a-z-]*:dynamodb:[^:]*:([0-9]+):table/([a-zA-Z0-9_.-]{3,255})", arn)
+    if found is None:
+        raise invalid_parameter("sourceTableArn is not a valid ARN")
+    if found[1] != context.namespace.account:
+        raise validation("This action is only supported by accounts that match the resource owner's account")
+    return found[2]
+
+
+def _restore_time(source: Table, wanted: float | None, now: float) -> float:
+    """The time to restore to, which must be in the source's window."""
+    window = stored_backups.window(source, now)
+    if window is None:
+        raise recovery_off(source.name)
+    if wanted is None:
+        return now
+    earliest, latest = window
+    if not int(earliest) <= wanted <= latest:
+        raise EngineError(
+            "InvalidRestoreTimeException",
+            f"RestoreDateTime '{iso_seconds(wanted)}' must be within EarliestRestorableDateTime '{iso_seconds(earliest)}' "
+            f"and LatestRestorableDateTime '{iso_seconds(latest)}'",
+        )
+    return max(wanted, earliest)
+
+
+def recovery_off(name: str) -> EngineError:
+    """The error for a table without point-in-time recovery."""
+    return EngineError("PointInTimeRecoveryUnavailableException", f"Point in time recovery is not enabled for table '{name}'")
+
+
+def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Create a table from a backup."""
+    with context.database.write() as connection:
+        backup = find(connection, context, request["BackupArn"])
+        if not backup.complete:
+            raise backup_in_use()
+        source = load(backup.definition)
+        check_target(context, request["TargetTableName"])
+        table = plan(source, request, context.namespace, context.now())
+        summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
+        response = restore(context, connection, table, summary, lambda rows: copies.of_backup(connection, backup.rows, rows))
+    context.wake()
+    return response
+
+
 OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
     "CreateBackup": create_backup,
     "DescribeBackup": describe_backup,
     "ListBackups": list_backups,
     "DeleteBackup": delete_backup,
+    "UpdateContinuousBackups": update_continuous_backups,
+    "DescribeContinuousBackups": describe_continuous_backups,
+    "RestoreTableToPointInTime": restore_table_to_point_in_time,
+    "RestoreTableFromBackup": restore_table_from_backup,
 }

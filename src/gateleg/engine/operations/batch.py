@@ -1,18 +1,28 @@
-"""BatchGetItem and BatchWriteItem."""
+"""BatchGetItem and BatchWriteItem.
+
+TransactGetItems and TransactWriteItems: all or nothing, with a cancellation reason for each action.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, TypeVar
 
+import apsw
 import orjson
 
 from gateleg.engine import capacity
-from gateleg.engine.context import Context, parse_item
-from gateleg.engine.errors import EngineError, validation
+from gateleg.engine.catalog import Context, parse_item
+from gateleg.engine.errors import EmptyKeyError, EngineError, validation
 from gateleg.engine.expressions import Prepared, prepare
+from gateleg.engine.expressions.nodes import check_attribute_names
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.item_change import ItemChange, check_item, collection_metrics
+from gateleg.engine.operations.items import ItemChange, check_item, check_paths, collection_metrics
 from gateleg.engine.values import SEVERAL_TYPES, Item, canonicalize_item
+from gateleg.engine.values import size as value_size
+
+_T = TypeVar("_T")
 
 GET_LIMIT = 100
 WRITE_LIMIT = 25
@@ -188,7 +198,243 @@ def _with_capacity(response: dict[str, Any], consumed: list[dict[str, Any] | Non
     return response
 
 
+#: Limit for all items of one transaction.
+MAX_BYTES = 4 * 1024 * 1024
+#: How long a ClientRequestToken makes a repeated request idempotent.
+TOKEN_SECONDS = 600
+
+_KINDS = ("ConditionCheck", "Put", "Delete", "Update")
+
+
+@dataclass(frozen=True, slots=True)
+class TransactAction:
+    """One action of a transaction, validated as far as possible without its table."""
+
+    kind: str
+    body: dict[str, Any]
+    prepared: Prepared
+    item: Item
+    size: int
+
+    @property
+    def wants_failed_item(self) -> bool:
+        """Whether the cancellation reason of a failed condition includes the item."""
+        return self.body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+
+
+def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Read items from one snapshot."""
+    gets = [_only_member(entry, ("Get",))[1] for entry in request["TransactItems"]]
+    prepared = [prepare(get, "Get") for get in gets]
+    given = [canonicalize_item(get["Key"])[0] for get in gets]
+    layouts = [context.layout(get["TableName"]) for get in gets]
+    keys = _map_or_cancel(lambda i: layouts[i].request_key(given[i]), len(gets))
+    check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
+    responses: list[dict[str, Any]] = []
+    sizes: list[tuple[str, int]] = []
+    with context.database.snapshot() as connection:
+        for layout, key, expressions in zip(layouts, keys, prepared, strict=True):
+            row = connection.execute(layout.get, (key,)).fetchone()
+            size = row[0] if row else 0
+            sizes.append((layout.table.name, size))
+            if row is None:
+                responses.append({})
+            elif expressions.projection is None:
+                responses.append({"Item": context.response_item(row[1])})
+            else:
+                item = expressions.projection.apply(parse_item(row[1]))
+                responses.append({"Item": item} if item else {})
+    if sum(size for _, size in sizes) > MAX_BYTES:
+        raise validation("Collection size of items returned by TransactGetItems exceeds 4 MB")
+    return _with_transaction_capacity({"Responses": responses}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
+
+
+def _with_transaction_capacity(response: dict[str, Any], consumed: list[dict[str, Any]]) -> dict[str, Any]:
+    return {**response, "ConsumedCapacity": consumed} if consumed else response
+
+
+def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Perform several writes and condition checks atomically."""
+    actions = [_action(entry) for entry in request["TransactItems"]]
+    for action in actions:
+        context.layout(action.body["TableName"])
+    payload = sum(action.size for action in actions)
+    if payload > MAX_BYTES:
+        fault = f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}"
+        raise validation(f"Transaction payload size cannot exceed 4MB. Payload Size: : {fault}")
+
+    changes: list[ItemChange] = []
+
+    def run(connection: apsw.Connection) -> dict[str, Any]:
+        changes.extend(_prepare_changes(context, actions))
+        write_all(context, connection, list(zip(changes, actions, strict=True)))
+        return {"sizes": [change.charged for change in changes], "answer": _transaction_metrics(context, request, actions, changes)}
+
+    with context.database.write() as connection:
+        done = run_once_per_token(context, connection, request, run)
+    mode = request.get("ReturnConsumedCapacity")
+    if changes:
+        return _with_transaction_capacity(
+            done["answer"], capacity.transaction_writes(change.capacity(mode, factor=2) for change in changes)
+        )
+    # A repeated token writes nothing, and is charged for reads.
+    return _with_transaction_capacity(done["answer"], capacity.transaction_reads(mode, done["sizes"]))
+
+
+def _only_member(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    present = [(kind, entry[kind]) for kind in kinds if entry.get(kind) is not None]
+    if not present:
+        raise validation("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
+    if len(present) > 1:
+        raise validation("TransactItems can only contain one of Check, Put, Update or Delete")
+    return present[0]
+
+
+def _action(entry: dict[str, Any]) -> TransactAction:
+    kind, body = _only_member(entry, _KINDS)
+    prepared = prepare(body, kind)
+    try:
+        item, size = canonicalize_item(body["Item"] if kind == "Put" else body["Key"])
+    except EngineError:
+        # DynamoDB checks the attribute names of a put item before the values.
+        if kind == "Put":
+            check_attribute_names(body["Item"])
+        raise
+    if kind == "Put":
+        check_item(item, size)
+    elif kind == "Update":
+        size += sum(value_size(value) for value in prepared.values.values())
+    return TransactAction(kind, body, prepared, item, size)
+
+
+def _map_or_cancel(make: Callable[[int], _T], count: int, raised: tuple[type[EngineError], ...] = ()) -> list[_T]:
+    """`[make(0), make(1), ...]`; the first error cancels the transaction, with that error as its only reason.
+
+    Errors of the classes `raised` refuse the request instead.
+    """
+    made: list[_T] = []
+    for position in range(count):
+        try:
+            made.append(make(position))
+        except raised:
+            raise
+        except EngineError as error:
+            reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in range(count)]
+            reasons[position] = reason(error)
+            cancel_if_any_failed(reasons)
+    return made
+
+
+def _prepare_changes(context: Context, actions: list[TransactAction]) -> list[ItemChange]:
+    """The change of each action's row; no row may occur twice."""
+
+    def make(position: int) -> ItemChange:
+        action = actions[position]
+        layout = context.layout(action.body["TableName"])
+        check_paths(layout, action.prepared)
+        if action.kind == "Put":
+            return ItemChange(layout, layout.item_key(action.item))
+        return ItemChange(layout, layout.request_key(action.item))
+
+    changes = _map_or_cancel(make, len(actions), (EmptyKeyError,))
+    check_distinct([(change.layout.table.id, change.key) for change in changes])
+    return changes
+
+
+def check_distinct(rows: list[tuple[int, bytes]]) -> None:
+    """Refuse a transaction that has two actions on one item; a row is a table id and a row key."""
+    if len(set(rows)) != len(rows):
+        raise validation("Transaction request cannot include multiple operations on one item")
+
+
+def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[ItemChange, TransactAction]]) -> None:
+    """Check every action against its row, then write them all, or cancel the transaction with the reasons of all that failed."""
+    reasons: list[dict[str, Any]] = []
+    for change, action in pairs:
+        try:
+            _apply(change.read(connection), action)
+            reasons.append({"Code": "None"})
+        except EmptyKeyError:
+            raise
+        except EngineError as error:
+            reasons.append(reason(error))
+    cancel_if_any_failed(reasons)
+    for change, action in pairs:
+        if action.kind != "ConditionCheck":
+            change.store(context, connection)
+
+
+def _apply(change: ItemChange, action: TransactAction) -> None:
+    """Check the action's condition and set the new item."""
+    values = action.prepared.values
+    change.check_condition(action.prepared.condition, values, action.wants_failed_item)
+    if action.kind == "Put":
+        change.put(action.item, action.size)
+    elif action.kind == "Update":
+        change.update(action.item, action.prepared.update, values)
+
+
+def reason(error: EngineError) -> dict[str, Any]:
+    """The cancellation reason for an error of one action; errors of the whole request are raised."""
+    if error.code == "ConditionalCheckFailedException":
+        return {"Code": "ConditionalCheckFailed", "Message": error.message, **error.extra}
+    if error.code == "ValidationException":
+        return {"Code": "ValidationError", "Message": error.message}
+    if error.code == "DuplicateItemException":
+        return {"Code": "DuplicateItem", "Message": error.message}
+    raise error
+
+
+def cancel_if_any_failed(reasons: list[dict[str, Any]]) -> None:
+    """Cancel the transaction if any action failed."""
+    codes = [r["Code"] for r in reasons]
+    if any(code != "None" for code in codes):
+        raise EngineError(
+            "TransactionCanceledException",
+            f"Transaction cancelled, please refer cancellation reasons for specific reasons [{', '.join(codes)}]",
+            {"CancellationReasons": reasons},
+        )
+
+
+def run_once_per_token(
+    context: Context, connection: apsw.Connection, request: dict[str, Any], run: Callable[[apsw.Connection], dict[str, Any]]
+) -> dict[str, Any]:
+    """Run a transaction unless the same ClientRequestToken was used in the last ten minutes; then return the earlier response."""
+    token = request.get("ClientRequestToken")
+    if token is None:
+        return run(connection)
+    token = f"{context.namespace.account}/{context.namespace.region}/{token}"
+    plain = {name: value for name, value in request.items() if name not in {"ClientRequestToken", "ReturnConsumedCapacity"}}
+    digest = sha256(orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)).digest()
+    now = context.now()
+    connection.execute("DELETE FROM tokens WHERE at <= ?", (now - TOKEN_SECONDS,))
+    row = connection.execute("SELECT digest, answer FROM tokens WHERE token = ?", (token,)).fetchone()
+    if row is not None:
+        if row[0] != digest:
+            raise EngineError("IdempotentParameterMismatchException", "Idempotent parameter mismatch")
+        response: dict[str, Any] = orjson.loads(row[1])
+        return response
+    response = run(connection)
+    connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?)", (token, digest, now, orjson.dumps(response)))
+    return response
+
+
+def _transaction_metrics(
+    context: Context, request: dict[str, Any], actions: list[TransactAction], changes: list[ItemChange]
+) -> dict[str, Any]:
+    if request.get("ReturnItemCollectionMetrics") != "SIZE":
+        return {}
+    metrics: dict[str, list[dict[str, Any]]] = {}
+    for change, action in zip(changes, actions, strict=True):
+        found = collection_metrics(context, change.layout, action.item)
+        if found is not None:
+            metrics.setdefault(change.layout.table.name, []).append(found)
+    return {"ItemCollectionMetrics": metrics}
+
+
 OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
     "BatchGetItem": batch_get_item,
     "BatchWriteItem": batch_write_item,
+    "TransactGetItems": transact_get_items,
+    "TransactWriteItems": transact_write_items,
 }

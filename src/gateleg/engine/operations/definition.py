@@ -1,13 +1,24 @@
-"""From a CreateTable request to a table definition, with DynamoDB's checks in its order."""
+"""From a CreateTable request to a table definition, with DynamoDB's checks in its order.
+
+TableDescriptions, which DescribeTable and the operations that change tables return.
+
+Lookup of the table that an operation on tables names.
+
+DescribeLimits and DescribeEndpoints.
+
+Times as DynamoDB formats them in messages and manifests.
+"""
 
 import re
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
+from uuid import NAMESPACE_URL, uuid5
 
-from gateleg.engine.errors import invalid_parameter, validation
+from gateleg.engine.catalog import Context
+from gateleg.engine.errors import invalid_parameter, not_found, validation
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, KeyType, Namespace, Table
 
 Wire = Mapping[str, Any]
@@ -305,3 +316,184 @@ def encryption(specification: Wire | None) -> dict[str, Any]:
     if specification.get("SSEType") == "AES256":
         raise invalid_parameter("SSEType AES256 is not supported")
     return {"SSESpecification": dict(specification)}
+
+
+#: Returns number and size of the entries of an index, or of the table's items.
+ItemCounter = Callable[[Index | None], tuple[int, int]]
+
+
+def no_items(_: Index | None) -> tuple[int, int]:
+    """The counts of an empty table."""
+    return 0, 0
+
+
+def describe(table: Table, counter: ItemCounter) -> dict[str, Any]:
+    """The full description of a table."""
+    count, size = counter(None)
+    billing = table.settings.get("BillingMode")
+    response: dict[str, Any] = {
+        "AttributeDefinitions": [{"AttributeName": n, "AttributeType": t} for n, t in table.definitions.items()],
+        "TableName": table.name,
+        "KeySchema": table.keys.wire(),
+        "TableStatus": table.status,
+        "CreationDateTime": table.created,
+        "ProvisionedThroughput": _throughput(table.settings),
+        "TableSizeBytes": size,
+        "ItemCount": count,
+        "TableArn": table.arn,
+        "TableId": table.uuid,
+        **_billing(table),
+    }
+    if local := [index for index in table.indexes if index.kind == "LSI"]:
+        response["LocalSecondaryIndexes"] = [_describe_index(table, index, counter) for index in local]
+    if world := [index for index in table.indexes if index.kind == "GSI"]:
+        response["GlobalSecondaryIndexes"] = [_global_index(table, index, counter) for index in world]
+    response |= _describe_stream(table) | _encryption(table.namespace, table.settings)
+    for member in ("TableClassSummary", "OnDemandThroughput", "RestoreSummary"):
+        if member in table.settings:
+            response[member] = table.settings[member]
+    response["DeletionProtectionEnabled"] = table.settings.get("DeletionProtectionEnabled", False)
+    return response | _warm_throughput(table.settings, billing, table.status)
+
+
+def describe_deleted(table: Table, counter: ItemCounter) -> dict[str, Any]:
+    """The description in the response of DeleteTable, without keys, indexes and times."""
+    whole = describe(table, counter)
+    kept = (
+        "TableName",
+        "TableStatus",
+        "ProvisionedThroughput",
+        "TableSizeBytes",
+        "ItemCount",
+        "TableArn",
+        "TableId",
+        "BillingModeSummary",
+        "StreamSpecification",
+        "LatestStreamLabel",
+        "LatestStreamArn",
+        "TableClassSummary",
+        "DeletionProtectionEnabled",
+    )
+    return {member: whole[member] for member in kept if member in whole} | {"TableStatus": "DELETING"}
+
+
+def _throughput(settings: dict[str, Any]) -> dict[str, Any]:
+    given = settings.get("ProvisionedThroughput") or {}
+    return {"NumberOfDecreasesToday": 0, "ReadCapacityUnits": 0, "WriteCapacityUnits": 0} | given
+
+
+def _billing(table: Table) -> dict[str, Any]:
+    """The billing summary, which only tables with on-demand billing now or earlier have."""
+    since = table.settings.get("OnDemandSince")
+    billing = table.settings.get("BillingMode")
+    if billing != ON_DEMAND and since is None:
+        return {}
+    summary: dict[str, Any] = {"BillingMode": billing}
+    if table.status != "CREATING":
+        summary["LastUpdateToPayPerRequestDateTime"] = since or table.created
+    return {"BillingModeSummary": summary}
+
+
+def _describe_index(table: Table, index: Index, counter: ItemCounter) -> dict[str, Any]:
+    count, size = counter(index)
+    projection: dict[str, Any] = {"ProjectionType": index.projection}
+    if index.include:
+        projection["NonKeyAttributes"] = list(index.include)
+    return {
+        "IndexName": index.name,
+        "KeySchema": index.keys.wire(),
+        "Projection": projection,
+        "IndexSizeBytes": size,
+        "ItemCount": count,
+        "IndexArn": f"{table.arn}/index/{index.name}",
+    }
+
+
+def _global_index(table: Table, index: Index, counter: ItemCounter) -> dict[str, Any]:
+    response = _describe_index(table, index, counter)
+    response["IndexStatus"] = index.status
+    if index.status == "CREATING" and table.status != "CREATING":
+        response["Backfilling"] = True
+    response["ProvisionedThroughput"] = _throughput(index.settings)
+    if "OnDemandThroughput" in index.settings:
+        response["OnDemandThroughput"] = index.settings["OnDemandThroughput"]
+    return response | _warm_throughput(index.settings, table.settings.get("BillingMode"), table.status)
+
+
+def _describe_stream(table: Table) -> dict[str, Any]:
+    response: dict[str, Any] = {}
+    if table.stream is not None:
+        response["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": table.stream}
+    if table.stream_label is not None:
+        response["LatestStreamLabel"] = table.stream_label
+        response["LatestStreamArn"] = f"{table.arn}/stream/{table.stream_label}"
+    return response
+
+
+def _encryption(namespace: Namespace, settings: dict[str, Any]) -> dict[str, Any]:
+    specification, status = settings.get("SSESpecification"), settings.get("SSEStatus")
+    if specification is None:
+        return {} if status is None else {"SSEDescription": {"Status": status}}
+    key = specification.get("KMSMasterKeyId") or "alias/aws/dynamodb"
+    return {"SSEDescription": {"Status": status or "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": _key_arn(namespace, key)}}
+
+
+def _key_arn(namespace: Namespace, key: str) -> str:
+    """The ARN of a KMS key from its ARN, id or alias; an alias always maps to the same key."""
+    if key.startswith("arn:") and ":alias/" not in key:
+        return key
+    alias = key.rpartition(":")[2]
+    if alias.startswith("alias/"):
+        key = str(uuid5(NAMESPACE_URL, f"{namespace.account}/{namespace.region}/{alias}"))
+    return f"arn:aws:kms:{namespace.region}:{namespace.account}:key/{key}"
+
+
+def _warm_throughput(settings: dict[str, Any], billing: str | None, status: str) -> dict[str, Any]:
+    """The warm throughput; while a table is being created, only what was requested."""
+    if status != "CREATING":
+        return {"WarmThroughput": _warm(settings, billing)}
+    if "WarmThroughput" in settings:
+        return {"WarmThroughput": {**settings["WarmThroughput"], "Status": "UPDATING"}}
+    return {}
+
+
+def _warm(settings: dict[str, Any], billing: str | None) -> dict[str, Any]:
+    return {**warm_units(settings, billing), "Status": settings.get("WarmStatus", "ACTIVE")}
+
+
+def require_table(context: Context, name: str) -> Table:
+    """The table by name or ARN; raises the error that operations on tables answer with."""
+    table = context.catalog.find_table(context.namespace, name)
+    if table is None:
+        raise not_found(f"Requested resource not found: Table: {table_name_of(name)} not found")
+    return table
+
+
+def counter(context: Context, table: Table) -> ItemCounter:
+    """A function that counts the table's current items."""
+    return lambda index: context.statistics(table) if index is None else context.index_statistics(table, index)
+
+
+def describe_limits(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """The quotas that DynamoDB gives a new account."""
+    return {
+        "AccountMaxReadCapacityUnits": 80000,
+        "AccountMaxWriteCapacityUnits": 80000,
+        "TableMaxReadCapacityUnits": 40000,
+        "TableMaxWriteCapacityUnits": 40000,
+    }
+
+
+def describe_endpoints(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """The one endpoint of the region."""
+    return {"Endpoints": [{"Address": f"dynamodb.{context.namespace.region}.amazonaws.com", "CachePeriodInMinutes": 1440}]}
+
+
+def iso_seconds(at: float) -> str:
+    """A time to the second: `2026-10-08T23:16:33Z`."""
+    return datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def iso_milliseconds(at: float) -> str:
+    """A time to the millisecond: `2026-10-08T23:16:33.028Z`."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,19 +1,212 @@
-"""GetItem, PutItem, UpdateItem and DeleteItem."""
+"""GetItem, PutItem, UpdateItem and DeleteItem.
 
-from collections.abc import Callable, Hashable
-from typing import Any
+The change of one item, which PutItem, UpdateItem, DeleteItem, batches and transactions share.
 
-from gateleg.engine import capacity
-from gateleg.engine.context import Context, parse_item
-from gateleg.engine.errors import EngineError, validation
-from gateleg.engine.expressions import Prepared, check_parameters, prepare
-from gateleg.engine.layout import Layout
-from gateleg.engine.operations import update_plans
-from gateleg.engine.operations.item_change import ItemChange, check_expression_size, check_item, check_paths, collection_metrics
-from gateleg.engine.operations.speculative_updates import speculate
-from gateleg.engine.validation_messages import parameter_error
-from gateleg.engine.values import Item, canonicalize_item
+Checks of the index keys that an update writes, index by index in the order of their names, as DynamoDB reports them.
+
+Speculative updates: compute an update before taking the write lock, on the last known content of the row.
+
+Most updates of a row follow another one by the same process: a job is claimed and then completed, a counter is incremented repeatedly.
+The next one can be computed while another thread or process writes. If the row is unchanged once the lock is held, only the write is left;
+otherwise the update is computed again on the current row.
+
+Update plans: validate once what the updates of one statement have in common.
+
+A statement is any object that identifies an UpdateItem apart from its key and values. Stores pass the prepared update that the request
+was bound from.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import apsw
+import orjson
+
+from gateleg.engine import capacity, changelog, keys
+from gateleg.engine.catalog import Context, parse_item
+from gateleg.engine.errors import EmptyKeyError, EngineError, condition_failed, invalid_parameter, parameter_error, validation
+from gateleg.engine.expressions import (
+    CompiledCondition,
+    CompiledUpdate,
+    Prepared,
+    RequestPlan,
+    Values,
+    check_parameters,
+    prepare,
+    request_plan,
+)
+from gateleg.engine.expressions.conditions import are_equal as equal
+from gateleg.engine.expressions.conditions import type_of
+from gateleg.engine.expressions.nodes import MAX_NAME, check_attribute_names
+from gateleg.engine.expressions.updates import UpdateStep
+from gateleg.engine.layout import ALWAYS_SHORT_ENOUGH, Layout, Statement, check_index_key_size, execute_statements
+from gateleg.engine.schema import Index, KeyAttribute
+from gateleg.engine.values import MAX_ITEM_SIZE, Item, canonicalize, canonicalize_item, size, text_size
 from gateleg.plain import is_plain
+
+NO_SIZES: Final[Mapping[str, int]] = {}
+UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
+
+
+@dataclass(slots=True)
+class ItemChange:
+    """A write to one item: the row before, and the item after."""
+
+    layout: Layout
+    key: bytes
+    stored: bytes | None = None
+    old_size: int | None = None
+    old: Item | None = None
+    new: Item | None = None
+    new_size: int = 0
+    #: if known, the only attributes in which the new item may differ from the old one
+    written_attributes: frozenset[str] | None = None
+    #: whether it was written
+    applied: bool = False
+
+    def read(self, connection: apsw.Connection) -> "ItemChange":
+        """Read the current row."""
+        row = connection.execute(self.layout.get, (self.key,)).fetchone()
+        if row is not None:
+            self.old_size, self.stored = row
+            self.old = orjson.loads(row[1])
+        return self
+
+    def check_condition(self, condition: CompiledCondition | None, values: Values, return_item: bool) -> None:
+        """Fail unless the current item meets the condition."""
+        if condition is not None and not condition.test(self.old or {}, values):
+            raise condition_failed(self.old if return_item else None)
+
+    def put(self, item: Item, bytes_: int) -> None:
+        """Replace the item."""
+        self.new, self.new_size = item, bytes_
+
+    def update(self, key: Item, update: CompiledUpdate | None, values: Values, sizes: Mapping[str, int] = NO_SIZES) -> None:
+        """Apply an update to the current item, or to the bare key if the item does not exist.
+
+        `sizes` are the known sizes of values.
+        """
+        if self.old is None and update is not None and not update.creates_item:
+            return
+        item = self.old if self.old is not None else key
+        if update is not None:
+            item = update.apply(item, values, exists=self.old is not None)
+            self.written_attributes = update.attributes
+            if self.layout.indexes:
+                check_updated_item(self.layout, update, item)
+        self.new, self.new_size = self._measure(item, update, sizes)
+        if self.new_size > MAX_ITEM_SIZE:
+            raise validation(UPDATE_TOO_LARGE)
+
+    def _measure(self, item: Item, update: CompiledUpdate | None, sizes: Mapping[str, int]) -> tuple[Item, int]:
+        """The updated item, validated, and its size, computed from the written attributes only."""
+        if self.old is None or self.old_size is None or update is None:
+            return canonicalize_item(item)
+        total, old, writes_nested, given = self.old_size, self.old, update.writes_nested, update.placeholders
+        for name in update.attributes:
+            before, after = old.get(name), item.get(name)
+            if before is after:
+                continue
+            if before is None:
+                total += len(name) if name.isascii() else text_size(name)
+            else:
+                # Most attributes are short ASCII strings, for which the calls would cost more than the work.
+                text = before.get("S")
+                total -= len(text) if text is not None and text.isascii() else size(before)
+            if after is None:
+                total -= len(name) if name.isascii() else text_size(name)
+            elif writes_nested:
+                total += canonicalize(after, 0)[1]
+            else:
+                text = after.get("S")
+                if text is not None and text.isascii():
+                    total += len(text)
+                else:
+                    total += (sizes.get(given[name]) if name in given else None) or size(after)
+        return item, total
+
+    def store(self, context: Context, connection: apsw.Connection, by_service: bool = False) -> None:
+        """Write the row, its index entries and, for streams and recovery, the change log."""
+        layout = self.layout
+        if self.new is None and self.old is None:
+            return
+        logged = layout.table.logged
+        if logged and self._is_unchanged():
+            return
+        layout.write(connection, self.key, self.old, self.new, self.new_size, self.written_attributes)
+        self.applied = True
+        if logged:
+            new = orjson.dumps(self.new) if self.new is not None else None
+            changelog.append(connection, layout.table.id, context.now(), self.key, self.stored, new, by_service)
+
+    def _is_unchanged(self) -> bool:
+        """Whether the item stays the same, regardless of the order of set members."""
+        return self.old is not None and self.new is not None and equal({"M": self.old}, {"M": self.new})
+
+    @property
+    def charged(self) -> tuple[str, int]:
+        """The table's name and the larger of the two item sizes, which a transaction is charged for."""
+        return self.layout.table.name, max(self.old_size or 0, self.new_size)
+
+    def capacity(self, mode: str | None, factor: int = 1) -> dict[str, Any] | None:
+        """The ConsumedCapacity of the write, if the request asked for it."""
+        if mode not in {"TOTAL", "INDEXES"}:
+            return None
+        indexes = self.layout.index_writes(self.old, self.new) if self.applied else []
+        return capacity.write_capacity(mode, self.layout.table, self.old_size, self.new_size, indexes, factor)
+
+
+def check_item(item: Item, bytes_: int) -> None:
+    """Refuse an item that is too large or has an attribute name that is empty or too long."""
+    if "" in item or bytes_ > MAX_NAME:
+        check_attribute_names(item)
+    check_item_size(bytes_)
+
+
+def check_item_size(bytes_: int) -> None:
+    """Refuse an item over DynamoDB's limit of 400 KB."""
+    if bytes_ > MAX_ITEM_SIZE:
+        raise validation("Item size has exceeded the maximum allowed size")
+
+
+def check_expression_size(prepared: Prepared) -> None:
+    """Refuse an update expression that exceeds the item size limit by itself; only UpdateItem checks this."""
+    update = prepared.update
+    if update is not None and update.expression_size is not None and update.expression_size.exceeds(prepared.values, prepared.size):
+        raise validation(UPDATE_TOO_LARGE)
+
+
+def check_paths(layout: Layout, prepared: Prepared) -> None:
+    """Refuse updates of the table's key, values of a wrong type for an index key, and document paths into key attributes."""
+    update, condition = prepared.update, prepared.condition
+    if update is not None:
+        for name in layout.table.keys.names:
+            if name in update.attributes:
+                raise invalid_parameter(f"Cannot update attribute {name}. This attribute is part of the key")
+        check_request_values(layout, update, prepared.values)
+        if update.nested:
+            layout.check_scalar(update.nested)
+    if condition is not None and condition.nested:
+        layout.check_scalar(condition.nested)
+
+
+def collection_metrics(context: Context, layout: Layout, item: Item) -> dict[str, Any] | None:
+    """ItemCollectionMetrics of an item's partition; None in tables without LSIs."""
+    table = layout.table
+    if not any(index.kind == "LSI" for index in table.indexes):
+        return None
+    attribute = table.keys.hash[0]
+    prefix = keys.partition_prefix(table.keys.hash, [item[attribute.name][attribute.type]])
+    row = context.database.row(
+        f"SELECT coalesce(sum(size), 0) FROM {layout.name} WHERE k >= ? AND k < ?", (prefix, keys.prefix_end(prefix))
+    )
+    gigabytes = (row[0] if row else 0) / 2**30
+    return {
+        "ItemCollectionKey": {attribute.name: item[attribute.name]},
+        "SizeEstimateRangeGB": [float(int(gigabytes)), float(int(gigabytes) + 1)],
+    }
+
 
 _SKIPS_SHORT_GET = is_plain("gets")
 _SPECULATES = not is_plain("speculation")
@@ -82,14 +275,14 @@ def prepare_update(context: Context, request: dict[str, Any], statement: Hashabl
     prepared = _prepared(request, "UpdateItem")
     check_paths(layout or context.layout(name), prepared)
     if layout is not None and statement is not None and _CACHES_PLANS:
-        update_plans.cache_plan(layout, statement, request, prepared)
+        cache_plan(layout, statement, request, prepared)
     return _second_step(context, request, layout, row_key, key, prepared)
 
 
 def prepare_update_from_plan(context: Context, request: dict[str, Any], statement: Hashable) -> Callable[[], dict[str, Any]] | None:
     """`prepare_update` with the cached plan of a statement, without validating the request again; None if there is no such plan."""
     layout = context.catalog.cached_layout(context.namespace, request["TableName"])
-    plan = None if layout is None else update_plans.cached_plan(layout, statement)
+    plan = None if layout is None else cached_plan(layout, statement)
     if layout is None or plan is None:
         return None
     key = request["Key"]
@@ -216,3 +409,161 @@ OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
     "UpdateItem": update_item,
     "DeleteItem": delete_item,
 }
+
+
+def check_request_values(layout: Layout, update: CompiledUpdate, values: Values) -> None:
+    """Refuse values of a wrong type for an index key, as far as the request alone shows."""
+    if not layout.indexes:
+        return
+    for name, type_ in layout.affected_indexes(update.attributes).keys:
+        step = update.by_attribute.get(name)
+        if step is None or (step.placeholder is not None and type_ in values[step.placeholder]):
+            continue
+        given = _known_type(step, values)
+        if given is not None and given != type_:
+            index = next(index for index, attribute in _updated_index_keys(layout, update) if attribute.name == name)
+            raise invalid_parameter(f"Type mismatch for Index Key {name} Expected: {type_} Actual: {given} IndexName: {index.name}")
+
+
+def check_updated_item(layout: Layout, update: CompiledUpdate, item: Item) -> None:
+    """Refuse invalid index keys in the updated item."""
+    for name, type_ in layout.affected_indexes(update.attributes).keys:
+        value = item.get(name)
+        if value is not None and not 0 < len(value.get(type_, "")) <= ALWAYS_SHORT_ENOUGH:
+            _check_index_keys(layout, update, item)
+            return
+
+
+def _check_index_keys(layout: Layout, update: CompiledUpdate, item: Item) -> None:
+    for index, attribute in _updated_index_keys(layout, update):
+        value = item.get(attribute.name)
+        if value is None:
+            continue
+        content = value.get(attribute.type)
+        if content is None:
+            raise validation("The update expression attempted to update the secondary index key to unsupported type")
+        if not content:
+            kind = "string" if attribute.type == "S" else "binary"
+            raise EmptyKeyError(
+                "One or more parameter values are not valid. The update expression attempted to update a secondary index key "
+                f"to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty {kind} value."
+            )
+        check_index_key_size(index, attribute, content)
+
+
+def _updated_index_keys(layout: Layout, update: CompiledUpdate) -> Iterator[tuple[Index, KeyAttribute]]:
+    for entry in layout.indexes_by_name:
+        for attribute in entry.index.keys.attributes:
+            if attribute.name in update.attributes:
+                yield entry.index, attribute
+
+
+def _known_type(step: UpdateStep, values: Values) -> str | None:
+    """The type that a step writes, if it does not depend on the item."""
+    if step.placeholder is not None:
+        return type_of(values[step.placeholder])
+    if step.result_type is not None or step.operand is None:
+        return step.result_type
+    try:
+        value = step.operand({}, values)
+    except EngineError:
+        return None
+    return None if value is None else type_of(value)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculativeUpdate:
+    """A computed update: the row it is based on, and what to write."""
+
+    change: ItemChange
+    content: bytes
+    index_statements: list[Statement]
+
+    def apply_if_unchanged(self, connection: apsw.Connection) -> bool:
+        """Write the update if the row is still the one it is based on; returns whether it was written."""
+        change, layout = self.change, self.change.layout
+        connection.execute(layout.compare_and_swap, (change.new_size, self.content, change.key, change.stored))
+        if not connection.changes():
+            return False
+        execute_statements(connection, self.index_statements)
+        layout.remember(change.key, change.new_size, self.content)
+        change.applied = True
+        return True
+
+
+def speculate(layout: Layout, row_key: bytes, key: Item, prepared: Prepared) -> SpeculativeUpdate | None:
+    """Compute an update in advance; None if the row is not cached, its changes are logged, a copy of the table is in progress,
+    or the update fails on the cached row."""
+    known = layout.recent.get(row_key)
+    if known is None or layout.table.logged or layout.table.copies:
+        return None
+    size, stored = known
+    change = ItemChange(layout, row_key, stored, size, orjson.loads(stored))
+    try:
+        check_expression_size(prepared)
+        change.check_condition(prepared.condition, prepared.values, False)
+        change.update(key, prepared.update, prepared.values, prepared.sizes)
+    except EngineError:
+        # The error may be due to the cached row alone.
+        return None
+    if change.new is None or change.old is None:
+        return None
+    return SpeculativeUpdate(
+        change,
+        orjson.dumps(change.new),
+        layout.index_statements(row_key, change.old, change.new, change.new_size, change.written_attributes),
+    )
+
+
+#: Plans to cache per table.
+_MAX_CACHED_PLANS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedUpdate:
+    """The validated part of all updates of one statement."""
+
+    plan: RequestPlan
+    #: placeholders whose values become index keys, with the types of those keys
+    index_key_types: tuple[tuple[str, str], ...]
+
+    def prepared(self, given: dict[str, Any]) -> Prepared | None:
+        """The expressions with these values; None if the values need the full checks."""
+        found = self.plan.fill(given)
+        if found is not None:
+            values = found.values
+            for placeholder, type_ in self.index_key_types:
+                if type_ not in values[placeholder]:
+                    return None
+        return found
+
+
+def cached_plan(layout: Layout, statement: Hashable) -> ValidatedUpdate | None:
+    """The plan of a statement, if there is one."""
+    found: ValidatedUpdate | None = layout.update_plans.get(statement)
+    return found
+
+
+def cache_plan(layout: Layout, statement: Hashable, request: dict[str, Any], prepared: Prepared) -> None:
+    """Derive the plan of a statement from a valid request."""
+    if statement in layout.update_plans:
+        return
+    index_key_types = None if prepared.update is None else _index_key_types(layout, prepared.update)
+    plan = None if index_key_types is None or not prepared.values else request_plan(request, "UpdateItem")
+    if index_key_types is None or plan is None:
+        return
+    if len(layout.update_plans) >= _MAX_CACHED_PLANS:
+        layout.update_plans.clear()
+    layout.update_plans[statement] = ValidatedUpdate(plan, index_key_types)
+
+
+def _index_key_types(layout: Layout, update: CompiledUpdate) -> tuple[tuple[str, str], ...] | None:
+    """The placeholders that an update writes to index keys, with their types; None if it writes anything else to an index key."""
+    found = []
+    for name, type_ in layout.affected_indexes(update.attributes).keys:
+        step = update.by_attribute.get(name)
+        if step is None or (step.placeholder is None and step.operand is not None):
+            return None
+        if step.placeholder is not None:
+            found.append((step.placeholder, type_))
+    return tuple(found)

@@ -2,15 +2,19 @@
 
 from typing import Any
 
-from gateleg.engine.context import Context
+from gateleg.engine.catalog import Context
 from gateleg.engine.errors import not_found, validation
 from gateleg.engine.partiql import selects, writes
-from gateleg.engine.partiql.batches import batch
-from gateleg.engine.partiql.commands import ExistsCommand, SelectCommand
-from gateleg.engine.partiql.parameters import read_parameters
-from gateleg.engine.partiql.requests import ONLY_IN_TRANSACTIONS, bind_statement, resolve_command
 from gateleg.engine.partiql.selects import SelectOptions
-from gateleg.engine.partiql.transactions import transact
+from gateleg.engine.partiql.statements import (
+    ONLY_IN_TRANSACTIONS,
+    ExistsCommand,
+    SelectCommand,
+    bind_statement,
+    read_parameters,
+    resolve_command,
+)
+from gateleg.engine.partiql.writes import batch, transact
 
 
 def execute_statement(context: Context, request: dict[str, Any]) -> dict[str, Any]:

@@ -1,19 +1,22 @@
-"""ListStreams, DescribeStream, GetShardIterator and GetRecords."""
+"""ListStreams, DescribeStream, GetShardIterator and GetRecords.
+
+Shard iterators: a position in a shard, encoded in an opaque string so that the engine stores nothing per iterator.
+"""
 
 import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import md5
+from struct import Struct, error
 from typing import Any
 
 import apsw
 
-from gateleg.engine import changelog, streams
-from gateleg.engine.changelog import ChangeRecord
-from gateleg.engine.context import Context, parse_item
+from gateleg.engine import changelog
+from gateleg.engine.catalog import Context, parse_item
+from gateleg.engine.changelog import ChangeRecord, Shard, TableStream
 from gateleg.engine.errors import EngineError, invalid_parameter, not_found, validation
-from gateleg.engine.operations import shard_iterators
-from gateleg.engine.operations.shard_iterators import ShardIterator
-from gateleg.engine.streams import Shard, TableStream
 from gateleg.engine.values import Item, item_size
 
 MAX_STREAMS = 100
@@ -30,7 +33,7 @@ def list_streams(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     start = request.get("ExclusiveStartStreamArn")
     after = _parse(start) if start is not None else ("", "")
     with context.database.reading() as connection:
-        found = streams.list_streams(connection, context.namespace, name, after, limit + 1, context.now())
+        found = changelog.list_streams(connection, context.namespace, name, after, limit + 1, context.now())
     if name is not None and not found and context.catalog.find_table(context.namespace, name) is None:
         raise not_found(f"Requested resource not found: Table: {name} not found")
     response: dict[str, Any] = {"Streams": [{"StreamArn": s.arn, "TableName": s.table_name, "StreamLabel": s.label} for s in found[:limit]]}
@@ -73,9 +76,9 @@ def _filtered(shards: list[Shard], wanted: dict[str, Any] | None) -> list[Shard]
 
 def _shard(connection: apsw.Connection, shard: Shard) -> dict[str, Any]:
     start, end = shard.sequence_numbers(connection)
-    numbers = {"StartingSequenceNumber": streams.sequence_number(start)}
+    numbers = {"StartingSequenceNumber": changelog.sequence_number(start)}
     if end is not None:
-        numbers["EndingSequenceNumber"] = streams.sequence_number(end)
+        numbers["EndingSequenceNumber"] = changelog.sequence_number(end)
     response: dict[str, Any] = {"ShardId": shard.id, "SequenceNumberRange": numbers}
     if shard.parent is not None:
         response["ParentShardId"] = shard.parent
@@ -116,7 +119,7 @@ def _check_position(kind: str, number: str | None, timestamp: float | None) -> N
 
 def _position_of_number(connection: apsw.Connection, shard: Shard, number: str | None, kind: str, now: float) -> int:
     """The position of a sequence number in the shard."""
-    seq = streams.parse_sequence_number(number or "")
+    seq = changelog.parse_sequence_number(number or "")
     first, last = shard.sequence_numbers(connection)
     if seq is None or seq < shard.stream.first or (last is not None and seq > last):
         raise validation(f"Invalid SequenceNumber: {number}")
@@ -129,9 +132,9 @@ def _position_of_number(connection: apsw.Connection, shard: Shard, number: str |
 
 def get_records(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Read records from an iterator's position; returns the next iterator unless a closed shard was read to its end."""
-    iterator = shard_iterators.decode(request["ShardIterator"])
+    iterator = decode(request["ShardIterator"])
     now = context.now()
-    if now - iterator.created_at > shard_iterators.VALID_SECONDS:
+    if now - iterator.created_at > VALID_SECONDS:
         raise EngineError("ExpiredIteratorException", "The shard iterator has expired and can no longer be used to retrieve stream records")
     limit = _limit(request, MAX_RECORDS)
     with context.database.snapshot() as connection:
@@ -178,7 +181,7 @@ def _record(context: Context, stream: TableStream, entry: ChangeRecord) -> dict[
     if old is not None and stream.view in {"OLD_IMAGE", "NEW_AND_OLD_IMAGES"}:
         change["OldImage"] = old
         size += item_size(old)
-    change |= {"SequenceNumber": streams.sequence_number(entry.seq), "SizeBytes": size, "StreamViewType": stream.view}
+    change |= {"SequenceNumber": changelog.sequence_number(entry.seq), "SizeBytes": size, "StreamViewType": stream.view}
     record: dict[str, Any] = {
         "eventID": md5(f"{stream.arn} {entry.seq}".encode(), usedforsecurity=False).hexdigest(),
         "eventName": "INSERT" if old is None else "REMOVE" if new is None else "MODIFY",
@@ -210,7 +213,7 @@ def _trimmed() -> EngineError:
 
 
 def _find(connection: apsw.Connection, context: Context, arn: str) -> TableStream:
-    stream = streams.find(connection, context.namespace, *_parse(arn), context.now())
+    stream = changelog.find(connection, context.namespace, *_parse(arn), context.now())
     if stream is None or stream.arn != arn:
         raise not_found(f"Requested resource not found: Stream: {arn} not found")
     return stream
@@ -237,3 +240,36 @@ OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
     "GetShardIterator": get_shard_iterator,
     "GetRecords": get_records,
 }
+
+
+#: Lifetime of an iterator.
+VALID_SECONDS = 15 * 60
+
+_POSITION = Struct(">IQd")
+
+
+@dataclass(frozen=True, slots=True)
+class ShardIterator:
+    """A position in a stream: the shard's ordinal, the sequence number to continue from (0 for the oldest), and the creation time."""
+
+    arn: str
+    shard: int
+    seq: int
+    created_at: float
+
+    def encode(self) -> str:
+        """The string that `GetShardIterator` returns."""
+        position = urlsafe_b64encode(_POSITION.pack(self.shard, self.seq, self.created_at)).decode()
+        return f"{self.arn}|1|{position}"
+
+
+def decode(text: str) -> ShardIterator:
+    """Parse a string that `ShardIterator.encode` produced."""
+    try:
+        arn, version, position = text.split("|")
+        shard, seq, created_at = _POSITION.unpack(urlsafe_b64decode(position))
+    except (ValueError, error):
+        raise validation("Invalid ShardIterator") from None
+    if version != "1" or seq >= 2**63:
+        raise validation("Invalid ShardIterator")
+    return ShardIterator(arn, shard, seq, created_at)

@@ -1,27 +1,79 @@
-"""WHERE clauses as condition expressions."""
+"""WHERE clauses as condition expressions.
 
+The SET and REMOVE clauses of an UPDATE, as an update expression.
+
+Literals of a statement as attribute values.
+
+The document paths of a statement, and the columns of a SELECT.
+"""
+
+from dataclasses import dataclass
 from typing import Any, Final
 
-from gateleg.engine.expressions import And, Between, Call, Compare, In, Literal, Node, Not, Operand, Or, Value, Values
-from gateleg.engine.expressions.condition_rules import MAX_CHOICES, check_bounds
-from gateleg.engine.expressions.errors import InvalidExpression
-from gateleg.engine.expressions.functions import (
+from gateleg.engine import values
+from gateleg.engine.errors import EngineError
+from gateleg.engine.expressions import (
+    Action,
+    Add,
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Compare,
+    CompiledUpdate,
+    Delete,
+    In,
+    Item,
+    Literal,
+    Node,
+    Not,
+    Operand,
+    Or,
+    Path,
+    Remove,
+    Set,
+    Value,
+    Values,
+    check_disjoint,
+    update,
+)
+from gateleg.engine.expressions.conditions import (
     CONDITION_FUNCTIONS,
+    LIST,
+    MAX_INDEX,
+    NUMBER,
     SCALARS,
     SIZED,
     TEXTS,
     TYPES,
+    ResolvedPath,
     check_count,
     check_type,
     constant,
     constant_type,
+    descend,
     require_path,
     wrong_type,
 )
-from gateleg.engine.partiql.errors import StatementError
-from gateleg.engine.partiql.literals import kind_of, literal
-from gateleg.engine.partiql.paths import is_path, path_of
-from gateleg.engine.partiql.trees import CollectionLiteral, Constant, FunctionCall, OperatorExpression, Parameter, Struct, Tree, TypeTest
+from gateleg.engine.expressions.nodes import InvalidExpression
+from gateleg.engine.expressions.rules import MAX_CHOICES, SETS, check_bounds
+from gateleg.engine.partiql.grammar import (
+    Assign,
+    CollectionLiteral,
+    Constant,
+    DocumentPath,
+    Drop,
+    FunctionCall,
+    Name,
+    OperatorExpression,
+    Parameter,
+    StatementError,
+    Struct,
+    TextRange,
+    Tree,
+    TypeTest,
+)
+from gateleg.engine.values import MAX_NESTING
 
 _EQUALITIES: Final = frozenset({"=", "<>"})
 _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
@@ -221,3 +273,289 @@ def _is_condition(tree: Tree) -> bool:
     if isinstance(tree, OperatorExpression):
         return tree.operator in _TESTS
     return isinstance(tree, TypeTest) or (isinstance(tree, FunctionCall) and tree.name in CONDITION_FUNCTIONS and tree.name != "size")
+
+
+_SET_FUNCTIONS: Final[dict[str, type[Add] | type[Delete]]] = {"set_add": Add, "set_delete": Delete}
+
+
+def update_of(actions: tuple[Assign | Drop, ...], values: Values) -> tuple[CompiledUpdate, Values]:
+    """The update that SET and REMOVE describe, and its literals; `values` are the request's parameters."""
+    try:
+        check_disjoint([keys_of(action.path) for action in actions])
+        made = [_action(action, values) for action in actions]
+    except InvalidExpression as fault:
+        raise StatementError(fault.message) from None
+    literals = [action.value.value for action in made if isinstance(action, Set) and isinstance(action.value, Literal)]
+    return update(made), {f"={position}": value for position, value in enumerate(literals)}
+
+
+def _action(action: Assign | Drop, values: Values) -> Action:
+    path = path_of(action.path)
+    if isinstance(action, Drop):
+        return Remove(path)
+    value = action.value
+    if isinstance(value, FunctionCall) and value.name in _SET_FUNCTIONS:
+        return _set_action(action, value, values)
+    return Set(path, _value(value, values))
+
+
+def _set_action(action: Assign, call: FunctionCall, values: Values) -> Action:
+    """`a = set_add(a, members)` and `a = set_delete(a, members)`."""
+    name = call.name.upper()
+    if len(call.arguments) != 2:
+        raise StatementError(f"{name} must have exactly two arguments", call.text_range)
+    first, second = call.arguments
+    path = path_of(action.path)
+    if not is_path(first) or not isinstance(first, Tree) or path_of(first) != path:
+        raise StatementError(f"The first argument to {name} must equal the assignment value", call.text_range)
+    if not isinstance(second, Tree):
+        raise StatementError(f"The second argument to {name} must be a value with type SET", first.text_range)
+    members = operand_of(second)
+    value = values[members.name] if isinstance(members, Value) else members.value if isinstance(members, Literal) else {}
+    if not isinstance(members, Value | Literal) or not SETS & value.keys():
+        raise StatementError(f"The second argument to {name} must be a value with type SET", first.text_range)
+    return _SET_FUNCTIONS[call.name](path, members)
+
+
+def _value(tree: Tree, values: Values) -> Operand | Arithmetic:
+    if isinstance(tree, OperatorExpression):
+        if tree.operator not in ("+", "-") or len(tree.operands) != 2:
+            raise StatementError(f"Unsupported operator in Update Expression. Operator: {tree.operator}", tree.text_range)
+        left, right = (_operand(part, values) for part in tree.operands)
+        for operand in (left, right):
+            check_type(tree.operator, operand, NUMBER, values)
+        return Arithmetic(tree.operator, left, right)
+    return _operand(tree, values)
+
+
+def _operand(tree: Tree, values: Values) -> Operand:
+    if isinstance(tree, OperatorExpression):
+        raise StatementError(f"Unsupported operator in Update Expression. Operator: {tree.operator}", tree.text_range)
+    if not isinstance(tree, FunctionCall):
+        return operand_of(tree)
+    if tree.name not in ("list_append", "if_not_exists"):
+        raise StatementError(f"Unrecognized function: {tree.name}", tree.text_range)
+    arguments = tuple(_operand(argument, values) for argument in tree.arguments if isinstance(argument, Tree))
+    call = Call(tree.name, arguments)
+    check_count(call)
+    if tree.name == "if_not_exists":
+        require_path(call)
+    else:
+        for argument in arguments:
+            check_type(tree.name, argument, LIST, values)
+    return call
+
+
+_OVERFLOW: Final = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+_UNDERFLOW: Final = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+_MIXED: Final = "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
+
+#: DynamoDB's names for the parts of a statement.
+_KINDS: Final = {Name: "Id", DocumentPath: "Path", Parameter: "Parameter", OperatorExpression: "NAry", TypeTest: "IsType", Constant: "Lit"}
+
+
+def literal(tree: Tree, path: str = "root", depth: int = 0) -> dict[str, Any]:
+    """The attribute value of a tree; `path` locates it within the whole literal."""
+    if isinstance(tree, Struct):
+        members: dict[str, Any] = {}
+        for name, value in named_members(tree):
+            members[name] = literal(value, f"{path}.{name}", depth + 1)
+        _check_depth(depth + 1, path)
+        return {"M": members}
+    if isinstance(tree, CollectionLiteral) and tree.kind == "list":
+        listed = [literal(member, f"{path}[{i}]", depth + 1) for i, member in enumerate(tree.members)]
+        _check_depth(depth + 1, path)
+        return {"L": listed}
+    if isinstance(tree, Constant):
+        _check_depth(depth, path)
+        return _constant(tree, path)
+    if isinstance(tree, CollectionLiteral) and tree.kind == "bag":
+        _check_depth(depth, path)
+        return _bag(tree, path)
+    raise unsupported(tree, path)
+
+
+def unsupported(tree: Tree, path: str = "root") -> StatementError:
+    """The error for a part that is not a value."""
+    return StatementError(f"Unsupported data type: {kind_of(tree)} under key {path}", tree.text_range)
+
+
+def kind_of(tree: Tree) -> str:
+    """DynamoDB's name for a part of a statement; functions have their own names."""
+    if isinstance(tree, FunctionCall):
+        return tree.name
+    if isinstance(tree, CollectionLiteral | Struct):
+        return "Struct" if isinstance(tree, Struct) else tree.kind.capitalize()
+    return _KINDS[type(tree)]
+
+
+def named_members(tree: Struct) -> list[tuple[str, Tree]]:
+    """The members of a struct, whose names must be strings and unique."""
+    found: dict[str, Tree] = {}
+    for name, value in tree.members:
+        if not isinstance(name, Constant) or name.kind != "S":
+            raise StatementError(f"Unsupported data type: {kind_of(name)} as the name of a member", name.text_range)
+        if name.text in found:
+            raise StatementError(f"Duplicate keys in tuple. Key: {name.text}")
+        found[name.text] = value
+    return list(found.items())
+
+
+def number(text: str, path: str = "root") -> str:
+    """The canonical form of a number literal."""
+    mantissa, _, exponent = text.lower().partition("e")
+    if not mantissa.strip("-0."):
+        return "0"
+    if len(exponent) > 8:
+        raise StatementError(f"{_UNDERFLOW if '-' in exponent else _OVERFLOW} under {path}")
+    try:
+        return values.canonical_number(text)
+    except EngineError as error:
+        raise StatementError(f"{error.message} under {path}") from None
+
+
+def _constant(tree: Constant, path: str) -> dict[str, Any]:
+    if tree.kind == "N":
+        return {"N": number(tree.text, path)}
+    if tree.kind == "S":
+        return {"S": tree.text}
+    if tree.kind == "BOOL":
+        return {"BOOL": tree.text == "true"}
+    if tree.kind == "NULL":
+        return {"NULL": True}
+    raise StatementError(f"Unsupported data type: Missing under key {path}", tree.text_range)
+
+
+def _check_depth(depth: int, path: str) -> None:
+    """Refuse nesting beyond the limit of an item; DynamoDB finds the innermost value first."""
+    if depth > MAX_NESTING:
+        raise StatementError(f"Nesting Levels have exceeded supported limits under {path}")
+
+
+def _bag(tree: CollectionLiteral, path: str) -> dict[str, Any]:
+    if not tree.members:
+        raise StatementError("Empty bags are not supported")
+    texts: list[str] = []
+    kinds: set[str] = set()
+    for member in tree.members:
+        if isinstance(member, Parameter):
+            raise unsupported(member, path)
+        if not isinstance(member, Constant) or member.kind not in ("S", "N"):
+            raise StatementError(_MIXED)
+        texts.append(member.text)
+        kinds.add(member.kind)
+    if len(kinds) > 1:
+        raise StatementError(_MIXED)
+    if kinds == {"S"}:
+        if len(set(texts)) < len(texts):
+            raise StatementError(f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates.")
+        return {"SS": sorted(texts)}
+    clean = [number(text, path) for text in texts]
+    if len(set(clean)) < len(clean):
+        raise StatementError(
+            f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates! under {path}"
+        )
+    return {"NS": sorted(clean, key=values.as_decimal)}
+
+
+_COMPONENT: Final = "Unexpected path component"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedColumn:
+    """A column of a SELECT: its path and its name in the result."""
+
+    name: str
+    keys: ResolvedPath
+
+    def value(self, item: Item) -> dict[str, Any] | None:
+        """The item's value at the path."""
+        return descend(item.get(str(self.keys[0])), self.keys[1:])
+
+
+def keys_of(tree: Tree) -> ResolvedPath:
+    """The names and indexes of a tree that must be a document path."""
+    if isinstance(tree, Name):
+        return (_named(tree.name),)
+    if not isinstance(tree, DocumentPath) or not isinstance(tree.root, Name):
+        raise StatementError(_COMPONENT, tree.text_range)
+    keys: list[str | int] = [_named(tree.root.name)]
+    for step in tree.steps:
+        if isinstance(step, str):
+            keys.append(_named(step))
+        elif isinstance(step, Constant) and step.kind == "N":
+            keys.append(_position(step.text, step.text_range))
+        elif isinstance(step, Constant) and step.kind == "S":
+            keys.append(_named(step.text))
+        else:
+            raise StatementError(_COMPONENT, tree.text_range if step is None else step.text_range)
+    return tuple(keys)
+
+
+def path_of(tree: Tree) -> Path:
+    """The path expression of a tree that must be a document path."""
+    return Path(keys_of(tree))
+
+
+def is_path(tree: object) -> bool:
+    """Whether a tree is a path."""
+    return isinstance(tree, Name | DocumentPath)
+
+
+def column(tree: Tree) -> SelectedColumn:
+    """A column of a SELECT, named after its last name and the indexes that follow it."""
+    keys = keys_of(tree)
+    last = max(index for index, key in enumerate(keys) if isinstance(key, str))
+    positions = "".join(f"[{key}]" for key in keys[last + 1 :])
+    return SelectedColumn(f"{keys[last]}{positions}", keys)
+
+
+def columns(trees: tuple[Tree, ...]) -> tuple[SelectedColumn, ...]:
+    """The columns of a SELECT, whose names must be unique."""
+    found: dict[str, SelectedColumn] = {}
+    for tree in trees:
+        made = column(tree)
+        if made.name in found:
+            raise StatementError(f"Duplicate identifiers in select clause: {made.name}")
+        found[made.name] = made
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table of a statement, its index if one is named, and the position of the table's name."""
+
+    table: str
+    index: str | None
+    text_range: TextRange
+
+
+def target(tree: Tree) -> Target:
+    """The target after FROM, INTO or UPDATE."""
+    names: list[object] = [tree.name] if isinstance(tree, Name) else []
+    if isinstance(tree, DocumentPath) and isinstance(tree.root, Name):
+        names = [tree.root.name, *tree.steps]
+    if not names:
+        raise StatementError(f"Unexpected from source: {kind_of(tree)}", tree.text_range)
+    if "" in names:
+        raise StatementError("Path component cannot be an empty string")
+    if len(names) > 2:
+        raise StatementError("A path may contain at most 2 components in the FROM clause")
+    if not all(isinstance(name, str) for name in names):
+        raise StatementError(_COMPONENT, tree.text_range)
+    return Target(str(names[0]), str(names[1]) if len(names) > 1 else None, tree.text_range)
+
+
+def _named(name: str) -> str:
+    if not name:
+        raise StatementError("Path component cannot be an empty string")
+    return name
+
+
+def _position(text: str, text_range: TextRange) -> int:
+    canonical = number(text)
+    if not canonical.lstrip("-").isdigit():
+        raise StatementError(_COMPONENT, text_range)
+    if not 0 <= int(canonical) <= MAX_INDEX:
+        raise StatementError(f"List index is not within the allowable range; index: [{canonical}]", text_range)
+    return int(canonical)

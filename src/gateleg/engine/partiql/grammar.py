@@ -1,24 +1,339 @@
-"""The grammar of PartiQL expressions: operator precedence, with three calls per level of brackets."""
+"""The grammar of PartiQL expressions: operator precedence, with three calls per level of brackets.
 
+The tokens of a PartiQL statement.
+
+PartiQL's keywords, which are not attribute or table names unless quoted.
+
+The syntax tree of a statement; each node has the text range of its token.
+
+Errors in PartiQL statements: syntax errors, and statements that DynamoDB does not support.
+"""
+
+import re
 from collections.abc import Callable
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
 
-from gateleg.engine.partiql.errors import TextRange, malformed
-from gateleg.engine.partiql.keywords import FUNCTION_WORDS, OPERATOR_WORDS, type_name
-from gateleg.engine.partiql.tokens import END, KEYWORD, NAME, NUMBER, PARAMETER, QUOTED, STRING, SYMBOL, Token, tokenize
-from gateleg.engine.partiql.trees import (
-    CollectionLiteral,
-    Constant,
-    DocumentPath,
-    FunctionCall,
-    Name,
-    OperatorExpression,
-    Parameter,
-    Statement,
-    Struct,
-    Tree,
-    TypeTest,
+from gateleg.engine.errors import EngineError, validation
+
+_T = TypeVar("_T")
+
+_WORDS: Final = """
+    absolute action add all allocate alter and any are as asc assertion at authorization avg bag begin between bigint bit bit_length
+    blob bool boolean by can_cast can_lossless_cast cascade cascaded case cast catalog char char_length character character_length
+    check clob close coalesce collate collation column commit conflict connect connection constraint constraints continue convert
+    corresponding count create cross current current_date current_time current_timestamp current_user cursor date date_add date_diff
+    deallocate dec decimal declare default deferrable deferred delete desc describe descriptor diagnostics disconnect distinct do
+    domain double drop else end escape except exception exec execute exists external extract false fetch first float for foreign
+    found from full get global go goto grant group having identity immediate in index indicator initially inner input insensitive
+    insert int int2 int4 int8 integer integer2 integer4 integer8 intersect interval into is isolation join key language last left
+    let level like limit list local lower match max min missing modified module names national natural nchar new next no not nothing
+    null nullif numeric octet_length of offset old on only open option or order outer output overlaps pad partial pivot position
+    precision prepare preserve primary prior privileges procedure public read real references relative remove restrict returning
+    revoke right rollback rows schema scroll section select session session_user set sexp size smallint some space sql sqlcode
+    sqlerror sqlstate string struct substring sum symbol system_user table temporary then time timestamp to transaction translate
+    translation trim true tuple union unique unknown unpivot update upper usage user using value values varchar varying view when
+    whenever where with work write zone
+"""
+
+KEYWORDS: Final = frozenset(_WORDS.split())
+
+#: Keywords that are operators; at the start of a term they are reported as unexpected operators.
+OPERATOR_WORDS: Final = frozenset({"and", "or", "not", "is", "in", "between", "like", "union", "intersect", "except"})
+
+#: Keywords that are functions if a parenthesis follows.
+FUNCTION_WORDS: Final = frozenset(
+    {"exists", "count", "avg", "max", "min", "sum", "substring", "char_length", "character_length", "octet_length", "bit_length"}
+    | {"upper", "lower", "size", "sexp", "list", "bag"}
 )
+
+_ALIASES: Final = {
+    "varchar": "character_varying",
+    "char": "character",
+    "dec": "decimal",
+    "int": "integer",
+    "int2": "smallint",
+    "integer2": "smallint",
+    "int4": "integer4",
+    "int8": "integer8",
+    "bigint": "integer8",
+    "bool": "boolean",
+}
+_TYPES: Final = frozenset(
+    {"missing", "null", "boolean", "smallint", "integer4", "integer8", "integer", "float", "real", "decimal", "numeric", "timestamp"}
+    | {"date", "time", "character", "string", "symbol", "clob", "blob", "struct", "tuple", "list", "sexp", "bag", "any"}
+)
+
+
+def type_name(word: str) -> str | None:
+    """The type that a keyword names after IS, or None."""
+    name = _ALIASES.get(word, word)
+    return name if name in _TYPES or word in _ALIASES else None
+
+
+#: Start and end offset of a part of a statement.
+TextRange = tuple[int, int]
+
+
+class StatementError(Exception):
+    """An error in a statement: DynamoDB's message, and the part it refers to, if any."""
+
+    def __init__(self, message: str, text_range: TextRange | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.text_range = text_range
+
+    def error(self, text: str) -> EngineError:
+        """The error for the response, with the position as line, column and length."""
+        if self.text_range is None:
+            return validation(self.message)
+        start, end = self.text_range
+        line = text.count("\n", 0, start) + 1
+        column = start - (text.rfind("\n", 0, start) + 1) + 1
+        return validation(f"{self.message} at {line}:{column}:{end - start}")
+
+
+def malformed(detail: str = "") -> StatementError:
+    """A syntax error. DynamoDB gives no detail if a token cannot be read."""
+    return StatementError(f"Statement wasn't well formed, can't be processed: {detail}")
+
+
+NAME: Final = "name"
+QUOTED: Final = "quoted"
+KEYWORD: Final = "keyword"
+STRING: Final = "string"
+NUMBER: Final = "number"
+PARAMETER: Final = "parameter"
+SYMBOL: Final = "symbol"
+END: Final = "end"
+
+#: Whitespace and both kinds of comments separate tokens.
+_TOKEN = re.compile(
+    r"(?:[ \t\r\n\f\v\xa0]|--[^\r\n]*|/\*.*?\*/)++"
+    r"|(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)"
+    r'|(?P<quoted>"(?:[^"]|"")*")'
+    r"|(?P<string>'(?:[^']|'')*')"
+    r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_$.]))"
+    r"|(?P<parameter>\?)"
+    r"|(?P<wrong>/\*|[0-9])"
+    r"|(?P<symbol><<|>>|<>|<=|>=|!=|\|\||[=<>()\[\]{},:;.*+/%-])",
+    re.DOTALL,
+)
+
+_INTEGER_MAX = 2**31 - 1
+_INTEGER_MIN = -(2**31)
+
+
+class Token(NamedTuple):
+    """A token: kind, text (keywords in lower case, quoted text without quotes), and position."""
+
+    kind: str
+    text: str
+    text_range: TextRange
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of a statement, and a final END token."""
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None or match.lastgroup == "wrong":
+            raise malformed()
+        position = match.end()
+        if match.lastgroup is not None:
+            tokens.append(_token(match.lastgroup, match.group(), (match.start(), position)))
+    tokens.append(Token(END, "", (len(text), len(text))))
+    return tokens
+
+
+def _token(kind: str, word: str, text_range: TextRange) -> Token:
+    if kind == NAME:
+        lower = word.lower()
+        return Token(KEYWORD, lower, text_range) if lower in KEYWORDS else Token(NAME, word, text_range)
+    if kind == QUOTED:
+        return Token(QUOTED, word[1:-1].replace('""', '"'), text_range)
+    if kind == STRING:
+        return Token(STRING, word[1:-1].replace("''", "'"), text_range)
+    if kind == NUMBER:
+        _check_scale(word)
+    elif word == "!=":
+        return Token(SYMBOL, "<>", text_range)
+    return Token(kind, word, text_range)
+
+
+def _check_scale(word: str) -> None:
+    """Refuse a number that Java cannot parse as a decimal, because its exponent or scale exceeds 32 bits."""
+    mantissa, mark, exponent = word.lower().partition("e")
+    if not mark:
+        return
+    if len(exponent) > 12:
+        raise malformed()
+    power = int(exponent)
+    scale = len(mantissa.partition(".")[2]) - power
+    if not (_INTEGER_MIN <= power <= _INTEGER_MAX and _INTEGER_MIN <= scale <= _INTEGER_MAX):
+        raise malformed()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier."""
+
+    name: str
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPath:
+    """A path: a name, then member names and index expressions; None is a wildcard."""
+
+    root: "Tree"
+    steps: "tuple[str | Tree | None, ...]"
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A string (`S`), number (`N`), boolean (`BOOL`), `NULL` or `MISSING`; numbers are kept as written."""
+
+    kind: str
+    text: str
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """The `?` at this position, from 0."""
+
+    position: int
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionLiteral:
+    """A list (`[...]`, or several items in parentheses) or a bag (`<<...>>`)."""
+
+    kind: str
+    members: "tuple[Tree, ...]"
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """`{'name': value, ...}`."""
+
+    members: "tuple[tuple[Tree, Tree], ...]"
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A function call, with the name in lower case; `*` and a SELECT may be arguments."""
+
+    name: str
+    arguments: "tuple[Tree | Statement | None, ...]"
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorExpression:
+    """An operator in lower case (`and`, `=`, `between`, `+`, ...) and its operands."""
+
+    operator: str
+    operands: "tuple[Tree, ...]"
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class TypeTest:
+    """`operand IS type`."""
+
+    operand: "Tree"
+    type: str
+    text_range: TextRange
+
+
+Tree = Name | DocumentPath | Constant | Parameter | CollectionLiteral | Struct | FunctionCall | OperatorExpression | TypeTest
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTerm:
+    """One term of ORDER BY."""
+
+    key: Tree
+    ascending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SelectStatement:
+    """`SELECT columns FROM source ...`; no columns means `*`. `unsupported` is the first clause that DynamoDB does not support."""
+
+    columns: tuple[Tree, ...]
+    source: Tree
+    where: Tree | None
+    order: tuple[OrderTerm, ...]
+    aliased: bool
+    unsupported: tuple[str, TextRange] | None
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class InsertStatement:
+    """`INSERT INTO target VALUE item`."""
+
+    target: Tree
+    item: Tree
+    returning: str | None
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`SET path = value`."""
+
+    path: Tree
+    value: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """`REMOVE path`."""
+
+    path: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateStatement:
+    """`UPDATE target SET ... REMOVE ... WHERE ...`, or `FROM target WHERE ... SET ...`."""
+
+    target: Tree
+    actions: tuple[Assign | Drop, ...]
+    where: Tree | None
+    returning: str | None
+    aliased: bool
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteStatement:
+    """`DELETE FROM target WHERE ...`."""
+
+    target: Tree
+    where: Tree | None
+    returning: str | None
+    aliased: bool
+    text_range: TextRange
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionStatement:
+    """An expression as a statement; `EXISTS(SELECT ...)` is the only valid one."""
+
+    tree: Tree
+
+
+Statement = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement | ExpressionStatement
+
 
 #: Limits for nested expressions and for the height of trees, well below Python's recursion limit.
 MAX_DEPTH: Final = 180
@@ -43,7 +358,6 @@ _CLOSING: Final = {
     "<<": (">>", "RIGHT_DOUBLE_ANGLE_BRACKET"),
 }
 
-_T = TypeVar("_T")
 _Tree = TypeVar("_Tree", DocumentPath, CollectionLiteral, Struct, FunctionCall, OperatorExpression, TypeTest)
 
 

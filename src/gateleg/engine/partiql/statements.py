@@ -1,24 +1,61 @@
-"""The grammar of PartiQL statements."""
+"""The grammar of PartiQL statements.
+
+Commands: statements in terms of expressions and values, checked as far as possible without the table.
+
+From the text and parameters of a request to a command, in DynamoDB's order: parameters, grammar, table, command.
+
+The parameters of a request, in canonical form.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, Final
 
-from gateleg.engine.partiql.errors import TextRange, malformed
-from gateleg.engine.partiql.grammar import Expressions
-from gateleg.engine.partiql.tokens import END, KEYWORD, NAME, QUOTED, Token
-from gateleg.engine.partiql.trees import (
+from gateleg.engine.catalog import Context
+from gateleg.engine.errors import EngineError, validation
+from gateleg.engine.expressions import CompiledUpdate, Item, Node, Values
+from gateleg.engine.layout import Layout
+from gateleg.engine.partiql import grammar
+from gateleg.engine.partiql.conditions import (
+    SelectedColumn,
+    Target,
+    columns,
+    condition_of,
+    is_path,
+    keys_of,
+    kind_of,
+    literal,
+    named_members,
+    parameter_name,
+    target,
+    unsupported,
+    update_of,
+)
+from gateleg.engine.partiql.grammar import (
+    END,
+    KEYWORD,
+    NAME,
+    QUOTED,
     Assign,
     CollectionLiteral,
     DeleteStatement,
     Drop,
+    Expressions,
     ExpressionStatement,
     InsertStatement,
     OrderTerm,
+    Parameter,
     SelectStatement,
     Statement,
+    StatementError,
+    Struct,
+    TextRange,
+    Token,
     Tree,
     UpdateStatement,
+    malformed,
 )
+from gateleg.engine.values import validate
 
 _RETURNING = "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element."
 _RESERVED = frozenset({"update", "delete", "select", "from", "where", "set", "remove"})
@@ -203,3 +240,239 @@ class _Statements(Expressions):
             self.expression()
             raise malformed("Unsupported syntax in RETURNING columns.")
         return f"{scope.text} {image.text} *".upper()
+
+
+#: A term of ORDER BY: an attribute, and whether it is ascending.
+SortKey = tuple[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectCommand:
+    """A SELECT; without columns it returns whole items."""
+
+    target: Target
+    columns: tuple[SelectedColumn, ...]
+    where: Node | None
+    order: tuple[SortKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExistsCommand:
+    """EXISTS: a condition on an item, for transactions."""
+
+    read: SelectCommand
+
+    @property
+    def target(self) -> Target:
+        """The table of the item to check."""
+        return self.read.target
+
+    @property
+    def where(self) -> Node | None:
+        """The item's key and the condition."""
+        return self.read.where
+
+
+@dataclass(frozen=True, slots=True)
+class InsertCommand:
+    """An INSERT."""
+
+    target: Target
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateCommand:
+    """An UPDATE, with its literals."""
+
+    target: Target
+    update: CompiledUpdate
+    literals: Values
+    where: Node | None
+    returning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteCommand:
+    """A DELETE."""
+
+    target: Target
+    where: Node | None
+    returning: str | None
+
+
+Write = InsertCommand | UpdateCommand | DeleteCommand | ExistsCommand
+Command = SelectCommand | Write
+
+
+def target_of(statement: grammar.Statement) -> Target | None:
+    """The table and index that a statement names, if it is well formed."""
+    tree: Tree
+    if isinstance(statement, grammar.ExpressionStatement):
+        inner = _inner_select(statement)
+        if inner is None:
+            return None
+        tree = inner.source
+    else:
+        tree = statement.source if isinstance(statement, grammar.SelectStatement) else statement.target
+    try:
+        return target(tree)
+    except StatementError:
+        return None
+
+
+def is_read(statement: grammar.Statement) -> bool:
+    """Whether a statement reads; EXISTS counts as a write."""
+    return isinstance(statement, grammar.SelectStatement)
+
+
+def command_of(statement: grammar.Statement, values: Values) -> Command:
+    """The command of a statement with these parameters; raises `StatementError` if DynamoDB does not support it."""
+    if isinstance(statement, grammar.SelectStatement):
+        return _read(statement, values)
+    if isinstance(statement, grammar.InsertStatement):
+        return _create(statement, values)
+    if isinstance(statement, grammar.UpdateStatement):
+        where = _writable(statement.target, statement.aliased)
+        condition = condition_of(statement.where, values) if statement.where is not None else None
+        return UpdateCommand(where, *update_of(statement.actions, values), condition, statement.returning)
+    if isinstance(statement, grammar.DeleteStatement):
+        return _erase(statement, values)
+    inner = _inner_select(statement)
+    if inner is None:
+        raise StatementError(f"Unsupported operation: {kind_of(statement.tree)}")
+    return ExistsCommand(_read(inner, values))
+
+
+def _inner_select(statement: grammar.ExpressionStatement) -> grammar.SelectStatement | None:
+    tree = statement.tree
+    if isinstance(tree, grammar.FunctionCall) and tree.name == "exists" and len(tree.arguments) == 1:
+        (argument,) = tree.arguments
+        return argument if isinstance(argument, grammar.SelectStatement) else None
+    return None
+
+
+def _read(statement: grammar.SelectStatement, values: Values) -> SelectCommand:
+    source = target(statement.source)
+    if statement.aliased:
+        raise StatementError("Aliasing is not supported")
+    if statement.unsupported is not None:
+        clause, text_range = statement.unsupported
+        raise StatementError(f"Unsupported clause: {clause}", text_range)
+    wanted = columns(statement.columns)
+    where = condition_of(statement.where, values) if statement.where is not None else None
+    return SelectCommand(source, wanted, where, tuple(_term(order) for order in statement.order))
+
+
+def _term(order: grammar.OrderTerm) -> SortKey:
+    keys = keys_of(order.key) if is_path(order.key) else ()
+    if len(keys) != 1:
+        raise StatementError(f"Argument to ORDER BY must be of type VariableReference. Type: {kind_of(order.key)}")
+    return str(keys[0]), order.ascending
+
+
+def _create(statement: grammar.InsertStatement, values: Values) -> InsertCommand:
+    into = target(statement.target)
+    if into.index is not None:
+        raise StatementError("FROM clause may only contain a single table name in data manipulation statements", into.text_range)
+    if statement.returning is not None:
+        raise StatementError("RETURNING is not supported in INSERT")
+    given = statement.item
+    if isinstance(given, Parameter):
+        value = values[parameter_name(given.position)]
+        if "M" in value:
+            return InsertCommand(into, value["M"])
+    if not isinstance(given, Struct):
+        raise unsupported(given)
+    item = {}
+    for name, member in named_members(given):
+        item[name] = values[parameter_name(member.position)] if isinstance(member, Parameter) else literal(member)
+    return InsertCommand(into, item)
+
+
+def _writable(tree: Tree, aliased: bool) -> Target:
+    where = target(tree)
+    if aliased:
+        raise StatementError("Aliasing is not supported")
+    if where.index is not None:
+        raise StatementError("This operation is not supported on an index")
+    return where
+
+
+def _erase(statement: grammar.DeleteStatement, values: Values) -> DeleteCommand:
+    where = _writable(statement.target, statement.aliased)
+    if statement.returning not in (None, "ALL OLD *"):
+        raise StatementError(
+            f"Invalid returning clause: RETURNING {statement.returning}. Only RETURNING ALL OLD * is allowed in DELETE statements."
+        )
+    condition = condition_of(statement.where, values) if statement.where is not None else None
+    return DeleteCommand(where, condition, statement.returning)
+
+
+ONLY_IN_TRANSACTIONS: Final = "EXISTS can only be used in ExecuteTransaction write requests."
+_SEVERAL_KEYS: Final = "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
+
+
+@dataclass(frozen=True, slots=True)
+class BoundStatement:
+    """A well-formed statement with its parameters."""
+
+    text: str
+    statement: Statement
+    parameters: list[Any]
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedCommand:
+    """The command of a statement, and its table; None if the table does not exist."""
+
+    command: Command
+    values: Values
+    layout: Layout | None
+
+
+def bind_statement(text: str, parameters: list[Any]) -> BoundStatement:
+    """Parse a statement and check its number of parameters."""
+    try:
+        parsed = parse(text)
+    except StatementError as refusal:
+        raise refusal.error(text) from None
+    if parsed.parameters != len(parameters):
+        raise validation("Number of parameters in request and statement don't match.")
+    return BoundStatement(text, parsed.statement, parameters, {parameter_name(i): value for i, value in enumerate(parameters)})
+
+
+def resolve_command(context: Context, bound: BoundStatement) -> ResolvedCommand:
+    """Find a statement's table and derive its command."""
+    layout = find_layout(context, bound)
+    try:
+        command = command_of(bound.statement, bound.values)
+    except StatementError as refusal:
+        raise refusal.error(bound.text) from None
+    return ResolvedCommand(command, bound.values, layout)
+
+
+def find_layout(context: Context, bound: BoundStatement) -> Layout | None:
+    """The table of a statement, or None if it does not exist; refuses indexes that PartiQL cannot read."""
+    target = target_of(bound.statement)
+    if target is None:
+        return None
+    try:
+        layout = context.layout(target.table)
+        if target.index is not None and target.index not in layout.index_by_name:
+            context.catalog.refresh()
+            layout = context.layout(target.table)
+    except EngineError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return None
+    index = layout.index_by_name.get(target.index) if target.index is not None else None
+    if index is not None and (len(index.index.keys.hash) > 1 or len(index.index.keys.range) > 1):
+        raise validation(_SEVERAL_KEYS)
+    return layout
+
+
+def read_parameters(given: list[Any] | None) -> list[Any]:
+    """The parameters; raises DynamoDB's error for the first invalid one."""
+    return [validate(value) for value in given or ()]

@@ -1,17 +1,41 @@
-"""Execution of INSERT, UPDATE and DELETE, which write one item by its key."""
+"""Execution of INSERT, UPDATE and DELETE, which write one item by its key.
 
+BatchExecuteStatement: statements that read or write one item each, and fail or succeed independently.
+
+ExecuteTransaction: statements that all read from one snapshot, or all write or none.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import apsw
 
-from gateleg.engine.context import Context
-from gateleg.engine.errors import EngineError, condition_failed, validation
+from gateleg.engine import capacity
+from gateleg.engine.catalog import Context
+from gateleg.engine.errors import EngineError, condition_failed, not_found, validation
 from gateleg.engine.expressions import And, Item, Node, Prepared, Test, Values, condition
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.item_change import ItemChange, check_item_size, check_paths
-from gateleg.engine.partiql.commands import DeleteCommand, ExistsCommand, InsertCommand, UpdateCommand, Write
-from gateleg.engine.partiql.select_plan import conjuncts, equality
+from gateleg.engine.operations.batch import cancel_if_any_failed, check_distinct, reason, run_once_per_token
+from gateleg.engine.operations.items import ItemChange, check_item_size, check_paths
+from gateleg.engine.partiql import selects
+from gateleg.engine.partiql.selects import conjuncts, equality
+from gateleg.engine.partiql.statements import (
+    ONLY_IN_TRANSACTIONS,
+    BoundStatement,
+    DeleteCommand,
+    ExistsCommand,
+    InsertCommand,
+    ResolvedCommand,
+    SelectCommand,
+    UpdateCommand,
+    Write,
+    bind_statement,
+    is_read,
+    read_parameters,
+    resolve_command,
+)
 from gateleg.engine.values import NESTED, canonicalize_item
 
 KEY_MISMATCH: Final = "The provided key element does not match the schema"
@@ -145,3 +169,297 @@ def response(write: StatementWrite, mode: str | None) -> dict[str, Any]:
     if consumed is not None:
         response["ConsumedCapacity"] = consumed
     return response
+
+
+#: Error codes in the response, by code of the engine.
+_CODES: Final = {
+    "ConditionalCheckFailedException": "ConditionalCheckFailed",
+    "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
+    "RequestLimitExceeded": "RequestLimitExceeded",
+    "ValidationException": "ValidationError",
+    "ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
+    "TransactionConflictException": "TransactionConflict",
+    "ThrottlingException": "ThrottlingError",
+    "InternalServerError": "InternalServerError",
+    "ResourceNotFoundException": "ResourceNotFound",
+    "AccessDeniedException": "AccessDenied",
+    "DuplicateItemException": "DuplicateItem",
+}
+
+
+@dataclass(slots=True)
+class _BatchStatement:
+    """One statement of the batch, from its text to its response. After an error, it is skipped."""
+
+    request: dict[str, Any]
+    bound: BoundStatement | None = None
+    #: the table, which the response names once it is known
+    table: str | None = None
+    layout: Layout | None = None
+    read: SelectCommand | None = None
+    key: bytes = b""
+    write: StatementWrite | None = None
+    error: EngineError | None = None
+    item: Any = None
+    consumed: dict[str, Any] | None = None
+
+    def attempt(self, do: Callable[["_BatchStatement"], None]) -> None:
+        """Run a step for this statement, unless it has failed."""
+        if self.error is not None:
+            return
+        try:
+            do(self)
+        except EngineError as error:
+            if error.code not in _CODES:
+                raise
+            self.error = error
+
+    def response(self) -> dict[str, Any]:
+        """The statement's entry in the response."""
+        response: dict[str, Any] = {}
+        if self.error is not None:
+            response["Error"] = {"Code": _CODES[self.error.code], "Message": self.error.message}
+        elif self.item is not None:
+            response["Item"] = self.item
+        if self.table is not None:
+            response["TableName"] = self.table
+        return response
+
+
+def batch(context: Context, statements: list[dict[str, Any]], mode: str | None) -> dict[str, Any]:
+    """Run a batch of statements."""
+    batch_statements = [_BatchStatement(request) for request in statements]
+    for statement in batch_statements:
+        statement.attempt(_bind)
+    if len({is_read(statement.bound.statement) for statement in batch_statements if statement.bound is not None}) > 1:
+        raise validation("Read and write requests together in the same batch is not supported.")
+    for statement in batch_statements:
+        statement.attempt(lambda statement: _prepare(context, statement))
+    row_ids = [
+        (statement.layout.table.id, statement.key)
+        for statement in batch_statements
+        if statement.layout is not None and statement.error is None
+    ]
+    if len(set(row_ids)) < len(row_ids):
+        raise validation("Provided list of item keys contains duplicates")
+    for statement in batch_statements:
+        statement.attempt(lambda statement: _run_statement(context, statement, mode))
+    response: dict[str, Any] = {"Responses": [statement.response() for statement in batch_statements]}
+    if mode in ("TOTAL", "INDEXES") and any(statement.consumed is not None for statement in batch_statements):
+        response["ConsumedCapacity"] = _consumed(batch_statements)
+    return response
+
+
+def _bind(statement: _BatchStatement) -> None:
+    parameters = read_parameters(statement.request.get("Parameters"))
+    statement.bound = bind_statement(statement.request["Statement"], parameters)
+
+
+def _prepare(context: Context, statement: _BatchStatement) -> None:
+    """Find the statement's item; refreshes the catalog if the cached table does not fit the statement."""
+    try:
+        _find(context, statement)
+    except EngineError as error:
+        if error.code != "ValidationException" or not context.catalog.refresh():
+            raise
+        _find(context, statement)
+
+
+def _find(context: Context, statement: _BatchStatement) -> None:
+    assert statement.bound is not None
+    resolved = resolve_command(context, statement.bound)
+    if isinstance(resolved.command, ExistsCommand):
+        raise validation(ONLY_IN_TRANSACTIONS)
+    if resolved.layout is None:
+        statement.table = resolved.command.target.table
+        raise not_found()
+    if isinstance(resolved.command, SelectCommand):
+        key = selects.read_key(resolved.layout, resolved.command, resolved.values, "BatchExecuteStatement")
+        statement.read, statement.key = resolved.command, resolved.layout.request_key(key)
+    else:
+        statement.write = prepare(resolved.layout, resolved.command, resolved.values)
+        statement.key = statement.write.change.key
+    statement.layout = resolved.layout
+
+
+def _run_statement(context: Context, statement: _BatchStatement, mode: str | None) -> None:
+    layout, write = statement.layout, statement.write
+    assert layout is not None
+    statement.table = layout.table.name
+    if write is not None:
+        run(context, write)
+        statement.item = write.returned()
+        statement.consumed = write.change.capacity(mode)
+        return
+    assert statement.read is not None
+    with context.database.reading() as connection:
+        size, statement.item = selects.fetch(context, connection, layout, statement.key, statement.read)
+    units = capacity.read_units(size, bool(statement.request.get("ConsistentRead")))
+    statement.consumed = capacity.consumed(mode, layout.table, units, {})
+
+
+def _consumed(batch_statements: list[_BatchStatement]) -> list[dict[str, Any]]:
+    """The consumed capacity by table. A failed write counts in its table's total only."""
+    spent: dict[str, dict[str, Any] | None] = {}
+    for statement in batch_statements:
+        if statement.consumed is not None and statement.table is not None:
+            spent[statement.table] = capacity.add(spent.get(statement.table), statement.consumed)
+    for statement in batch_statements:
+        total = spent.get(statement.table or "")
+        if total is not None and statement.error is not None and statement.write is not None:
+            attempted = statement.write.size if isinstance(statement.write.command, InsertCommand) else 0
+            total["CapacityUnits"] += capacity.write_units(max(attempted, statement.write.change.old_size or 0))
+    return [units for units in spent.values() if units is not None]
+
+
+_WRONG_TYPE: Final = "Key attribute's data type should match its data type in table's schema"
+
+
+def transact(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """Run a transaction of statements."""
+    given = request["TransactStatements"]
+    parameters = [read_parameters(statement.get("Parameters")) for statement in given]
+    bound: list[BoundStatement] = []
+    for number, statement in enumerate(given):
+        with _prefix_errors(number):
+            bound.append(bind_statement(statement["Statement"], parameters[number]))
+    reads = is_read(bound[0].statement)
+    if any(is_read(each.statement) is not reads for each in bound):
+        raise validation("ExecuteTransaction API does not support both read and write operations in the same request.")
+    resolved: list[ResolvedCommand] = []
+    for number, each in enumerate(bound):
+        with _prefix_errors(number):
+            resolved.append(resolve_command(context, each))
+            _check(resolved[-1])
+    _check_tables(resolved)
+    return _read_all(context, resolved, request) if reads else _write_all(context, resolved, request)
+
+
+@contextmanager
+def _prefix_errors(number: int) -> Iterator[None]:
+    """Prefix errors of a statement with its position."""
+    try:
+        yield
+    except EngineError as error:
+        if error.code != "ValidationException":
+            raise
+        raise validation(f"Validation failed in TransactStatements[{number}]: {error.message}") from None
+
+
+def _check(resolved: ResolvedCommand) -> None:
+    """Refuse what statements of a transaction may not have. DynamoDB reports a missing table first."""
+    command = resolved.command
+    if resolved.layout is None:
+        return
+    if isinstance(command, UpdateCommand | DeleteCommand) and command.returning is not None:
+        raise validation("RETURNING clause is not supported in ExecuteTransaction.")
+    if isinstance(command, SelectCommand | ExistsCommand) and command.target.index is not None:
+        raise validation("Reads on indices are not supported within transactions.")
+    if isinstance(command, ExistsCommand):
+        first_key(resolved.layout, command.where, resolved.values)
+    if isinstance(command, SelectCommand):
+        try:
+            selects.read_key(resolved.layout, command, resolved.values, "ExecuteTransaction")
+        except EngineError as error:
+            if not (error.message or "").startswith(_WRONG_TYPE):
+                raise
+
+
+def _check_tables(resolved: list[ResolvedCommand]) -> None:
+    missing = not_found()
+    cancel_if_any_failed(
+        [{"Code": "ResourceNotFound", "Message": missing.message} if each.layout is None else {"Code": "None"} for each in resolved]
+    )
+
+
+def _table(resolved: ResolvedCommand) -> Layout:
+    assert resolved.layout is not None
+    return resolved.layout
+
+
+def _read_all(context: Context, resolved: list[ResolvedCommand], request: dict[str, Any]) -> dict[str, Any]:
+    keys: list[bytes] = []
+    reasons: list[dict[str, Any]] = []
+    for each in resolved:
+        assert isinstance(each.command, SelectCommand)
+        try:
+            keys.append(_table(each).request_key(selects.read_key(_table(each), each.command, each.values, "ExecuteTransaction")))
+            reasons.append({"Code": "None"})
+        except EngineError as error:
+            reasons.append(_reason(error))
+    cancel_if_any_failed(reasons)
+    check_distinct([(_table(each).table.id, key) for each, key in zip(resolved, keys, strict=True)])
+    responses: list[dict[str, Any]] = []
+    sizes: list[tuple[str, int]] = []
+    with context.database.snapshot() as connection:
+        for each, key in zip(resolved, keys, strict=True):
+            assert isinstance(each.command, SelectCommand)
+            size, item = selects.fetch(context, connection, _table(each), key, each.command)
+            responses.append({} if item is None else {"Item": item})
+            sizes.append((_table(each).table.name, size))
+    return _answer(responses, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
+
+
+def _answer(responses: list[dict[str, Any]], consumed: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"Responses": responses, "ConsumedCapacity": consumed} if consumed else {"Responses": responses}
+
+
+def _write_all(context: Context, resolved: list[ResolvedCommand], request: dict[str, Any]) -> dict[str, Any]:
+    statement_writes: list[StatementWrite] = []
+    reasons: list[dict[str, Any]] = []
+    for each, given in zip(resolved, request["TransactStatements"], strict=True):
+        assert not isinstance(each.command, SelectCommand)
+        try:
+            write = prepare(_table(each), each.command, each.values)
+            write.return_failed = given.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+            statement_writes.append(write)
+            reasons.append({"Code": "None"})
+        except EngineError as error:
+            reasons.append(_reason(error))
+    cancel_if_any_failed(reasons)
+    check_distinct([write.row_id for write in statement_writes])
+    mode = request.get("ReturnConsumedCapacity")
+    written: list[StatementWrite] = []
+
+    def run(connection: apsw.Connection) -> dict[str, Any]:
+        _run_together(context, connection, statement_writes)
+        written.extend(statement_writes)
+        return {"sizes": [write.change.charged for write in statement_writes]}
+
+    with context.database.write() as connection:
+        done = run_once_per_token(context, connection, _scoped(request), run)
+    if written:
+        return _answer([], capacity.transaction_writes(write.change.capacity(mode, factor=2) for write in written))
+    return _answer([], capacity.transaction_reads(mode, done["sizes"]))
+
+
+def _scoped(request: dict[str, Any]) -> dict[str, Any]:
+    """The request with its token in a namespace apart from TransactWriteItems."""
+    token = request.get("ClientRequestToken")
+    return request if token is None else {**request, "ClientRequestToken": f"partiql/{token}"}
+
+
+def _run_together(context: Context, connection: apsw.Connection, statement_writes: list[StatementWrite]) -> None:
+    _run_or_cancel(statement_writes, lambda write: write.refresh_layout(context))
+    check_distinct([write.row_id for write in statement_writes])
+    _run_or_cancel(statement_writes, lambda write: write.check(connection))
+    for write in statement_writes:
+        write.store(context, connection)
+
+
+def _run_or_cancel(statement_writes: list[StatementWrite], do: Callable[[StatementWrite], None]) -> None:
+    """Run a step for every write; cancels the transaction with the reasons of all that failed."""
+    reasons: list[dict[str, Any]] = []
+    for write in statement_writes:
+        try:
+            do(write)
+            reasons.append({"Code": "None"})
+        except EngineError as error:
+            reasons.append(reason(error))
+    cancel_if_any_failed(reasons)
+
+
+def _reason(error: EngineError) -> dict[str, Any]:
+    """The cancellation reason for an invalid key, with GetItem's message."""
+    message = error.message or ""
+    return reason(validation(KEY_MISMATCH) if message == NO_KEY or message.startswith(_WRONG_TYPE) else error)

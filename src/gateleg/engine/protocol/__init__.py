@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from gateleg.engine.errors import EngineError, serialization
-from gateleg.engine.protocol import administration, items, tables
-from gateleg.engine.protocol.constraints import enforce
-from gateleg.engine.protocol.deserialize import read
-from gateleg.engine.protocol.kinds import Structure
-from gateleg.engine.protocol.quick_check import compiled
+from gateleg.engine.protocol import administration, shapes
+from gateleg.engine.protocol.check import compiled, enforce, read
+from gateleg.engine.protocol.shapes import Structure
 
 __all__ = ["OPERATIONS", "check", "check_types"]
 
 #: Every operation of DynamoDB and of DynamoDB Streams, with the shape of its request.
-OPERATIONS: dict[str, Structure] = {shape.name: shape for shape in (*items.OPERATIONS, *tables.OPERATIONS, *administration.OPERATIONS)}
+OPERATIONS: dict[str, Structure] = {
+    shape.name: shape for shape in (*shapes.ITEM_OPERATIONS, *shapes.TABLE_OPERATIONS, *administration.OPERATIONS)
+}
 
 _quick_checks: dict[str, Callable[[dict[str, Any]], bool]] = {}
 

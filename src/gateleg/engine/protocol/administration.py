@@ -1,22 +1,30 @@
 """The shapes of requests about backups, streams, replicas, exports and imports, policies, insights and the account."""
 
-from gateleg.engine.protocol.items import EXPRESSION, INDEX, NAMES, VALUES
-from gateleg.engine.protocol.kinds import Boolean, Kind, ListOf, Number, Text, structure
-from gateleg.engine.protocol.tables import (
+from gateleg.engine.protocol.shapes import (
     BILLING,
     DEFINITIONS,
     ENCRYPTION,
+    EXPRESSION,
     GLOBAL_INDEXES,
+    INDEX,
     KEY_SCHEMA,
     LOCAL_INDEXES,
+    NAMES,
     NEW_NAME,
     ON_DEMAND,
-    TABLE,
     TABLE_CLASS,
     THROUGHPUT,
     UNITS,
+    VALUES,
     VECTOR_INDEXES,
+    Boolean,
+    Kind,
+    ListOf,
+    Number,
+    Text,
+    structure,
 )
+from gateleg.engine.protocol.shapes import NAMED_TABLE as TABLE
 
 ARN = Text(37, 1024)
 TABLE_ARN = Text(1, 1024)

@@ -8,11 +8,8 @@ Methods of a queue, and functions for their results:
     metrics([stats])                                    named numbers for Prometheus or CloudWatch
 """
 
-from gateleg.jobs.monitor.counts import quantile
-from gateleg.jobs.monitor.history import Count, moments, series
-from gateleg.jobs.monitor.metrics import Metric, metrics
-from gateleg.jobs.monitor.stats import QueueStats, Work
-from gateleg.jobs.monitor.trees import Branch
+from gateleg.jobs.monitor.listing import Branch
+from gateleg.jobs.monitor.stats import Count, Metric, QueueStats, Work, metrics, moments, quantile, series
 
 __all__ = [
     "Branch",

@@ -12,8 +12,7 @@ A registry of handlers and a consumer:
 Any number of processes may run the consumer; each shard is read by one of them.
 """
 
-from gateleg.jobs.table_streams.consumer import StreamConsumer
-from gateleg.jobs.table_streams.registry import ChangeHandler, TableStreams
-from gateleg.jobs.table_streams.tables import FailedChange, ShardLease, stream_table
+from gateleg.jobs.table_streams.consumer import ChangeHandler, StreamConsumer, TableStreams
+from gateleg.jobs.table_streams.shards import FailedChange, ShardLease, stream_table
 
 __all__ = ["ChangeHandler", "FailedChange", "ShardLease", "StreamConsumer", "TableStreams", "stream_table"]

@@ -1,31 +1,55 @@
-"""`StreamConsumer`: reads the streams of tables, shard by shard, and calls the handlers of changes."""
+"""`StreamConsumer`: reads the streams of tables, shard by shard, and calls the handlers of changes.
+
+Delivers a stream record to the handlers that want it, and stores it as failed for handlers that raise.
+
+`TableStreams`: an application's handlers for the changes of its entities.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from uuid import uuid4
 
-from gateleg.jobs.table_streams.delivery import RecordDelivery
-from gateleg.jobs.table_streams.leases import HeldShard, LeaseTaken, ShardLeases, ready_to_read
-from gateleg.jobs.table_streams.shards import RecordBatch, Trimmed, iterator_after, read_records, shards_of
-from gateleg.jobs.table_streams.tables import FailedChange, stream_table
+from gateleg.jobs.errors import BadHandler, HandlerTaken
+from gateleg.jobs.rules import is_name
+from gateleg.jobs.table_streams.shards import (
+    FailedChange,
+    HeldShard,
+    LeaseTaken,
+    RecordBatch,
+    ShardLeases,
+    Trimmed,
+    iterator_after,
+    read_records,
+    ready_to_read,
+    shards_of,
+    stream_table,
+)
+from gateleg.model import Change, ModelError, read_change, spec_of
 from gateleg.store import StoreError
+from gateleg.store.operations.entity_reads import is_legacy, upcast_item, with_current_key
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator
 
-    from gateleg.jobs.table_streams.registry import TableStreams
-    from gateleg.jobs.table_streams.tables import ShardLease
+    from pydantic import BaseModel
+
+    from gateleg.jobs.table_streams.shards import ShardLease
+    from gateleg.model import Item, Spec, Table
     from gateleg.store import AsyncStore
 
 _log = logging.getLogger("gateleg.jobs.streams")
+
 #: Records per GetRecords request.
 _BATCH = 100
 #: Seconds between two reads of an idle shard: of an engine in this process, and of a service that bills requests.
@@ -254,3 +278,189 @@ def _logged(what: str) -> Any:
 
 def _key(lease: ShardLease) -> str:
     return f"{lease.stream} {lease.shard}"
+
+
+#: The handler of changes that cannot be decoded.
+UNREADABLE = "-"
+_LONGEST_ERROR = 4000
+
+
+class RecordDelivery:
+    """Calls the handlers of one consumer."""
+
+    def __init__(
+        self, store: AsyncStore, streams: TableStreams, consumer: str, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    ) -> None:
+        self._store = store
+        self._streams = streams
+        self._consumer = consumer
+        self._sleep = sleep
+        self._tables = {table.name: table for table in streams.tables}
+
+    async def deliver(self, table: str, record: dict[str, Any]) -> None:
+        """Call the handlers that want a record, one after another. The record is stored as failed for each handler that fails."""
+        try:
+            change = await self._read(self._tables[table], record)
+        except ModelError as error:
+            await self._store_failure(table, record, UNREADABLE, error, 1)
+            return
+        for handler in self._streams:
+            if change is not None and handler.wants(change):
+                await self._call(handler, change, table, record)
+
+    async def repeat(self, failed: FailedChange) -> bool:
+        """Call the handler of a failed change again. If it succeeds, delete the stored change and return True."""
+        try:
+            change = await self._read(self._tables[failed.table], failed.record)
+            handlers = [one for one in self._streams if failed.handler in (one.name, UNREADABLE)]
+            for handler in handlers:
+                if change is not None and handler.wants(change):
+                    await handler.handle(change)
+        except Exception as error:  # whatever the handler raises
+            await self._store_failure(failed.table, failed.record, failed.handler, error, failed.attempts + 1)
+            return False
+        await self._store.delete(failed)
+        return True
+
+    async def _call(self, handler: ChangeHandler, change: Change, table: str, record: dict[str, Any]) -> None:
+        delays = self._store.setup.delays()
+        for attempt in range(1, self._streams.attempts + 1):
+            try:
+                await handler.handle(change)
+                return
+            except Exception as error:  # whatever the handler raises
+                if attempt == self._streams.attempts:
+                    await self._store_failure(table, record, handler.name, error, attempt)
+                    return
+            await self._sleep(next(delays, 1.0))
+
+    async def _store_failure(self, table: str, record: dict[str, Any], handler: str, error: Exception, attempts: int) -> None:
+        what = f"{type(error).__name__}: {error}"
+        _log.error("change %s of %s is stored as failed: %s failed %d times: %s", record["eventID"], table, handler, attempts, what)
+        failed = FailedChange(
+            consumer=self._consumer,
+            event_id=record["eventID"],
+            handler=handler,
+            table=table,
+            record=record,
+            error=what[:_LONGEST_ERROR],
+            attempts=attempts,
+            failed_at=self._store.setup.now(),
+        )
+        await self._store.put(failed)
+
+    async def _read(self, table: Table, record: dict[str, Any]) -> Change | None:
+        """The change in a record; items under older keys and schemas are converted to the current ones."""
+        dynamodb = dict(record["dynamodb"])
+        for image in ("OldImage", "NewImage"):
+            if image in dynamodb:
+                dynamodb[image] = await self._current(table, dynamodb[image])
+        change = read_change(table, {**record, "dynamodb": dynamodb})
+        if change is not None and change.kind == "deleted" and change.before is not None and not change.expired:
+            spec: Spec[Any] = spec_of(change.entity)
+            # An item that was moved to its current key was not deleted.
+            if spec.ref(change.before).key != change.key and await self._store.find(change.before, consistent=True) is not None:
+                return None
+        return change
+
+    async def _current(self, table: Table, item: Item) -> Item:
+        for spec in _owners(table, item):
+            current = await self._store.drive(upcast_item(spec, item, self._store.setup))
+            return with_current_key(current, spec) if table.spec_for(item) is None else current
+        return item
+
+
+def _owners(table: Table, item: Item) -> Iterator[Spec[Any]]:
+    """The entities that an item may belong to, under its current key or an older one."""
+    own = table.spec_for(item)
+    if own is not None:
+        yield own
+        return
+    yield from (spec for spec in table.specs if is_legacy(item, spec))
+
+
+Kind = Literal["created", "changed", "deleted"]
+HandleChange = Callable[[Change], Awaitable[object]]
+F = TypeVar("F", bound=HandleChange)
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class ChangeHandler:
+    """A function for the changes of one entity."""
+
+    name: str
+    entity: type[BaseModel]
+    handle: HandleChange
+    kinds: tuple[Kind, ...] = _KINDS
+    #: whether deletions must be by TTL (True), by programs (False), or either (None)
+    expired: bool | None = None
+
+    def wants(self, change: Change) -> bool:
+        """Whether the handler is to be called with a change."""
+        if change.entity is not self.entity or change.kind not in self.kinds:
+            return False
+        return self.expired is None or (change.kind == "deleted" and change.expired is self.expired)
+
+
+class TableStreams:
+    """The registry of an application's handlers for changes of its entities. Their tables must have streams.
+
+    Changes of one item are delivered in order, each at least once: a change whose handler was interrupted is delivered again, with the same
+    `change.event_id`, so that handlers can be idempotent. A failing handler is tried `attempts` times; then the change is stored with the
+    error (a dead letter, see `StreamConsumer.failed`), and the next changes are delivered.
+    """
+
+    def __init__(self, *, attempts: int = 3) -> None:
+        self.attempts = attempts
+        self._handlers: dict[str, ChangeHandler] = {}
+
+    def on(
+        self,
+        entity: type[BaseModel],
+        *,
+        kinds: Sequence[Kind] = _KINDS,
+        expired: bool | None = None,
+        name: str | None = None,
+    ) -> Callable[[F], F]:
+        """Register a function for the changes of an entity: `@streams.on(Order, kinds=["created"])`, `@streams.on(Session, expired=True)`.
+
+        `expired` selects deletions by TTL (True) or by programs (False). Failures are stored under the handler's name: the function's
+        name, or `name`. Raises `BadHandler` if the table has no stream or the function is not async, and `HandlerTaken` for a second
+        handler with the same name.
+        """
+
+        def register(handle: F) -> F:
+            self.add(ChangeHandler(name or handle.__name__, entity, handle, tuple(kinds), expired))
+            return handle
+
+        return register
+
+    def add(self, handler: ChangeHandler) -> None:
+        """Register a handler. Raises `BadHandler` or `HandlerTaken`, like `on`."""
+        table = spec_of(handler.entity).table
+        if table.stream is None:
+            fix = f'Declare it as Table({table.name!r}, ..., stream="NEW_AND_OLD_IMAGES").'
+            raise BadHandler(f"{table.name} has no stream, so {handler.name} would never be called.", fix=fix)
+        if not inspect.iscoroutinefunction(handler.handle):
+            raise BadHandler(f"The handler {handler.name} is not async.", fix="Write async def; submit a job for long work.")
+        if not is_name(handler.name):
+            raise BadHandler(f"{handler.name!r} is not a valid name of a handler.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+        if handler.name in self._handlers:
+            raise HandlerTaken(f"Two handlers have the name {handler.name}.", fix="Give one of them another name=.")
+        self._handlers[handler.name] = handler
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables whose streams are read."""
+        return tuple(dict.fromkeys(spec_of(handler.entity).table for handler in self))
+
+    def find(self, name: str) -> ChangeHandler | None:
+        """The handler with this name, or None."""
+        return self._handlers.get(name)
+
+    def __iter__(self) -> Iterator[ChangeHandler]:
+        return iter(self._handlers.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._handlers)

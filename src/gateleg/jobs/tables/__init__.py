@@ -5,11 +5,9 @@
 `queue.tables` has these classes bound to the tables of a particular queue.
 """
 
-from gateleg.jobs.tables.archive import ArchivedJob
-from gateleg.jobs.tables.job import Attempt, Failure, LogEntry, Progress, Readiness, Results
+from gateleg.jobs.tables.job import PLAIN, Attempt, Failure, LogEntry, Progress, Readiness, Results, TableNames
 from gateleg.jobs.tables.queue_tables import TABLES, QueueTables, tables_named
-from gateleg.jobs.tables.records import Hour, MinuteCounts, QueueState, Schedule, WorkerRecord
-from gateleg.jobs.tables.table_names import PLAIN, TableNames
+from gateleg.jobs.tables.records import ArchivedJob, Hour, MinuteCounts, QueueState, Schedule, WorkerRecord
 
 __all__ = [
     "PLAIN",

@@ -12,13 +12,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model.codec.wire import iso, wire
 from gateleg.model.errors import ModelError
+from gateleg.model.wire import iso, wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.model.codec.wire import Item, Value
+    from gateleg.model.wire import Item, Value
 
 __all__ = ["LISTS", "MAPS", "NUMBERS", "TEXTS", "TIMES", "in_model_form", "is_absent"]
 

@@ -1,5 +1,9 @@
-"""The job table: four indexes of the public schema, and sparse indexes of claimable, delayed and running jobs, trees and owners."""
+"""The job table: four indexes of the public schema, and sparse indexes of claimable, delayed and running jobs, trees and owners.
 
+The names of the queue's tables.
+"""
+
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -7,7 +11,6 @@ from urllib.parse import quote
 from uuid import UUID
 
 from gateleg.jobs.tables.foreign_form import in_model_form
-from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.model import (
     GSI,
     TTL,
@@ -27,7 +30,32 @@ from gateleg.model import (
     stamp,
     state,
 )
-from gateleg.model.codec.wire import uuid_text
+from gateleg.model.wire import uuid_text
+
+__all__ = ["TableNames"]
+
+
+@dataclass(frozen=True)
+class TableNames:
+    """The names of the queue's three tables, and of the attribute and index for a job's subject.
+
+    As with any other table, the store's prefix is prepended, and its `table_names` replace the names.
+    """
+
+    #: the table of jobs
+    queue: str = "JobQueue"
+    #: the table of all other records: workers, schedules, keys, logs, counts
+    ledger: str = "JobLedger"
+    #: the table of archived jobs
+    archive: str = "JobArchive"
+    #: the attribute that holds a job's `subject`
+    subject: str = "subject"
+    #: the index by the subject
+    subject_index: str = "SubjectIndex"
+
+
+PLAIN = TableNames()
+
 
 #: The attributes that a worker needs to choose a job.
 _CHOICE = ("version", "status", "job_type", "queue", "priority", "created_at", "start_by", "concurrency_key", "concurrency_limit")

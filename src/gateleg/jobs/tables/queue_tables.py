@@ -6,9 +6,10 @@ from types import new_class
 from typing import TypeVar
 
 from gateleg.jobs.tables import job as jobs
-from gateleg.jobs.tables.archive import ArchivedJob, make_archive_table
+from gateleg.jobs.tables.job import PLAIN, TableNames
 from gateleg.jobs.tables.records import (
     ArchivedBranch,
+    ArchivedJob,
     EventChunk,
     Hour,
     KeyReservation,
@@ -21,11 +22,11 @@ from gateleg.jobs.tables.records import (
     SetAsideRecord,
     Slots,
     WorkerRecord,
+    make_archive_table,
     make_ledger_table,
 )
-from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.model import Access, Entity, Pattern, Table, spec_of
-from gateleg.model.codec.unchecked import construct_unchecked
+from gateleg.model.validation import construct_unchecked
 
 __all__ = ["TABLES", "QueueTables", "tables_beside", "tables_named"]
 

@@ -4,9 +4,6 @@ A worker that shuts down ends at most `DRAIN_GRACE` seconds after its drain time
 `exclude_loaded_modules` once everything is imported.
 """
 
-from gateleg.jobs.worker.draining import DRAIN_GRACE
-from gateleg.jobs.worker.gc_tuning import exclude_loaded_modules
-from gateleg.jobs.worker.worker import Worker
-from gateleg.jobs.worker.worker_pool import WorkerPool
+from gateleg.jobs.worker.worker import DRAIN_GRACE, Worker, WorkerPool, exclude_loaded_modules
 
 __all__ = ["DRAIN_GRACE", "Worker", "WorkerPool", "exclude_loaded_modules"]

@@ -1,30 +1,42 @@
-"""Periodic work that one elected worker does for all: promote delayed jobs, recover jobs of lost workers, run schedules, archive jobs."""
+"""Periodic work that one elected worker does for all: promote delayed jobs, recover jobs of lost workers, run schedules, archive jobs.
+
+The registration of a worker: it reports that it is alive, writes its counters, and finds the other workers of its queues.
+
+Clock skew between workers, estimated from the times in their reports.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
-from typing import TYPE_CHECKING
+import os
+import random
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs.claim.foreign_jobs import Sweep, adoption_task
-from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.errors import JobError
-from gateleg.jobs.retention.archiving import Archiver
+from gateleg.jobs.foreign_jobs import Sweep, adoption_task
+from gateleg.jobs.leases import Staleness
+from gateleg.jobs.retention import Archiver
 from gateleg.model import ModelError
 from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
 from gateleg.store.transports.group_commit import with_shared_commits
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from datetime import datetime
     from uuid import UUID
 
+    from gateleg.jobs.claim import CandidateSelector
+    from gateleg.jobs.monitor.stats import WorkerCounters
     from gateleg.jobs.queue import AsyncQueue
+    from gateleg.jobs.tables.records import WorkerRecord
     from gateleg.model import Item
     from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
+
 #: Seconds between two rounds, and how long a leader lease lasts. Both are shorter where jobs have short leases.
 _ROUND_SECONDS = 1.0
 _LEADER_LEASE_SECONDS = 15.0
@@ -222,3 +234,186 @@ class MaintenanceTasks:
         except StoreError as error:
             _log.warning("could not release the leader leases of this worker, which will expire: %s", error)
         self._leader_until.clear()
+
+
+#: Seconds between two reports of a worker, on average.
+_REPORT_SECONDS = 10.0
+#: A worker that has not reported for this long has missed two reports: candidates are no longer reserved for it.
+_LOST_AFTER_SECONDS = 30.0
+#: The clock difference from which on it is logged, and the seconds until it is logged again.
+_SKEW_SECONDS = 5.0
+_SKEW_LOG_SECONDS = 600.0
+#: The minimum and maximum seconds between two searches for new workers, while claims are lost to unknown workers.
+_MIN_DISCOVERY_SECONDS, _MAX_DISCOVERY_SECONDS = 0.1, 1.0
+
+
+class WorkerRegistration:
+    """Keeps the record of a worker current. `selectors` choose its jobs, one for each of the queue's tables.
+
+    `current_state` returns the attributes that change. With `alone`, the other workers are not read, because claims do not need them.
+    """
+
+    def __init__(
+        self,
+        queue: AsyncQueue,
+        selectors: Sequence[CandidateSelector],
+        counters: WorkerCounters,
+        record: WorkerRecord,
+        current_state: Callable[[], dict[str, Any]],
+        *,
+        alone: bool,
+    ) -> None:
+        self._queue = queue
+        self._selectors = selectors
+        self._counters = counters
+        self._record = record
+        self._current_state = current_state
+        self._alone = alone
+        self._random = random.Random()
+        self._reports: Staleness[str] = Staleness()
+        self._skew = ClockSkew()
+        #: the clock difference that was logged last, and when
+        self._logged_skew: tuple[float, float] | None = None
+
+    async def run(self) -> None:
+        """Report periodically. Lost claims are a sign of new workers, so they trigger a search before the next report."""
+        loop = asyncio.get_running_loop()
+        pause, lost_claims = _MIN_DISCOVERY_SECONDS, self._lost_claims()
+        while True:
+            due = loop.time() + _REPORT_SECONDS * (0.5 + self._random.random())
+            while loop.time() < due:
+                await asyncio.sleep(pause * (0.5 + self._random.random()))
+                lost_more, lost_claims = self._lost_claims() > lost_claims, self._lost_claims()
+                found_new = lost_more and await self._discover_workers()
+                pause = _MIN_DISCOVERY_SECONDS if found_new else min(_MAX_DISCOVERY_SECONDS, pause * 2)
+            await self.report()
+
+    async def report(self) -> None:
+        """Write the worker's record and counters, and read the records of the other workers."""
+        try:
+            changes = {"memory_bytes": _memory_bytes(), "clock_ahead": await self._compare_clocks(), **self._current_state()}
+            await self._queue.report_worker(self._record.model_copy(update=changes))
+            await self._discover_workers()
+            await self._queue.write_counts(self._counters)
+        except (StoreError, ModelError) as error:
+            _log.warning("could not write the report of this worker: %s", error)
+
+    async def leave(self) -> None:
+        """Write the last counters and remove the worker's record."""
+        try:
+            await self._queue.write_counts(self._counters)
+            await self._queue.forget_worker(self._record.worker_id)
+        except (StoreError, ModelError) as error:
+            _log.warning("could not write the last report of this worker: %s", error)
+
+    async def _compare_clocks(self) -> float:
+        """The seconds by which this worker's clock is ahead of the others'. Logs a large difference, and that the clock was set."""
+        context, worker_id = self._queue.context, self._record.worker_id
+        reports = {other.worker_id: other.seen_at for other in await self._queue.every_worker() if other.worker_id != worker_id}
+        tick = context.setup.ticks()
+        jumped = self._skew.observe(reports, context.now(), tick)
+        if abs(jumped) >= _SKEW_SECONDS:
+            _log.warning("the clock of this machine was set %s by %.0f s", "forward" if jumped > 0 else "back", abs(jumped))
+        ahead = self._skew.ahead()
+        if abs(ahead) < _SKEW_SECONDS:
+            self._logged_skew = None
+        elif self._is_new_skew(ahead, tick):
+            self._logged_skew = (ahead, tick)
+            _log.warning(
+                "the clock of worker %s is %.0f s %s the other workers' clocks, so delayed jobs and schedules may run at the wrong time: "
+                "synchronize the clocks with NTP",
+                worker_id,
+                abs(ahead),
+                "ahead of" if ahead > 0 else "behind",
+            )
+        return ahead
+
+    def _is_new_skew(self, ahead: float, tick: float) -> bool:
+        if self._logged_skew is None:
+            return True
+        logged, logged_at = self._logged_skew
+        return abs(ahead - logged) >= _SKEW_SECONDS or tick - logged_at >= _SKEW_LOG_SECONDS
+
+    async def _discover_workers(self) -> bool:
+        """Tell the selectors which other workers claim from the same queues. Returns whether they have changed."""
+        if self._alone:
+            return False
+        try:
+            queues, records = set(self._record.queues), await self._queue.every_worker()
+            silent_for = self._reports.observe({other.worker_id: other.seen_at for other in records}, self._queue.context.setup.ticks())
+            peers = [other for other in records if silent_for[other.worker_id] < _LOST_AFTER_SECONDS and queues & set(other.queues)]
+        except (StoreError, ModelError) as error:
+            _log.warning("could not read the records of the other workers: %s", error)
+            return False
+        names = [other.worker_id for other in peers]
+        changed = [selector.set_workers(names) for selector in self._selectors]
+        return any(changed)
+
+    def _lost_claims(self) -> int:
+        return sum(selector.lost_claims for selector in self._selectors)
+
+
+def _memory_bytes() -> int:
+    """The resident memory of this process in bytes; 0 if the system does not report it."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+#: The maximum seconds until a report is seen. A smaller clock difference cannot be detected.
+_TOLERANCE_SECONDS = 1.0
+#: How many of the last reports of a worker are combined.
+_MAX_REPORTS = 6
+
+
+class ClockSkew:
+    """Estimates the difference between one worker's clock and the others'.
+
+    A report that is new since the previous observation was written between the two observations. So each report bounds the difference of
+    the two clocks, and several reports bound it closely.
+    """
+
+    def __init__(self) -> None:
+        self._reports: dict[str, datetime] = {}
+        self._bounds: defaultdict[str, deque[tuple[float, float]]] = defaultdict(lambda: deque(maxlen=_MAX_REPORTS))
+        self._last: tuple[datetime, float] | None = None
+
+    def observe(self, reports: Mapping[str, datetime], now: datetime, tick: float) -> float:
+        """Record the time of each worker's last report, by its own clock.
+
+        Returns by how many seconds this machine's clock was set since the previous call.
+        """
+        last, self._last = self._last, (now, tick)
+        before, self._reports = self._reports, dict(reports)
+        self._bounds = defaultdict(self._bounds.default_factory, {name: self._bounds[name] for name in reports})
+        if last is None:
+            return 0.0
+        jumped = (now - last[0]).total_seconds() - (tick - last[1])
+        if abs(jumped) > _TOLERANCE_SECONDS:
+            self._bounds.clear()
+            return jumped
+        for name, seen_at in reports.items():
+            if name in before and before[name] != seen_at:
+                offset = (seen_at - now).total_seconds()
+                self._bounds[name].append((offset, offset + tick - last[1]))
+        return 0.0
+
+    def ahead(self) -> float:
+        """The median number of seconds by which this worker's clock is ahead of the others'; negative if it is behind."""
+        differences = sorted([0.0, *(_difference(bounds) for bounds in self._bounds.values() if bounds)], key=abs)
+        return -differences[len(differences) // 2]
+
+
+def _difference(bounds: deque[tuple[float, float]]) -> float:
+    """The smallest number of seconds by which another clock must be ahead of this one; negative if it must be behind."""
+    low, high = bounds[-1]
+    for earlier in reversed(bounds):
+        if max(low, earlier[0]) > min(high, earlier[1]) + _TOLERANCE_SECONDS:
+            # The other clock was set after this report.
+            break
+        low, high = max(low, earlier[0]), min(high, earlier[1])
+    if low > _TOLERANCE_SECONDS:
+        return low
+    return high if high < -_TOLERANCE_SECONDS else 0.0

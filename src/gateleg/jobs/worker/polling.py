@@ -1,31 +1,46 @@
-"""Polling: claim jobs from the queues of a worker, and wait while the queues are empty."""
+"""Polling: claim jobs from the queues of a worker, and wait while the queues are empty.
+
+Prefetching: a worker whose jobs are very short claims several at once and runs them one after another.
+
+Each claim and each completion is a commit that other processes wait for. For very short jobs the commits are most of the cost, and many
+workers would mostly wait for each other. Once a worker's jobs have been short, it claims the next few together, and commits their
+completions together with the next claim. It never runs more jobs at once than its concurrency. Prefetched jobs wait for a few milliseconds
+at most: if the job before them takes longer after all, the worker releases them for other workers.
+
+The queue of a worker on an embedded engine, whose concurrent writes share commits.
+
+The free slots of a worker: in all, and for each queue that has a limit.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 import math
 import random
+from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from gateleg.jobs.claim.selection import queue_order
-from gateleg.jobs.worker.change_watcher import ChangeWatcher
+from gateleg.jobs.change_feed import ChangeWatcher
+from gateleg.jobs.claim import queue_order
 from gateleg.model import ModelError
 from gateleg.store import StoreError
+from gateleg.store.group_commit import GroupCommitStore
+from gateleg.store.transports.group_commit import with_shared_commits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.jobs.claim.selection import CandidateSelector
-    from gateleg.jobs.monitor.counts import WorkerCounters
+    from gateleg.jobs.claim import CandidateSelector
+    from gateleg.jobs.monitor.stats import WorkerCounters
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.tables.job import Job
     from gateleg.jobs.tables.records import QueueState
-    from gateleg.jobs.worker.capacity import WorkerSlots
-    from gateleg.jobs.worker.prefetch import PrefetchedJobs
 
 _log = logging.getLogger("gateleg.jobs")
+
 #: How long the mode and rate of the queues are cached.
 _STATE_CACHE_SECONDS = 2.0
 #: Seconds until an unexpected error is logged again.
@@ -146,3 +161,86 @@ class Poller:
         if now > self._states_expire_at:
             self._states = await self._queue.states(tuple(self._weights))
             self._states_expire_at = asyncio.get_running_loop().time() + _STATE_CACHE_SECONDS
+
+
+#: The maximum number of jobs that a worker has claimed: running and prefetched ones.
+MAX_CLAIMED = 8
+#: A job is short if its handler takes less than this time. Prefetching starts after this many short jobs in a row.
+_SHORT_SECONDS = 0.001
+_SHORT_JOBS_REQUIRED = 16
+#: How long a prefetched job waits for a slot before it is released.
+MAX_WAIT_SECONDS = 0.02
+
+
+class PrefetchedJobs:
+    """The jobs that a worker has claimed but not started, and the number of jobs that it may prefetch."""
+
+    def __init__(self, concurrency: int) -> None:
+        self._limit = max(0, MAX_CLAIMED - concurrency)
+        self._short_jobs = 0
+        self._waiting: deque[Job] = deque()
+        #: whether completions wait for the next claim, to share its commit
+        self.delays_commits = False
+
+    def record_duration(self, seconds: float) -> None:
+        """Record how long a handler took."""
+        self._short_jobs = self._short_jobs + 1 if seconds < _SHORT_SECONDS else 0
+
+    @property
+    def number_to_claim(self) -> int:
+        """How many jobs to claim beyond the free slots."""
+        return self._limit if self._short_jobs >= _SHORT_JOBS_REQUIRED and not self._waiting else 0
+
+    def add(self, job: Job) -> None:
+        """Keep a claimed job until a slot is free."""
+        self._waiting.append(job)
+        self.delays_commits = True
+
+    def __contains__(self, job: Job) -> bool:
+        """Whether the job is still waiting for a slot."""
+        return any(waiting is job for waiting in self._waiting)
+
+    def take(self) -> Job | None:
+        """Remove and return the next job, or None."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def clear(self) -> list[Job]:
+        """Remove and return all waiting jobs, and prefetch none until jobs have been short again."""
+        removed = list(self._waiting)
+        self._waiting.clear()
+        self._short_jobs, self.delays_commits = 0, False
+        return removed
+
+
+def with_group_commit(queue: AsyncQueue) -> AsyncQueue:
+    """A copy of the queue whose writes share commits; the queue itself if its store is remote."""
+    transport = with_shared_commits(queue.store.transport)
+    if transport is None or isinstance(queue.store, GroupCommitStore):
+        return queue
+    embedded = copy.copy(queue)
+    embedded.store = GroupCommitStore(queue.store, transport)
+    return embedded
+
+
+class WorkerSlots:
+    """The slots of a worker. `limits` maps queues to their maximum number of concurrent jobs."""
+
+    def __init__(self, slots: int, limits: Mapping[str, int]) -> None:
+        self.free = slots
+        self.limits = limits
+        self._running: Counter[str] = Counter()
+
+    def free_in(self, queue: str) -> int:
+        """How many more jobs of this queue may start now."""
+        limit = self.limits.get(queue)
+        return self.free if limit is None else min(self.free, max(0, limit - self._running[queue]))
+
+    def take(self, job: Job) -> None:
+        """Occupy the slot of a job that starts."""
+        self.free -= 1
+        self._running[job.queue] += 1
+
+    def release(self, job: Job) -> None:
+        """Free the slot of a job that has ended."""
+        self.free += 1
+        self._running[job.queue] -= 1

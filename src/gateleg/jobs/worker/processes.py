@@ -2,6 +2,10 @@
 
 A process imports the handler by its name, or creates it with the same factory as the host, with its own store and other resources. Its
 printed and logged output goes to the job's log.
+
+Where handlers run: in the worker's event loop, in their own thread, or in a process that can be killed.
+
+The processes that run handlers: start one, connect to it, and kill it with all its subprocesses.
 """
 
 from __future__ import annotations
@@ -9,26 +13,217 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import inspect
+import os
+import signal
+import socket
 import sys
-from typing import IO, TYPE_CHECKING, Any
+import threading
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import orjson
 
-from gateleg.jobs.errors import BadHandler
-from gateleg.jobs.finish.outcome import ChildFailed
+from gateleg.jobs.errors import BadHandler, UseAwait
+from gateleg.jobs.finish import ChildFailed
 from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.worker.capture import PrintedLines
-from gateleg.jobs.worker.child_process import MAX_LINE_BYTES
-from gateleg.jobs.worker.runners import Run
+from gateleg.jobs.tasks import JobContext, wait_in
+from gateleg.jobs.worker.output import PrintedLines, captured_by
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from asyncio import Task
+    from collections.abc import Awaitable, Coroutine, Iterable, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
 
     from gateleg.jobs.handlers import Handler
-    from gateleg.jobs.worker.child_process import ChildProcess
-    from gateleg.jobs.worker.runners import StopReason
+    from gateleg.jobs.queue import AsyncQueue
+    from gateleg.jobs.submission import Submission, Submitted
+    from gateleg.jobs.worker.output import AttemptRecorder, ScratchFolders
+
+T = TypeVar("T")
+
+StopReason = Literal["cancelled", "timed-out", "draining", "lease-lost"]
+
+
+@dataclass(frozen=True)
+class AttemptResources:
+    """The scratch folders and processes that all attempts of a worker share."""
+
+    folders: ScratchFolders
+    children: ChildPool
+
+
+class Run:
+    """Runs the handler of one attempt. `result` returns its result or raises its exception; `stop` asks it to end."""
+
+    def __init__(self, handler: Handler, job: Job, recorder: AttemptRecorder, queue: AsyncQueue, resources: AttemptResources) -> None:
+        self.handler = handler
+        self.job = job
+        self.recorder = recorder
+        self._queue = queue
+        self._resources = resources
+        self._scratch: Path | None = None
+        self.stopping: StopReason | None = None
+
+    @property
+    def scratch(self) -> Path:
+        """The temporary folder of the attempt, created on first use."""
+        if self._scratch is None:
+            self._scratch = self._resources.folders.make(self.job)
+        return self._scratch
+
+    async def clean_up(self) -> None:
+        """Remove the temporary folder of the attempt, if it has one."""
+        if self._scratch is not None:
+            await asyncio.to_thread(self._resources.folders.remove, self._scratch)
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine from a plain function and return its result."""
+        work.close()
+        raise UseAwait("job.wait(...) was called in an async handler; it is for plain functions that run in a thread or a process.")
+
+    async def result(self) -> Any:
+        """Run the handler and return its validated result."""
+        raise NotImplementedError
+
+    def stop(self, reason: StopReason) -> None:
+        """Ask the handler to end."""
+        self.stopping = self.stopping or reason
+
+    def _check_stopping(self) -> None:
+        """Raise `CancelledError` if the handler was asked to stop before it started."""
+        if self.stopping is not None:
+            raise asyncio.CancelledError
+
+    def kill(self) -> None:
+        """End the handler by force, if possible."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the handler still runs."""
+        return False
+
+    async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        return await self._submit(submissions)
+
+    async def _submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        return await self._queue.submit_many(submissions, under=self.job)
+
+    def log(self, message: str, level: str = "INFO") -> None:
+        """Add lines to the log."""
+        self.recorder.log(message, level)
+
+    def capture(self, message: str, level: str = "INFO") -> None:
+        """Add captured output to the log."""
+        self.recorder.capture(message, level)
+
+    def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
+        self.recorder.progress(done, total, message)
+
+    def emit(self, event: Any) -> None:
+        """Emit an event for followers of the job."""
+        self.recorder.emit(event)
+
+    def output(self, kind: str, *locations: str) -> None:
+        """Record where results are stored."""
+        self.recorder.output(kind, *locations)
+
+    def metric(self, name: str, value: Any) -> None:
+        self.recorder.metric(name, value)
+
+
+class InlineRun(Run):
+    """Runs an async handler in the worker's event loop. Stopping cancels its task."""
+
+    _task: asyncio.Task[Any] | None = None
+
+    async def result(self) -> Any:
+        """Run the handler and return its validated result."""
+        self._task = asyncio.current_task()
+        self._check_stopping()
+        config = self.handler.loaded_config(self.job.job_config)
+        try:
+            with captured_by(self.recorder):
+                result = await self.handler.handle(JobContext(self.job, self), config)
+            return self.handler.checked_result(result)
+        except SystemExit as exit:
+            # That would end the worker with all its other jobs.
+            raise RuntimeError(f"The handler called sys.exit({exit.code!r}); raise an exception instead.") from exit
+
+    def stop(self, reason: StopReason) -> None:
+        """Cancel the handler's task."""
+        super().stop(reason)
+        if self._task is not None:
+            self._task.cancel()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the handler has not ended yet."""
+        return self._task is not None and not self._task.done()
+
+
+class ThreadRun(Run):
+    """Runs a handler that computes or blocks in its own thread; an async one gets its own event loop there.
+
+    A thread cannot be stopped from outside: the handler must check whether it is to stop.
+    """
+
+    _thread: threading.Thread | None = None
+
+    async def result(self) -> Any:
+        """Run the handler and return its validated result."""
+        self._check_stopping()
+        self._worker_loop = asyncio.get_running_loop()
+        done: asyncio.Future[Any] = self._worker_loop.create_future()
+        self._thread = threading.Thread(target=self._work, args=(done,), name=f"job-{self.job.job_id}", daemon=True)
+        self._thread.start()
+        return self.handler.checked_result(await done)
+
+    def _work(self, done: asyncio.Future[Any]) -> None:
+        result: Any = None
+        error: BaseException | None = None
+        try:
+            config = self.handler.loaded_config(self.job.job_config)
+            with captured_by(self.recorder):
+                result = self.handler.handle(JobContext(self.job, self), config)
+                if inspect.isawaitable(result):
+                    result = asyncio.run(_awaited(result))
+        except BaseException as raised:
+            error = raised
+        # The worker may have stopped waiting for the thread and closed its loop.
+        with contextlib.suppress(RuntimeError):
+            self._worker_loop.call_soon_threadsafe(_set_done, done, result, error)
+
+    async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Submit child jobs in the worker's event loop."""
+        pending: Future[list[Submitted]] = asyncio.run_coroutine_threadsafe(self._submit(submissions), self._worker_loop)
+        return await asyncio.wrap_future(pending)
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the worker's event loop and return its result."""
+        return wait_in(self._worker_loop, work)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread has not ended yet."""
+        return self._thread is not None and self._thread.is_alive()
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    return await work
+
+
+def _set_done(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if done.done():
+        return
+    if error is None:
+        done.set_result(result)
+    else:
+        done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
+
 
 #: Seconds between asking a process to end and killing it.
 KILL_AFTER_SECONDS = 5.0
@@ -184,3 +379,137 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
     except ValueError:
         problem = f"The handler returned or logged more than {MAX_LINE_BYTES:,} bytes at once."
         raise ChildFailed(("too-much-at-once",), f"{problem} Put large values into the object store and return their keys.") from None
+
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+#: How long the supervisor has to kill the subprocesses of a handler before it is killed itself.
+_KILL_TIMEOUT_SECONDS = 20.0
+
+
+@dataclass
+class ChildProcess:
+    """A process that waits for one handler and runs it: `python -m gateleg.jobs.worker.child`, in its own session.
+
+    Messages are lines of JSON over a socket. The process and its subprocesses end when their lifeline, a pipe, is closed: by this process,
+    or by the operating system if this process dies.
+    """
+
+    process: asyncio.subprocess.Process
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    #: its standard output and error
+    printed: IO[bytes]
+    lifeline: IO[bytes]
+
+    @classmethod
+    async def start(cls) -> Self:
+        """Start a process."""
+        ours, theirs = socket.socketpair()
+        # asyncio would not report the end of the process until all its subprocesses have closed an asyncio pipe.
+        printed, output = map(os.fdopen, os.pipe(), ("rb", "wb"))
+        child_lifeline, lifeline = map(os.fdopen, os.pipe(), ("rb", "wb"))
+        descriptors = (theirs.fileno(), child_lifeline.fileno())
+        with theirs, output, child_lifeline:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "gateleg.jobs.worker.child",
+                *map(str, descriptors),
+                pass_fds=descriptors,
+                start_new_session=True,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+        reader, writer = await asyncio.open_connection(sock=ours, limit=MAX_LINE_BYTES)
+        return cls(process, reader, writer, printed, lifeline)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended yet."""
+        return self.process.returncode is None
+
+    def set_scratch(self, folder: Path) -> None:
+        """Tell the supervisor which folder to remove when the process ends. Does nothing if the process was already killed."""
+        with contextlib.suppress(OSError, ValueError):
+            self.lifeline.write(os.fsencode(folder))
+            self.lifeline.flush()
+
+    def kill(self) -> None:
+        """Let the supervisor kill the process and its subprocesses."""
+        self.lifeline.close()
+
+    async def end(self) -> None:
+        """Kill the process and wait until it and its subprocesses have ended."""
+        self.kill()
+        self.writer.close()
+        try:
+            await asyncio.wait_for(self.process.wait(), _KILL_TIMEOUT_SECONDS)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            await self.process.wait()
+
+    async def discard(self) -> None:
+        """End an unused process."""
+        await self.end()
+        self.printed.close()
+
+
+class ChildPool:
+    """Keeps one spare process with the handlers' modules imported, from the first use on.
+
+    Starting Python and importing the modules takes longer than many handlers run.
+    """
+
+    def __init__(self) -> None:
+        self._modules: list[str] = []
+        self._spare: Task[ChildProcess] | None = None
+        self._unused: list[Task[ChildProcess]] = []
+        self._outcome: set[Task[None]] = set()
+        self._closed = False
+
+    def prepare(self, modules: Iterable[str]) -> None:
+        """Set the modules that spare processes import."""
+        self._modules = sorted(modules)
+
+    async def take(self) -> ChildProcess:
+        """Take the process for one handler, and start the next spare one."""
+        loop = asyncio.get_running_loop()
+        starting = self._spare or loop.create_task(ChildProcess.start())
+        self._spare = None
+        try:
+            child = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # The attempt was stopped while it waited. The next attempt takes this process.
+            self._unused.append(starting)
+            raise
+        if not child.alive:
+            await child.discard()
+            child = await ChildProcess.start()
+        if self._spare is None and not self._closed:
+            self._spare = self._unused.pop() if self._unused else loop.create_task(self._prepared())
+        return child
+
+    async def _prepared(self) -> ChildProcess:
+        child = await ChildProcess.start()
+        child.writer.write(orjson.dumps({"path": sys.path, "modules": self._modules}) + b"\n")
+        return child
+
+    async def end(self, child: ChildProcess) -> None:
+        """End a process with its subprocesses, even if the caller is cancelled while it waits."""
+        outcome = asyncio.get_running_loop().create_task(child.end())
+        self._outcome.add(outcome)
+        outcome.add_done_callback(self._outcome.discard)
+        await asyncio.shield(outcome)
+
+    async def close(self) -> None:
+        """End the spare process, and wait for processes that are still ending."""
+        self._closed = True
+        waiting = [*self._unused, *([] if self._spare is None else [self._spare])]
+        self._spare = None
+        self._unused.clear()
+        for starting in waiting:
+            await (await starting).discard()
+        if self._outcome:
+            await asyncio.wait(self._outcome)

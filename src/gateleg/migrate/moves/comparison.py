@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from gateleg.migrate.errors import Inconvertible
 from gateleg.migrate.moves.items import in_present_schema, key_of, read_item
-from gateleg.store.backoff import retry_conflicts
 from gateleg.store.flow import Request
+from gateleg.store.setup import retry_conflicts
 
 if TYPE_CHECKING:
     from gateleg.migrate.moves.directions import Direction

@@ -10,7 +10,7 @@ from gateleg.migrate.moves.phases import Phase, are_adjacent
 from gateleg.migrate.moves.tables import FENCES, MoveState
 from gateleg.store.flow import Pause
 from gateleg.store.operations.reads import Find
-from gateleg.store.operations.write_kinds import Patch, Put
+from gateleg.store.operations.write_operation import Patch, Put
 
 if TYPE_CHECKING:
     from collections.abc import Callable

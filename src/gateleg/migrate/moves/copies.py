@@ -14,7 +14,7 @@ from gateleg.migrate.moves.items import TransactionRefused, as_read, copy_over, 
 from gateleg.migrate.moves.kept_values import read_kept
 from gateleg.store import StoreError, TransactionCanceled, UniqueTaken
 from gateleg.store.operations.batches import batch_get_flow
-from gateleg.store.operations.write_kinds import ConditionCheck
+from gateleg.store.operations.write_operation import ConditionCheck
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,7 +34,7 @@ from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
 from gateleg.store.error_translation import explain_refusal
 from gateleg.store.flow import Pause
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
-from gateleg.store.operations.write_kinds import ConditionCheck, Delete, Patch, Put, reread
+from gateleg.store.operations.write_operation import ConditionCheck, Delete, Patch, Put, reread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item
     from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.identities import Identity
+    from gateleg.store.operations.operation import Identity
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 

@@ -14,7 +14,7 @@ from gateleg.migrate.moves.items import key_of, read_item
 from gateleg.migrate.moves.tables import ItemError, migrations_table
 from gateleg.model import spec_of
 from gateleg.store.flow import Request
-from gateleg.store.operations.write_kinds import Delete, Put
+from gateleg.store.operations.write_operation import Delete, Put
 
 if TYPE_CHECKING:
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage

@@ -9,11 +9,10 @@ from gateleg.model.expressions import missing
 from gateleg.store import TransactionCanceled
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import upcast_item
-from gateleg.store.operations.identities import identity
 from gateleg.store.operations.legacy_keys import unchanged
-from gateleg.store.operations.transaction_entries import combine_entries
-from gateleg.store.operations.transaction_flow import transaction_flow
-from gateleg.store.operations.write_kinds import ConditionCheck, Delete, Put
+from gateleg.store.operations.operation import identity
+from gateleg.store.operations.transaction_flow import combine_entries, transaction_flow
+from gateleg.store.operations.write_operation import ConditionCheck, Delete, Put
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Item, Spec
     from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.identities import Identity
+    from gateleg.store.operations.operation import Identity
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 

@@ -15,7 +15,7 @@ from gateleg.migrate.moves.tables import KEPT_SHARDS, KeptValues, migrations_tab
 from gateleg.model import spec_of
 from gateleg.store.flow import Request
 from gateleg.store.operations.batches import batch_get_flow, batch_write_flow
-from gateleg.store.operations.identities import identity
+from gateleg.store.operations.operation import identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,8 +22,8 @@ from gateleg.model import spec_of
 from gateleg.model.tables import is_marker
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.reads import Find
-from gateleg.store.operations.write_kinds import Delete, Put
-from gateleg.store.rates import RateLimiter
+from gateleg.store.operations.write_operation import Delete, Put
+from gateleg.store.setup import RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

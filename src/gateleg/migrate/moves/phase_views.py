@@ -18,7 +18,7 @@ from gateleg.migrate.moves.tables import ClientProcess, Fence, MoveState, migrat
 from gateleg.model import spec_of
 from gateleg.store import ConditionFailed
 from gateleg.store.flow import Request
-from gateleg.store.operations.write_kinds import Put
+from gateleg.store.operations.write_operation import Put
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:

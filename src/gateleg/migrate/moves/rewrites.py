@@ -18,17 +18,15 @@ from gateleg.model.planning import changed_attributes
 from gateleg.store import LostRace, NotFound
 from gateleg.store.flow import Pause, StreamedItems
 from gateleg.store.operations.batches import BatchGet, BatchWrite, batch_get_flow
-from gateleg.store.operations.bulk_deletes import DeleteAll
-from gateleg.store.operations.collects import Collect
+from gateleg.store.operations.entity_reads import Items, shown_item
 from gateleg.store.operations.operation import Operation, Stream, locate
-from gateleg.store.operations.pages import ReadPage
+from gateleg.store.operations.pages import Collect, ReadPage
 from gateleg.store.operations.queries import Count, QueryStream, Reading
 from gateleg.store.operations.reads import Find, Pick
-from gateleg.store.operations.saves import Retrying, Save
+from gateleg.store.operations.scans import DeleteAll
 from gateleg.store.operations.transactions import Transact, TransactGet
-from gateleg.store.operations.unreadable import Items, shown_item
-from gateleg.store.operations.write_kinds import Delete, Patch, Put
-from gateleg.store.operations.write_operation import WriteOperation
+from gateleg.store.operations.write_operation import Delete, Patch, Put, WriteOperation
+from gateleg.store.operations.writes import Retrying, Save
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
     from gateleg.migrate.moves.registry import MoveRegistry
     from gateleg.model import Item, Query
-    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 

@@ -31,7 +31,7 @@ from gateleg.migrate.moves.items import (
 from gateleg.migrate.moves.tables import ItemError
 from gateleg.model import spec_of
 from gateleg.store import StoreError
-from gateleg.store.operations.write_kinds import ConditionCheck, Delete
+from gateleg.store.operations.write_operation import ConditionCheck, Delete
 
 if TYPE_CHECKING:
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage

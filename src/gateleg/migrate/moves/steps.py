@@ -22,8 +22,7 @@ from gateleg.migrate.moves.phases import Phase, phases_between
 from gateleg.migrate.moves.stale_copies import remove_stale_copies
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.model import spec_of
-from gateleg.store.concurrent_flows import run_concurrently
-from gateleg.store.flow import Pause, Request
+from gateleg.store.flow import Pause, Request, run_concurrently
 from gateleg.store.operations.tables import describe, ensure_tables
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from gateleg.migrate.moves.kept_values import values_to_keep
 from gateleg.migrate.moves.passes import PageResult, TablePass, write_units
 from gateleg.migrate.moves.phases import Phase
 from gateleg.store.operations.batches import batch_get_flow
-from gateleg.store.operations.write_kinds import Put
+from gateleg.store.operations.write_operation import Put
 
 if TYPE_CHECKING:
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage

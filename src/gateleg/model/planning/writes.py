@@ -1,48 +1,159 @@
-"""Writes as values: the parameters of PutItem, UpdateItem and DeleteItem, and the other writes of the same transaction."""
+"""Writes as values: the parameters of PutItem, UpdateItem and DeleteItem, and the other writes of the same transaction.
+
+Changes of counters that belong to a write, as update clauses and conditions.
+
+TTL: whether an item has expired.
+
+DynamoDB deletes an expired item within days, an embedded store within a second. For both to behave alike, a store treats an item as
+missing from the moment that it expires.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.codec.stored_keys import stored_value
-from gateleg.model.codec.unchecked import copy_unchecked
-from gateleg.model.codec.wire import epoch_text
-from gateleg.model.counters import RECOUNT
 from gateleg.model.errors import DerivedKeyUnknown
-from gateleg.model.expressions.actions import Action, RemoveAction, SetAction, render_actions
 from gateleg.model.expressions.nodes import (
+    Action,
+    AddAction,
     Arithmetic,
     Comparison,
     Condition,
     Constant,
+    Not,
     Placeholders,
     Reference,
+    RemoveAction,
+    SetAction,
     ValueCall,
     all_of,
     equals,
     exists,
     missing,
+    render_actions,
 )
-from gateleg.model.markers import markers
-from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes
-from gateleg.model.planning.expiry import expired
-from gateleg.model.planning.plan_cache import fixed
+from gateleg.model.keys import stored_value
+from gateleg.model.layout import RECOUNT, markers
+from gateleg.model.planning.plan_cache import fixed, guards_of
 from gateleg.model.spec import spec_of
+from gateleg.model.validation import copy_unchecked
+from gateleg.model.wire import epoch_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.model.codec.wire import Item
-    from gateleg.model.keys.plans import Ref
-    from gateleg.model.planning.prepared_update import PreparedUpdate
+    from gateleg.model.keys import KeyPlan, Ref
+    from gateleg.model.layout import EntityLayout
+    from gateleg.model.planning.plan_cache import BoundGuard, PreparedUpdate
     from gateleg.model.spec import Spec, Table
+    from gateleg.model.wire import Item
 
 E = TypeVar("E", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class CounterChange:
+    """A change of a counter in the transaction of a write."""
+
+    ref: Ref[Any]
+    #: an `Attr[int]`; annotated as Any because type checkers treat an `Attr` field as its value
+    attribute: Any
+    delta: int
+    #: whether the parent must exist: only if the item is added to it. An item that stays or leaves may be an orphan
+    required: bool = False
+
+    @property
+    def wire(self) -> str:
+        """The counter's name on the wire."""
+        return str(self.attribute.path[0])
+
+
+def counter_changes(layout: EntityLayout[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[CounterChange]:
+    """The counter changes when an item changes from one set of values to another; None means that the item does not exist."""
+    totals: dict[tuple[str, str], CounterChange] = {}
+    for counter in layout.counters.values():
+        for values, sign in ((before, -1), (after, 1)):
+            if values is None or not counter.counts(values):
+                continue
+            ref = counter.parent(values)
+            place = (str(ref.key), counter.attribute.name)
+            total = sign + (totals[place].delta if place in totals else 0)
+            enters = sign > 0 and (before is None or counter.parent(before).key != ref.key)
+            totals[place] = CounterChange(ref, counter.attribute, total, enters)
+    return [change for change in totals.values() if change.delta]
+
+
+def upper_bounds(attribute: Any, delta: int) -> tuple[BoundGuard, ...]:
+    """The upper bounds that increasing a counter could break; empty if `delta` is not positive."""
+    if delta <= 0:
+        return ()
+    rise: Constant[Any] = Constant(delta, {"N": str(delta)})
+    return guards_of([AddAction(attribute.path, attribute.owner, attribute.name, attribute, operand=rise)])
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Further changes and checks of an item in a transaction, merged into the operation that writes the item."""
+
+    #: the changes of counters, by wire name
+    deltas: Mapping[str, int] = field(default_factory=dict)
+    #: the condition of the transaction's checks of this item
+    condition: Condition | None = None
+    #: the item as it was when the database refused these changes, because a counter would have become negative
+    seen: Item | None = None
+    #: the upper bounds of the counters
+    bounds: tuple[BoundGuard, ...] = ()
+
+    @property
+    def actions(self) -> list[Action]:
+        """The update actions that change the counters; empty if none changes."""
+        if not self.deltas:
+            return []
+        moves: list[Action] = []
+        for wire, delta in self.deltas.items():
+            if self._too_low(wire, delta):
+                moves.append(SetAction((wire,), operand=Constant(0, {"N": "0"})))
+            else:
+                moves.append(AddAction((wire,), operand=Constant(delta, {"N": str(delta)})))
+        return [*moves, RemoveAction((RECOUNT,))]
+
+    @property
+    def guard(self) -> Condition | None:
+        """The condition that no counter breaks its bound or becomes negative.
+
+        A counter that is already too low is set to zero instead, on condition that it has not changed since it was read.
+        """
+        conditions: list[Condition] = [bound.condition for bound in self.bounds]
+        for wire, delta in self.deltas.items():
+            if self._too_low(wire, delta):
+                stored = (self.seen or {}).get(wire)
+                conditions.append(missing(wire) if stored is None else equals(wire, stored))
+            elif delta < 0:
+                conditions.append(Comparison(Reference((wire,)), ">=", Constant(-delta, {"N": str(-delta)})))
+        return all_of(*conditions)
+
+    def lacks(self, item: Item) -> bool:
+        """Whether a counter of an item is too low to be decreased."""
+        return any(delta < 0 and _number(item, wire) < -delta for wire, delta in self.deltas.items())
+
+    def broken(self, item: Item) -> tuple[BoundGuard, ...]:
+        """The upper bounds that the changes would break in an item."""
+        return tuple(bound for bound in self.bounds if not bound.holds(item))
+
+    def _too_low(self, wire: str, delta: int) -> bool:
+        return self.seen is not None and delta < 0 and _number(self.seen, wire) < -delta
+
+
+def _number(item: Item, wire: str) -> Decimal:
+    return Decimal(item.get(wire, {"N": "0"}).get("N", "0"))
+
+
 #: the attribute of a marker that contains the key of the item that it belongs to
 MARKER_OWNER = "_owner"
 Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
@@ -384,3 +495,33 @@ def plan_check(target: E | Ref[E], condition: Condition | None, joined: Joined |
         kind, parameters = "Update", parameters | {"UpdateExpression": render_actions(joined.actions, out)}
         condition = all_of(exists(spec.table.hash), condition, joined.guard)
     return Write(entity, spec.table, kind, with_condition(parameters, condition, out))
+
+
+def is_expired(spec: Spec[Any], item: Item, now: datetime) -> bool:
+    """Whether an item has expired. An item whose TTL attribute is missing or not a number never expires."""
+    if spec.ttl is None:
+        return False
+    until = item.get(spec.ttl.wire, {}).get("N")
+    return until is not None and Decimal(until) <= int(epoch_text(now))
+
+
+def expired(spec: Spec[Any], now: datetime) -> Condition | None:
+    """The condition that an item has expired; None for an entity without a TTL attribute."""
+    if spec.ttl is None:
+        return None
+    return Comparison(Reference((spec.ttl.wire,)), "<=", Constant(now, {"N": epoch_text(now)}))
+
+
+def not_expired(spec: Spec[Any], plan: KeyPlan, now: datetime) -> Condition | None:
+    """A filter that drops expired items from a query; None if the TTL attribute is a key of the index, which filters must not use."""
+    over = expired(spec, now)
+    assert spec.ttl is None or over is not None
+    return None if over is None or spec.ttl is None or spec.ttl.wire in plan.index.attributes else Not(over)
+
+
+def holds_expiry(spec: Spec[Any], plan: KeyPlan) -> bool:
+    """Whether an index contains the TTL attribute; True for an entity without one."""
+    if spec.ttl is None:
+        return True
+    index, wire = plan.index, spec.ttl.wire
+    return index.project == "all" or wire in index.project or wire in (*index.attributes, *spec.table.attributes)

@@ -1,25 +1,217 @@
-"""A connection pool for asyncio: persistent connections to one address, shared by the tasks of an event loop."""
+"""A connection pool for asyncio: persistent connections to one address, shared by the tasks of an event loop.
+
+A connection for asyncio: sends a request and receives its response, whole or in pieces.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import select
+from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gateleg.net.http.async_connection import AsyncConnection, connect_loop
-from gateleg.net.http.errors import HttpError
-from gateleg.net.http.pool import no_connection, time_left
-from gateleg.net.http.responses import LIMIT, text_headers
-from gateleg.net.http.tls import default_context
+from gateleg.net.errors import ConnectionLost, HttpError, ResponseTimedOut
+from gateleg.net.http.pool import LIMIT, ResponseReader, default_context, no_connection, text_headers, time_left
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
-    from gateleg.net.addresses import Address
-    from gateleg.net.clocks import Deadline
-    from gateleg.net.http.requests import Timeouts
-    from gateleg.net.http.responses import Response
+    from gateleg.net.backoff import Deadline
+    from gateleg.net.guard import Address
+    from gateleg.net.http.pool import Response, Timeouts
+
+__all__ = ["connect_loop"]
+
+
+#: The maximum bytes of a streamed body that wait to be read; then the connection stops receiving.
+_MAX_UNREAD = 256 * 1024
+
+
+class _Goal(Enum):
+    """What the task waits for: the whole response, its head, or more of its body."""
+
+    WHOLE = 1
+    HEAD = 2
+    BODY = 3
+
+
+_WHOLE, _HEAD, _BODY = _Goal
+
+
+class AsyncConnection(asyncio.Protocol):
+    """Sends requests and receives their responses. Used by one task at a time."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self.reader = ResponseReader(limit)
+        self._goal = _WHOLE
+        self._busy = False
+        self._paused = False
+        self._untaken = 0
+        self._failure: HttpError | None = None
+        self._waiting: asyncio.Future[None] | None = None
+        self._heard = 0.0
+        self._read_timeout = 0.0
+        self._timer: asyncio.TimerHandle
+        self.used = False
+        self.released = 0.0
+        #: done when the connection is closed
+        self.gone: asyncio.Future[None] = self._loop.create_future()
+
+    def is_closed(self) -> bool:
+        """Whether the connection can no longer be used."""
+        return self._transport is None or self._transport.is_closing()
+
+    def has_unread_data(self) -> bool:
+        """Whether the service has sent data or closed the connection, and the event loop has not read that yet."""
+        if self._transport is None or self._transport.is_closing():
+            return False
+        wire = self._transport.get_extra_info("socket")
+        return wire is not None and _is_readable(wire.fileno())
+
+    def send(self, data: bytes, read_timeout: float, *, whole: bool) -> Coroutine[Any, Any, None]:
+        """Send a request and wait for the whole response or, without `whole`, for its head.
+
+        If nothing is received for more than `read_timeout` seconds, the call fails and the connection is closed.
+        """
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionLost("The connection was closed.", sent=False, stale=self.used)
+        self._busy = True
+        self._untaken = 0
+        self._goal = _WHOLE if whole else _HEAD
+        self._transport.write(data)
+        return self._wait(read_timeout)
+
+    async def receive(self, read_timeout: float) -> bytes:
+        """The next part of the body; empty at its end."""
+        self._goal = _BODY
+        if not self.reader.pending and not self.reader.done:
+            if self._failure is not None:
+                raise self._failure
+            await self._wait(read_timeout)
+        self._untaken = 0
+        if self._paused and self._transport is not None:
+            self._paused = False
+            self._transport.resume_reading()
+        return self.reader.take()
+
+    def rest(self) -> None:
+        """Mark the connection as idle, after the response was read to its end."""
+        self._busy = False
+        self.used = True
+        self.released = self._loop.time()
+
+    def abort(self) -> None:
+        """Close the connection at once, even during a request."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _wait(self, read_timeout: float) -> None:
+        waiting: asyncio.Future[None] = self._loop.create_future()
+        self._waiting = waiting
+        self._heard = self._loop.time()
+        self._read_timeout = read_timeout
+        self._timer = self._loop.call_at(self._heard + read_timeout, self._check_timeout)
+        try:
+            await waiting
+        except BaseException:
+            self.abort()
+            raise
+        finally:
+            self._timer.cancel()
+            self._waiting = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by the loop."""
+        self._transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the loop."""
+        if not self._busy or self.reader.done:
+            # Data without a request, such as the reason for closing the connection.
+            self.reader.keep_alive = False
+            self.abort()
+            return
+        self._heard = self._loop.time()
+        try:
+            done = self.reader.feed(data)
+        except HttpError as error:
+            self._fail(error)
+            return
+        if done or self._goal is not _WHOLE:
+            self._progress(len(data))
+
+    def eof_received(self) -> None:
+        """Called by the loop: the service will send no more data."""
+        if not self._busy:
+            return
+        try:
+            self.reader.end()
+        except ConnectionLost as error:
+            self._lose(error)
+        else:
+            self._progress(0)
+
+    def resume_writing(self) -> None:
+        """Called by the loop when a large request is nearly sent, which starts the read timeout."""
+        self._heard = self._loop.time()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by the loop: the connection is closed."""
+        if self._busy and not self.reader.done:
+            self._lose(ConnectionLost(f"The response was lost: {exc or 'the connection was closed'}."))
+        if not self.gone.done():
+            self.gone.set_result(None)
+
+    def _progress(self, size: int) -> None:
+        """Wake the waiting task if its goal is reached, and stop receiving while too much data is unread."""
+        reader = self.reader
+        reached = reader.done or (reader.opened if self._goal is _HEAD else reader.pending)
+        if reached and self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+        self._untaken += size
+        if self._untaken > _MAX_UNREAD and not reader.done and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _check_timeout(self) -> None:
+        """Fail if nothing was received for too long; otherwise check again later."""
+        if self._waiting is None or self._waiting.done():
+            return
+        limit = self._heard + self._read_timeout
+        if self._loop.time() < limit:
+            self._timer = self._loop.call_at(limit, self._check_timeout)
+        else:
+            self._fail(ResponseTimedOut("The service did not answer in time."))
+
+    def _lose(self, error: ConnectionLost) -> None:
+        error.stale = self.used and not self.reader.begun
+        self._fail(error)
+
+    def _fail(self, error: HttpError) -> None:
+        """Raise the error in the waiting task, or in the next one that waits."""
+        self._failure = self._failure or error
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(self._failure)
+
+
+def _is_readable(number: int) -> bool:
+    """Whether a file descriptor has data to read, or is at its end."""
+    if not hasattr(select, "poll"):
+        return bool(select.select([number], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+async def connect_loop(make: Callable[[], AsyncConnection], address: Address, tls: ssl.SSLContext | None) -> AsyncConnection:
+    """Open a TCP connection in the running loop, encrypted with `tls` if it is not None."""
+    loop = asyncio.get_running_loop()
+    _, connection = await loop.create_connection(make, address.host, address.port, ssl=tls)
+    return connection
 
 
 class AsyncStreamedResponse:

@@ -1,4 +1,7 @@
-"""`GuardedClient`: an HTTP client for addresses that users supply. It checks every address before connecting, also after a redirect."""
+"""`GuardedClient`: an HTTP client for addresses that users supply. It checks every address before connecting, also after a redirect.
+
+HTTP clients for any address, with a connection pool for each address.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,33 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from gateleg.net.errors import AddressRefused, AnswerTooLarge, NotReached, OutgoingTimedOut, TooManyRedirects
+from gateleg.net.errors import (
+    AddressRefused,
+    AnswerTooLarge,
+    BadHeader,
+    ConnectionLost,
+    HttpError,
+    NotReached,
+    OutgoingTimedOut,
+    ResponseTimedOut,
+    ResponseTooLarge,
+    TooManyRedirects,
+)
 from gateleg.net.guard import Guard
 from gateleg.net.http.async_pool import AsyncPool
-from gateleg.net.http.errors import BadHeader, HttpError, ResponseTimedOut, ResponseTooLarge
-from gateleg.net.http.requests import HttpRequest, Timeouts
+from gateleg.net.http.pool import LIMIT, HttpRequest, Pool, Timeouts
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-    from gateleg.net.addresses import Address
-    from gateleg.net.guard import IPAddress
-    from gateleg.net.http.async_connection import AsyncConnection
-    from gateleg.net.http.async_pool import AsyncStreamedResponse
+    from gateleg.net.backoff import Deadline
+    from gateleg.net.guard import Address, IPAddress
+    from gateleg.net.http.async_pool import AsyncConnection, AsyncStreamedResponse
+    from gateleg.net.http.pool import StreamedResponse
 
 __all__ = ["GuardedClient", "GuardedResponse", "GuardedStream"]
+
 
 #: The headers that are also sent to another server after a redirect: none that could contain a key.
 _HARMLESS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
@@ -202,3 +216,55 @@ class _TranslatedErrors:
             raise AnswerTooLarge(f"The answer of {self._place} is larger than allowed.") from error
         if isinstance(error, HttpError | OSError):
             raise NotReached(f"{self._place} cannot be reached, or did not answer in HTTP.") from error
+
+
+class Client:
+    """Sends requests; threads may share it. Redirects are not followed, because they would get the request's API key."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._pools: dict[Address, Pool] = {}
+
+    def open(self, request: HttpRequest, timeouts: Timeouts, deadline: Deadline | None = None) -> StreamedResponse:
+        """Send a request and return the response once its head was received. Retries once if an idle connection turns out to be closed."""
+        data, pool = request.encode(), self._pool(request.address)
+        try:
+            return pool.open(data, timeouts, deadline)
+        except ConnectionLost as lost:
+            if not lost.stale:
+                raise
+        return pool.open(data, timeouts, deadline)
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        for pool in list(self._pools.values()):
+            pool.close()
+
+    def _pool(self, address: Address) -> Pool:
+        return self._pools.get(address) or self._pools.setdefault(address, Pool(address, limit=self._limit))
+
+
+class AsyncClient:
+    """As `Client`, for asyncio. The tasks of an event loop share its connections; another loop opens new ones."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._pools: dict[Address, AsyncPool] = {}
+
+    async def open(self, request: HttpRequest, timeouts: Timeouts, deadline: Deadline | None = None) -> AsyncStreamedResponse:
+        """Send a request and return the response once its head was received. Retries once if an idle connection turns out to be closed."""
+        data, pool = request.encode(), self._pool(request.address)
+        try:
+            return await pool.open(data, timeouts, deadline)
+        except ConnectionLost as lost:
+            if not lost.stale:
+                raise
+        return await pool.open(data, timeouts, deadline)
+
+    async def close(self) -> None:
+        """Close the idle connections, and wait until they are closed."""
+        for pool in list(self._pools.values()):
+            await pool.close()
+
+    def _pool(self, address: Address) -> AsyncPool:
+        return self._pools.get(address) or self._pools.setdefault(address, AsyncPool(address, limit=self._limit))

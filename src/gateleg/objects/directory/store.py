@@ -1,28 +1,34 @@
-"""`DirectoryObjects`: objects as files in a folder, for one machine and any number of processes on it."""
+"""`DirectoryObjects`: objects as files in a folder, for one machine and any number of processes on it.
+
+Uploads into a folder and downloads from it.
+
+Translates file system errors into errors of object stores.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import secrets
 import time
-from datetime import timedelta
+import weakref
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-from gateleg.model.attributes.special_types import check_object_key
-from gateleg.objects.directory.error_translation import translated_errors
-from gateleg.objects.directory.names import path_of
-from gateleg.objects.directory.secrets import load_secret
-from gateleg.objects.directory.transfers import DirectoryDownload, DirectoryUpload
-from gateleg.objects.directory.tree import Tree
-from gateleg.objects.directory.walking import decode_cursor, page
-from gateleg.objects.errors import Damaged, ObjectMissing
+from gateleg.model.types import check_object_key
+from gateleg.objects.directory.tree import Tree, decode_cursor, encode_footer, etag_of, load_secret, page, path_of, read_at, read_info, sync
+from gateleg.objects.errors import Damaged, NotModified, ObjectExists, ObjectMissing, ObjectsClosed, StorageFailed, StorageFull
 from gateleg.objects.links import WINDOW_SECONDS, Grant, LinkSigner, UploadForm, validity
-from gateleg.objects.verbs import Verbs, validate_limit
+from gateleg.objects.protocol import CHUNK_SIZE, ObjectInfo, verify_chunks
+from gateleg.objects.verbs import AbstractUpload, Verbs, validate_limit
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gateleg.objects.values import ByteRange, Method, ObjectInfo, ObjectPage
+    from gateleg.objects.protocol import ByteRange, Method, ObjectPage
+
 
 _DAY = timedelta(days=1)
 
@@ -163,3 +169,115 @@ class DirectoryObjects(Verbs):
     def close(self) -> None:
         """Close the folder. Downloads that have started can be read to their end."""
         self._tree.close()
+
+
+class DirectoryUpload(AbstractUpload):
+    """Writes a temporary file and moves it to its place once it is complete and synced."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        clock: Callable[[], float],
+        key: str,
+        content_type: str | None,
+        metadata: Mapping[str, str] | None,
+        sha256: str | None,
+        *,
+        if_absent: bool = False,
+    ) -> None:
+        super().__init__(key, content_type, metadata, sha256, if_absent=if_absent)
+        self._tree = tree
+        self._clock = clock
+        self._name = secrets.token_hex(16)
+        with translated_errors(self.key, missing=False):
+            self._file = tree.incoming.create(self._name)
+        #: closes the descriptor of an upload that is never finished
+        self._closing = weakref.finalize(self, os.close, self._file)
+
+    def _write(self, chunk: bytes | memoryview) -> None:
+        with translated_errors(self.key, missing=False):
+            _write_all(self._file, chunk)
+
+    def _finish(self, digest: str) -> ObjectInfo:
+        modified = datetime.fromtimestamp(self._clock(), UTC)
+        info = ObjectInfo(self.key, self.size, etag_of(digest), modified, self.content_type, self.metadata, digest)
+        with translated_errors(self.key, missing=False):
+            _write_all(self._file, encode_footer(info))
+            if self._tree.durable:
+                sync(self._file)
+            self._closing()
+            placed = self._tree.place(self._name, path_of(self.key), replace=not self.if_absent)
+        if not placed:
+            raise ObjectExists(f"The object {self.key!r} already exists.")
+        return info
+
+    def _abort(self) -> None:
+        self._closing()
+        try:
+            self._tree.incoming.remove(self._name)
+        except FileNotFoundError:
+            return
+
+
+def _write_all(file: int, data: bytes | memoryview) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+
+
+class DirectoryDownload:
+    """Reads a file that was opened at the start, so that replacing or deleting the object meanwhile does not affect the download."""
+
+    def __init__(self, tree: Tree, key: str, range: ByteRange | None, unless_etag: str | None) -> None:
+        self._file = tree.open(path_of(key))
+        self._closing = weakref.finalize(self, os.close, self._file)
+        try:
+            self.info = read_info(key, self._file)
+            if unless_etag == self.info.etag:
+                raise NotModified(f"{key!r} is not modified.")
+            self.start, self.stop = (0, self.info.size) if range is None else range.within(self.info.size)
+        except BaseException:
+            self.close()
+            raise
+
+    def __iter__(self) -> Iterator[bytes]:
+        return verify_chunks(self._chunks(), self.info) if self.stop - self.start == self.info.size else self._chunks()
+
+    def _chunks(self) -> Iterator[bytes]:
+        offset = self.start
+        while offset < self.stop:
+            if not self._closing.alive:
+                raise ValueError(f"The download of {self.info.key!r} is closed.")
+            with translated_errors(self.info.key):
+                chunk = read_at(self._file, min(CHUNK_SIZE, self.stop - offset), offset)
+            if not chunk:
+                raise Damaged(f"The file of {self.info.key!r} is truncated.")
+            offset += len(chunk)
+            yield chunk
+
+    def close(self) -> None:
+        self._closing()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()
+
+
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+@contextmanager
+def translated_errors(key: str, *, missing: bool = True) -> Iterator[None]:
+    """Translate file system errors raised in the block. With `missing`, a missing file means a missing object."""
+    try:
+        yield
+    except OSError as error:
+        if missing and isinstance(error, FileNotFoundError):
+            raise ObjectMissing(f"The object {key!r} does not exist.") from error
+        if error.errno == errno.EBADF:
+            raise ObjectsClosed(f"{key!r}: the object store is closed.") from error
+        if error.errno in _DISK_FULL:
+            raise StorageFull(f"The disk has no space left for {key!r}.") from error
+        raise StorageFailed(f"{key!r}: {error.strerror or error}.") from error

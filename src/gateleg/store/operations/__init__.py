@@ -8,21 +8,17 @@
 """
 
 from gateleg.store.operations.batches import batch_get, batch_write
-from gateleg.store.operations.bulk_deletes import delete_all
-from gateleg.store.operations.collects import collect
-from gateleg.store.operations.health_checks import Health, health
-from gateleg.store.operations.marker_release import release_unique
+from gateleg.store.operations.entity_reads import Items
+from gateleg.store.operations.legacy_keys import release_unique
 from gateleg.store.operations.operation import Operation, Stream
-from gateleg.store.operations.pages import Page, page
+from gateleg.store.operations.pages import Page, collect, page
 from gateleg.store.operations.queries import count, query
 from gateleg.store.operations.reads import find, get
-from gateleg.store.operations.saves import retrying, save
-from gateleg.store.operations.scans import ScanProgress, export, scan
-from gateleg.store.operations.tables import create_tables, delete_tables, ensure_tables, table_states
+from gateleg.store.operations.scans import ScanProgress, delete_all, export, scan
+from gateleg.store.operations.tables import Health, create_tables, delete_tables, ensure_tables, health, table_states
 from gateleg.store.operations.transactions import transact, transact_get
-from gateleg.store.operations.unreadable import Items
 from gateleg.store.operations.write_operation import WriteOperation
-from gateleg.store.operations.writes import check, create, delete, patch, put, upsert
+from gateleg.store.operations.writes import check, create, delete, patch, put, retrying, save, upsert
 
 __all__ = [
     "Health",

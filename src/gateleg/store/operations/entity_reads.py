@@ -1,30 +1,57 @@
-"""Decode stored items where one request is not enough: legacy keys, and upcasters that need other items."""
+"""Decode stored items where one request is not enough: legacy keys, and upcasters that need other items.
+
+BatchGetItem and BatchWriteItem for any number of keys or items, split into concurrent requests; unprocessed entries are retried.
+
+Legacy forms of keys: recognise items that have one, and convert them to their current key.
+
+Unreadable and expired items in the results of queries, pages and batches.
+
+One invalid item must neither fail the whole list nor disappear silently. It is left out and reported: to the log, or as
+`store.reading(on_unreadable=...)` defines.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
 from gateleg.model import ModelError, spec_of
-from gateleg.model.codec.upcasters import upcast_steps, upcasting_needs_lookup
-from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.identities import Identity, identity
-from gateleg.store.operations.legacy_forms import with_current_key
-from gateleg.store.operations.unreadable import ListReader, shown_item
-from gateleg.store.unreadable import Unreadable
+from gateleg.model.codec import upcast_steps, upcasting_needs_lookup
+from gateleg.model.planning import is_expired
+from gateleg.net import is_throttled
+from gateleg.store.errors import Throttled
+from gateleg.store.flow import Pause, Request, Together
+from gateleg.store.operations.operation import Identity, identity
+from gateleg.store.setup import Unreadable
+from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from gateleg.model import Item, Ref, Spec
+    from gateleg.model import Item, Ref, Spec, Table
+    from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow
-    from gateleg.store.setup import Setup
+    from gateleg.store.setup import RateLimiter, Setup
 
-__all__ = ["needs_lookup", "upcast_item", "upcast_items"]
+__all__ = [
+    "GET_LIMIT",
+    "Items",
+    "batch_write_flow",
+    "is_legacy",
+    "needs_lookup",
+    "rounds",
+    "shown_item",
+    "upcast_item",
+    "upcast_items",
+    "with_current_key",
+]
 
 E = TypeVar("E", bound=BaseModel)
+T = TypeVar("T")
+_log = logging.getLogger("gateleg.store")
 
 
 def needs_lookup(spec: Spec[Any], item: Item | None) -> bool:
@@ -168,3 +195,228 @@ def _read_each(specs: Sequence[Spec[Any]], items: Sequence[Item | None], reader:
                 reader.report(Unreadable(spec.ref_of(items[number] or {}), items[number] or {}, one))
             current[number] = None if isinstance(one, ModelError) else one
     return [reader.one(spec, item) for spec, item in zip(specs, current, strict=True)]
+
+
+GET_LIMIT = 100
+WRITE_LIMIT = 25
+
+
+def rounds(
+    work: dict[Identity, Any],
+    size: int,
+    build: Callable[[dict[Identity, Any]], Request],
+    read: Callable[[dict[str, Any]], list[Identity]],
+    setup: Setup,
+    rate: RateLimiter | None = None,
+) -> Flow[None]:
+    """Process all entries of `work` in concurrent requests of up to `size` entries, until none is left.
+
+    `build` makes the request of a chunk; `read` handles its response and returns the entries that were not processed. Those are retried in
+    the next round, after a delay with full jitter. Raises `Throttled` after too many rounds without progress.
+    """
+    delays, pending, number = setup.delays(), dict(work), 0
+    while pending:
+        places = list(pending)
+        left: dict[Identity, Any] = {}
+        for first in range(0, len(places), size * setup.concurrency):
+            chunks = [
+                {place: pending[place] for place in places[start : start + size]}
+                for start in range(first, min(first + size * setup.concurrency, len(places)), size)
+            ]
+            requests = [replace(build(chunk), retries=number) for chunk in chunks]
+            for chunk, response in zip(chunks, (yield Together(requests)), strict=True):
+                if isinstance(response, ServiceError) and is_throttled(response.code, response.status):
+                    left |= chunk
+                elif isinstance(response, Exception):
+                    raise response
+                else:
+                    left |= {place: chunk[place] for place in read(response)}
+                    if rate is not None:
+                        yield from rate.charge(response)
+        if left:
+            delay = next(delays, None)
+            if delay is None:
+                raise Throttled(f"{len(left)} of {len(work)} items of the batch were not processed.", unprocessed=len(left))
+            yield Pause(delay)
+        if len(left) < len(pending):
+            # Progress resets the retries.
+            delays = setup.delays()
+        pending, number = left, number + 1
+
+
+def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent: bool, pattern: str) -> Flow[list[Item | None]]:
+    """Read the items of some keys, in their order, with None for each item that does not exist. Keys may repeat."""
+    wanted = [identity(setup.name_of(table), key) for table, key in keys]
+    attributes = {setup.name_of(table): table.attributes for table, _ in keys}
+    found: dict[Identity, Item] = {}
+
+    def build(chunk: dict[Identity, Item]) -> Request:
+        tables: dict[str, dict[str, Any]] = {}
+        for (name, _), key in chunk.items():
+            tables.setdefault(name, {"ConsistentRead": True, "Keys": []} if consistent else {"Keys": []})["Keys"].append(key)
+        return Request("BatchGetItem", {"RequestItems": tables}, pattern)
+
+    def read(response: dict[str, Any]) -> list[Identity]:
+        for name, items in response.get("Responses", {}).items():
+            found.update({identity(name, {part: item[part] for part in attributes[name]}): item for item in items})
+        return [identity(name, key) for name, entry in response.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
+
+    yield from rounds(dict(zip(wanted, (key for _, key in keys), strict=True)), GET_LIMIT, build, read, setup)
+    return [found.get(place) for place in wanted]
+
+
+def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, pattern: str, rate: RateLimiter | None = None) -> Flow[int]:
+    """Execute PutRequests and DeleteRequests; return their number."""
+    attributes: dict[str, tuple[str, ...]] = {}
+    for name, parts in entries:
+        attributes[name] = tuple(part[0] for part in parts)
+
+    def build(chunk: dict[Identity, dict[str, Any]]) -> Request:
+        tables: dict[str, list[dict[str, Any]]] = {}
+        for (name, _), entry in chunk.items():
+            tables.setdefault(name, []).append(entry)
+        payload: dict[str, Any] = {"RequestItems": tables}
+        if rate is not None:
+            payload["ReturnConsumedCapacity"] = "TOTAL"
+        return Request("BatchWriteItem", payload, pattern)
+
+    def read(response: dict[str, Any]) -> list[Identity]:
+        return [
+            identity(name, _entry_key(entry, attributes[name]))
+            for name, undone in response.get("UnprocessedItems", {}).items()
+            for entry in undone
+        ]
+
+    yield from rounds(entries, WRITE_LIMIT, build, read, setup, rate)
+    return len(entries)
+
+
+def _entry_key(entry: dict[str, Any], attributes: tuple[str, ...]) -> Item:
+    item = entry["DeleteRequest"]["Key"] if "DeleteRequest" in entry else entry["PutRequest"]["Item"]
+    return {name: item[name] for name in attributes}
+
+
+class LegacyItem(dict[str, Any]):
+    """An item that is stored under a legacy key, encoded as a write would store it today."""
+
+
+def is_legacy(item: Item, spec: Spec[Any]) -> bool:
+    """Whether an item may belong to the entity and be stored under a legacy key."""
+    owner = spec.table.spec_for(item)
+    return (owner is None or owner is spec) and any(plan.fits(item) for plan in spec.key.legacy)
+
+
+def with_current_key(item: Item, spec: Spec[Any]) -> Item:
+    """The item with its current key; unchanged if the item does not contain all components of that."""
+    for plan in spec.key.legacy:
+        if not plan.fits(item):
+            continue
+        try:
+            return {**item, **spec.key.build(spec.arguments(_known(item, spec) | plan.parse(item), spec.key.names))}
+        except ModelError:
+            return item
+    return item
+
+
+def read_form(item: Item, spec: Spec[E]) -> tuple[E, int | None]:
+    """Decode an item; also return the number of the legacy form that its key has, or None for the current form."""
+    instance = spec.decode(item if spec.key.fits(item) else with_current_key(item, spec))
+    values, key = spec.values(instance), {name: item[name] for name in spec.table.attributes}
+    if spec.key.build(values) == key:
+        return instance, None
+    # As in `find`: a key is a legacy key of an item if it is built from the item's values.
+    return instance, next((number for number, plan in enumerate(spec.key.legacy) if plan.build(values) == key), None)
+
+
+def has_legacy_key(item: Item, spec: Spec[Any], plan: KeyPlan) -> bool:
+    """Whether the key of an item, which may be a projection, is a legacy key rather than the current one."""
+    if not plan.fits(item):
+        return False
+    if not spec.key.fits(item):
+        return True
+    known, parsed = _known(item, spec), plan.parse(item)
+    if any(known.get(name, value) != value for name, value in parsed.items()):
+        return False
+    try:
+        present = spec.key.build(spec.arguments(known | parsed, spec.key.names))
+    except ModelError:
+        return False
+    return bool(present) and any(item.get(name) != value for name, value in present.items())
+
+
+def _known(item: Item, spec: Spec[Any]) -> dict[str, Any]:
+    """The components of the current key that an item has as separate attributes."""
+    parts = (source for source in spec.sources.values() if source.name in spec.reachable(spec.key))
+    return {
+        source.name: source.unpack(item[source.wire])
+        for source in parts
+        if source.wire not in spec.table.attributes and source.shape.tag in item.get(source.wire, {})
+    }
+
+
+class Items(list[T]):
+    """The items of a batch in the order of their references, with None for each missing one. `unreadable` lists undecodable items."""
+
+    unreadable: tuple[Unreadable, ...] = ()
+
+
+@dataclass(frozen=True)
+class ListReader:
+    """Decodes the items of a list: leaves out expired items, and reports those that cannot be decoded."""
+
+    setup: Setup
+    unreadable: list[Unreadable] = field(default_factory=list)
+    #: items that upcasters needed, by table and key: an instance, None, or the error if it cannot be decoded
+    looked_up: dict[Any, Any] = field(default_factory=dict)
+
+    def all(self, spec: Spec[Any], items: Sequence[Item], decode: Callable[[Item], Any] | None = None) -> list[Any]:
+        """Decode items, without expired and unreadable ones."""
+        decode = decode or spec.decode
+        if spec.ttl is not None and not self.setup.expired:
+            now = self.setup.now()
+            items = [item for item in items if not is_expired(spec, item, now)]
+        try:
+            # Decoding without a try for each item is faster.
+            return [decode(item) for item in items]
+        except ModelError:
+            return list(self._each(spec, items, decode))
+
+    def one(self, spec: Spec[Any], item: Item | None) -> Any:
+        """Decode an item; None if it is missing, expired or unreadable."""
+        if item is None or hidden(spec, item, self.setup):
+            return None
+        return next(self._each(spec, [item], spec.decode), None)
+
+    def results(self, found: Sequence[T]) -> Items[T]:
+        """The results, with the unreadable items in their `unreadable`."""
+        items = Items(found)
+        items.unreadable = tuple(self.unreadable)
+        return items
+
+    def _each(self, spec: Spec[Any], items: Sequence[Item], decode: Callable[[Item], Any]) -> Iterator[Any]:
+        for item in items:
+            try:
+                yield decode(item)
+            except ModelError as error:
+                self.report(Unreadable(spec.ref_of(item), item, error))
+
+    def report(self, bad: Unreadable) -> None:
+        """Report an unreadable item as the store's `on_unreadable` defines."""
+        action = self.setup.on_unreadable
+        if action == "raise":
+            raise bad.error
+        self.unreadable.append(bad)
+        if action == "warn":
+            _log.warning("skipped an item that cannot be decoded: %s", bad.error)
+        else:
+            action(bad)
+
+
+def hidden(spec: Spec[Any], item: Item, setup: Setup) -> bool:
+    """Whether reads leave out an item because it has expired."""
+    return spec.ttl is not None and not setup.expired and is_expired(spec, item, setup.now())
+
+
+def shown_item(item: Item | None, entity: Any, setup: Setup) -> Item | None:
+    """The item, or None if it has expired and reads leave out expired items."""
+    return None if item is None or hidden(spec_of(entity), item, setup) else item

@@ -1,7 +1,11 @@
-"""Operations: values that know their requests and how to interpret the responses. Every method of the store builds one."""
+"""Operations: values that know their requests and how to interpret the responses. Every method of the store builds one.
+
+Identities: a hashable form of a table and key.
+"""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from types import GeneratorType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -9,8 +13,8 @@ from pydantic import BaseModel
 
 from gateleg.model import Ref, spec_of
 from gateleg.model.errors import MissingComponent, NotAnEntity
-from gateleg.model.keys.key import BoundKey
-from gateleg.model.keys.key_arguments import Presets, key_components
+from gateleg.model.keys import Presets, key_components
+from gateleg.model.layout import BoundKey
 from gateleg.store.errors import BadLimit, InvalidOption, KeyGivenTwice
 from gateleg.store.flow import Request, Together
 from gateleg.store.setup import Setup
@@ -19,14 +23,15 @@ from gateleg.store.transports import ServiceError, Unreachable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Condition
-    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model import Condition, Item
+    from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow, Response
 
-__all__ = ["Operation", "Stream", "locate"]
+__all__ = ["Identity", "Operation", "Stream", "identity", "locate"]
 
 R_co = TypeVar("R_co", covariant=True)
 E = TypeVar("E", bound=BaseModel)
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -177,3 +182,15 @@ def check_limit(limit: int, least: int = 0) -> int:
     if limit < least:
         raise BadLimit(f"limit must be at least {least}, and is {limit}.", fix=None if least else "Leave it out to get all results.")
     return limit
+
+
+Identity = tuple[str, tuple[tuple[str, str, Any], ...]]
+
+
+def identity(table: str, key: Item) -> Identity:
+    """A hashable value that is equal for two keys if they address the same item; numbers are compared by value."""
+    parts = []
+    for name in sorted(key):
+        ((tag, content),) = key[name].items()
+        parts.append((name, tag, Decimal(content).normalize() if tag == "N" else content))
+    return table, tuple(parts)

@@ -1,32 +1,48 @@
-"""Pages: a limited number of results, with cursors to the next and previous page."""
+"""Pages: a limited number of results, with cursors to the next and previous page.
+
+Pages of several queries, of one table or of several, as one list.
+
+`collect`: read several entities of one partition.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.store.cursors import Position, request_digest
-from gateleg.store.operations.operation import Operation, check_limit
-from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query
+from gateleg.model import Collection, Query, spec_of
+from gateleg.model.errors import ConsistentOnGlobal, MissingComponent, NotAQuery
+from gateleg.model.keys import Presets
+from gateleg.model.planning import Collected, CollectionQuery
+from gateleg.store.errors import KeyGivenTwice
+from gateleg.store.flow import Request
+from gateleg.store.operations.entity_reads import ListReader, batch_get_flow, current_items, has_legacy_key
+from gateleg.store.operations.legacy_keys import current_identity, legacy_items, legacy_partitions, without_replaced
+from gateleg.store.operations.legacy_merge import Merge
+from gateleg.store.operations.operation import Operation, by_position, check_limit
+from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions, send_all
 from gateleg.store.operations.reads import projected
-from gateleg.store.operations.unreadable import ListReader
+from gateleg.store.setup import Position, request_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.model import Attr, Condition, Item
-    from gateleg.model.keys.plans import KeyPlan
-    from gateleg.store.flow import Flow
-    from gateleg.store.operations.shard_merge import Merge
-    from gateleg.store.setup import Setup
-    from gateleg.store.unreadable import Unreadable
+    from gateleg.model.keys import KeyPlan
+    from gateleg.store.flow import Flow, Payload
+    from gateleg.store.operations.entity_reads import LegacyItem
+    from gateleg.store.operations.legacy_keys import LegacyPartition
+    from gateleg.store.setup import Setup, Unreadable
 
-__all__ = ["ReadPage"]
+__all__ = ["Collect", "ReadPage", "merged_page"]
 
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseModel)
+
 #: With a filter, the page size of requests grows up to this number of items while too few are found.
 _MAX_PAGE_SIZE = 1000
 
@@ -152,3 +168,184 @@ def page(
     check_limit(limit, 1)
     asked = build_query(pattern, conditions, arguments, newest_first)
     return ReadPage(Reading(asked, consistent, hydrate, projected(project or (), asked.entity)), limit, cursor, examine)
+
+
+class _ItemOf(dict[str, Any]):
+    """A stored item, with the query that found it: items of different tables are decoded differently."""
+
+    def __init__(self, item: Item, query: Query[Any]) -> None:
+        super().__init__(item)
+        self.query = query
+
+
+class _MergeOfQueries(Merge[E]):
+    """The items of several queries in one order."""
+
+    def __init__(self, readings: Sequence[Reading[E]], setup: Setup, position: Position | None) -> None:
+        found = [(request, reading.query) for reading in readings for request in reading.requests(setup)]
+        super().__init__(readings[0].query, [request for request, _ in found], position)
+        for shard, (_, query) in zip(self._shards, found, strict=True):
+            shard.mark = partial(_ItemOf, query=query)
+
+    def _resume_key(self, taken: Item | None) -> Item | None:
+        return taken.query.resume_key(taken) if isinstance(taken, _ItemOf) else taken
+
+
+@dataclass(frozen=True, slots=True)
+class _MergedReading(Reading[E]):
+    """Several queries, read side by side as the shards of one query are."""
+
+    others: tuple[Query[E], ...] = ()
+
+    def requests(self, setup: Setup) -> tuple[Payload, ...]:
+        """The requests of all queries."""
+        return tuple(chain.from_iterable(one.requests(setup) for one in self._readings()))
+
+    def cursor_requests(self, setup: Setup) -> tuple[Payload, ...]:
+        """The requests of all queries that a cursor is bound to."""
+        return tuple(chain.from_iterable(one.cursor_requests(setup) for one in self._readings()))
+
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The partitions of all queries."""
+        return chain.from_iterable(query_partitions(query) for query in (self.query, *self.others))
+
+    def merge(self, setup: Setup, reader: ListReader, position: Position | None = None) -> Merge[E]:
+        """The merge of all queries."""
+        return _MergeOfQueries(tuple(self._readings()), setup, position)
+
+    def finish(self, items: list[Item], reader: ListReader) -> Flow[list[Any]]:
+        """Decode the items of a page, each as an item of its query."""
+        queries = [item.query for item in items if isinstance(item, _ItemOf)]
+        if self.hydrate:
+            tables = [spec_of(query.entity).table for query in queries]
+            keys = [(table, {name: item[name] for name in table.attributes}) for table, item in zip(tables, items, strict=True)]
+            found = yield from batch_get_flow(keys, reader.setup, self.consistent, f"{self.query.pattern} hydrate")
+        else:
+            found = list(items)
+        decoded = [reader.one(spec_of(query.entity), item) for query, item in zip(queries, found, strict=True)]
+        return [entity for entity in decoded if entity is not None]
+
+    def _readings(self) -> Iterator[Reading[E]]:
+        return (Reading(query, self.consistent, self.hydrate, self.project) for query in (self.query, *self.others))
+
+
+def merged_page(
+    queries: Sequence[Query[E]], *, limit: int, cursor: str | None = None, examine: int | None = None, hydrate: bool = False
+) -> Operation[Page[E]]:
+    """A page of several queries as one list, in the order of the sort key, which their indexes have in common. There is no way back.
+
+    All queries have the same direction, and entities without older keys and without upcasters that read other items. An item that moves
+    from one partition to another between two reads may be in the list twice.
+    """
+    first, *others = queries
+    assert not any(spec_of(query.entity).key.legacy or spec_of(query.entity).lookups for query in queries)
+    return ReadPage(_MergedReading(first, hydrate=hydrate, others=tuple(others)), check_limit(limit, least=1), cursor, examine)
+
+
+@dataclass(frozen=True, slots=True)
+class Collect(Operation[Collected]):
+    """Read several entities of one partition."""
+
+    query: CollectionQuery
+    consistent: bool = False
+
+    def flow(self, setup: Setup) -> Flow[Collected]:
+        """One query over all entities, page by page, after one for each partition that may contain items under legacy keys."""
+        collection = self.query.collection
+        index = collection.plans[0].index
+        if self.consistent and index.name and not index.local:
+            raise ConsistentOnGlobal(f"{index.name} is a global index.")
+        requests = self.query.requests(table_name=setup.name_of(collection.table), consistent=self.consistent)
+        return self._read(requests, self._legacy_partitions(setup), ListReader(setup))
+
+    def _legacy_partitions(self, setup: Setup) -> list[LegacyPartition]:
+        """The partitions that may contain items of the entities under legacy keys."""
+        collection, values = self.query.collection, self.query.values
+        found: list[LegacyPartition] = []
+        for entity, plan in zip(collection.entities, collection.plans, strict=True):
+            if spec_of(entity).key.legacy:
+                query = Query(entity, collection.title, plan, {name: values[name] for name in plan.names if name in values})
+                found += legacy_partitions(query, setup, self.consistent)
+        return found
+
+    def _read(self, requests: Sequence[Payload], older: list[LegacyPartition], reader: ListReader) -> Flow[Collected]:
+        title = self.query.collection.title
+        legacy: dict[Any, LegacyItem] = {}
+        for partition in older:
+            items = yield from _all_pages([partition.payload], title)
+            found = yield from legacy_items(partition, items, reader)
+            kept = yield from without_replaced(partition, found, reader, self.consistent)
+            legacy |= {current_identity(partition.query, item): item for item in kept}
+        items = yield from _all_pages(requests, title)
+        if older:
+            items = self._joined(items, legacy, older)
+        for entity in self.query.collection.entities:
+            items = yield from self._upcast(items, entity, reader)
+        return replace(self.query.sort(items, reader.one), unreadable=tuple(reader.unreadable))
+
+    def _joined(self, items: list[Item], legacy: dict[Any, LegacyItem], older: list[LegacyPartition]) -> list[Item]:
+        """All items without duplicates, in the order of the partition."""
+        table, query = self.query.collection.table, older[0].query
+        present = [
+            item
+            for item in items
+            if not any(item[table.hash] == one.hash and has_legacy_key(item, spec_of(one.query.entity), one.plan) for one in older)
+        ]
+        moved = {current_identity(query, item) for item in present}
+        left: list[Item] = [item for place, item in legacy.items() if place not in moved]
+        return sorted([*present, *left], key=query.sort_value) if left else present
+
+    def _upcast(self, items: list[Item], entity: type[BaseModel], reader: ListReader) -> Flow[list[Item]]:
+        spec = spec_of(entity)
+        if not spec.lookups:
+            return items
+        # One by one, to keep the order: an item that cannot be upcast is reported and left out.
+        found: list[Item] = []
+        for item in items:
+            found += (yield from current_items(spec, [item], reader)) if spec.table.spec_for(item) is spec else [item]
+        return found
+
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The partition, for each entity."""
+        collection = self.query.collection
+        for entity, plan in zip(collection.entities, collection.plans, strict=True):
+            yield entity, plan, self.query.values
+
+
+def _all_pages(requests: Sequence[Payload], title: str) -> Flow[list[Item]]:
+    """All items of several Query requests, which are sent concurrently."""
+    items: list[Item] = []
+    pending = list(requests)
+    while pending:
+        responses = yield from send_all([Request("Query", payload, title) for payload in pending])
+        for response in responses:
+            items += response["Items"]
+        pending = [
+            payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+            for payload, response in zip(pending, responses, strict=True)
+            if "LastEvaluatedKey" in response
+        ]
+    return items
+
+
+def collect(
+    target: CollectionQuery | Collection, /, *conditions: Condition, consistent: bool = False, **arguments: Any
+) -> Operation[Collected]:
+    """Read several entities of one partition by one query: `collect(project_with_scenes, project_id=p)`.
+
+    Takes a `Collection` and its arguments, or a query made from one. The result has the instances of each entity: `.of(Scene)`,
+    `.one(Project)`; `unreadable` lists items that could not be decoded.
+    """
+    if isinstance(target, Collection):
+        try:
+            return Collect(target(*conditions, **arguments), consistent)
+        except MissingComponent as error:
+            raise by_position(error) from None
+    if not isinstance(target, CollectionQuery):
+        raise NotAQuery(
+            f"collect takes a Collection, and was given {type(target).__name__}.",
+            fix="Use query for an access pattern of one entity, or declare Collection(Project, Scene, title=...).",
+        )
+    if arguments or any(not isinstance(one, Presets) for one in conditions):
+        raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
+    return Collect(target, consistent)

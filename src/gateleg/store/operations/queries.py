@@ -10,29 +10,24 @@ from pydantic import BaseModel
 from gateleg.model import Access, Query, spec_of
 from gateleg.model.errors import MissingComponent, NotAQuery
 from gateleg.model.expressions import all_of
-from gateleg.model.keys.key import BoundKey
-from gateleg.model.keys.key_arguments import Presets
+from gateleg.model.keys import Presets
+from gateleg.model.layout import BoundKey
 from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Request, StreamedItems, Together
-from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.entity_reads import current_items
-from gateleg.store.operations.legacy_forms import LegacyItem, with_current_key
-from gateleg.store.operations.legacy_merge import LegacyMerge
-from gateleg.store.operations.legacy_partitions import legacy_partitions
+from gateleg.store.operations.entity_reads import LegacyItem, ListReader, batch_get_flow, current_items, with_current_key
+from gateleg.store.operations.legacy_keys import legacy_partitions
+from gateleg.store.operations.legacy_merge import LegacyMerge, Merge
 from gateleg.store.operations.operation import Operation, Stream, by_position, check_limit
 from gateleg.store.operations.reads import projected
-from gateleg.store.operations.shard_merge import Merge
-from gateleg.store.operations.unreadable import ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.model import Attr, Condition, Item, Spec
-    from gateleg.model.keys.plans import KeyPlan
-    from gateleg.store.cursors import Position
+    from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow, Payload
-    from gateleg.store.setup import Setup
+    from gateleg.store.setup import Position, Setup
 
 __all__ = ["Count", "QueryStream", "Reading"]
 

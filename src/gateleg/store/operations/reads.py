@@ -11,15 +11,14 @@ from gateleg.model import Ref, spec_of
 from gateleg.model.expressions import Placeholders
 from gateleg.store.errors import InvalidOption, NotFound
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import needs_lookup, read_older, upcast_item
+from gateleg.store.operations.entity_reads import hidden, needs_lookup, read_older, shown_item, upcast_item
 from gateleg.store.operations.operation import Operation, SingleRequest, locate
-from gateleg.store.operations.unreadable import hidden, shown_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.model import Attr, Condition, Item, Spec
-    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow, Payload, Response
     from gateleg.store.setup import Setup
 

@@ -1,4 +1,7 @@
-"""`scan` and `export`: read whole tables, for migrations and repairs, never for user requests."""
+"""`scan` and `export`: read whole tables, for migrations and repairs, never for user requests.
+
+Delete all items that an access pattern finds.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,26 @@ from pydantic import BaseModel
 from gateleg.model import Table, spec_of
 from gateleg.model.expressions import Placeholders
 from gateleg.model.tables import is_marker
-from gateleg.store.errors import OutOfScope
+from gateleg.store.errors import LostRace, NotFound, OutOfScope
 from gateleg.store.flow import Request, StreamedItems, Together
-from gateleg.store.operations.entity_reads import current_items
-from gateleg.store.operations.legacy_forms import is_legacy, read_form
-from gateleg.store.operations.legacy_partitions import newer_items
-from gateleg.store.operations.operation import Stream
+from gateleg.store.operations.entity_reads import ListReader, batch_write_flow, current_items, hidden, is_legacy, read_form
+from gateleg.store.operations.legacy_keys import newer_items
+from gateleg.store.operations.operation import Operation, Stream, identity
+from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
 from gateleg.store.operations.tables import check_table
-from gateleg.store.operations.unreadable import ListReader, hidden
-from gateleg.store.rates import RateLimiter
+from gateleg.store.operations.write_operation import Delete
+from gateleg.store.setup import RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Condition, Item
-    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model import Condition, Item, Query
+    from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow
+    from gateleg.store.operations.legacy_merge import Merge
     from gateleg.store.setup import Setup
 
-__all__ = ["Scan"]
+__all__ = ["DeleteAll", "Scan"]
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -166,3 +170,64 @@ def export(
 ) -> Stream[E]:
     """Iterate over all items of an entity, including expired ones. For tools: it reads the whole table. Options are those of `scan`."""
     return Scan(spec_of(entity).table, entity, progress, segments, read_units, filter, page_size, consistent)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAll(Operation[int]):
+    """Delete all items that a query finds."""
+
+    query: Query[Any]
+    write_units: float | None = None
+
+    def flow(self, setup: Setup) -> Flow[int]:
+        """Read the keys page by page, and delete each page in batches. If it is interrupted, it can be started again."""
+        spec, setup = spec_of(self.query.entity), replace(setup, expired=True)
+        # With markers, counters or legacy keys, each item must be read and deleted by itself.
+        marked = bool(spec.uniques or spec.counters or spec.key.legacy)
+        reading = Reading(self.query, hydrate=not marked or self.query.plan.index.project != "all")
+        reader = ListReader(setup)
+        return self._pages(reading, reading.merge(setup, reader), reader, marked)
+
+    def _pages(self, reading: Reading[Any], merge: Merge[Any], reader: ListReader, marked: bool) -> Flow[int]:
+        spec, setup, total = spec_of(self.query.entity), reader.setup, 0
+        name = setup.name_of(spec.table)
+        rate = RateLimiter(self.write_units, setup) if self.write_units is not None else None
+        while not merge.done:
+            yield from merge.fill(None, setup)
+            items = merge.take(None)
+            if marked:
+                # One transaction for each item.
+                for instance in (yield from reading.finish(items, reader)):
+                    total += yield from _delete_one(instance, setup)
+            else:
+                keys = [{part: item[part] for part in spec.table.attributes} for item in items]
+                entries = {identity(name, key): {"DeleteRequest": {"Key": key}} for key in keys}
+                total += yield from batch_write_flow(entries, setup, f"{self.query.pattern} delete_all", rate)
+        return total
+
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The queried partition."""
+        return query_partitions(self.query)
+
+
+def _delete_one(instance: Any, setup: Setup) -> Flow[int]:
+    """Delete the current version of one item with its markers and counters; return 1, or 0 if it was already deleted."""
+    while instance is not None:
+        try:
+            yield from Delete(instance).flow(setup)
+            return 1
+        except LostRace as lost:
+            instance = lost.current
+        except NotFound:
+            break
+    return 0
+
+
+def delete_all(
+    pattern: PatternOrQuery[E], /, *conditions: Condition[E], write_units: float | None = None, **arguments: Any
+) -> Operation[int]:
+    """Delete all items that a pattern finds, and return their number. `write_units` limits the write capacity units used per second.
+
+    Not atomic: after an error or interruption, call it again to delete the rest.
+    """
+    return DeleteAll(build_query(pattern, conditions, arguments), write_units)

@@ -1,40 +1,49 @@
-"""The base class of all writes of one item."""
+"""The base class of all writes of one item.
+
+The four kinds of writes: put, patch, delete and check.
+
+Prepared patches: patches that are bound from a prepared update, for programs that repeat the same patch and know its wire values.
+"""
 
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
-from gateleg.model import DecodeError, spec_of
-from gateleg.store.backoff import retry_conflicts
-from gateleg.store.error_translation import explain_refusal
+from pydantic import BaseModel
+
+from gateleg.model import DecodeError, Ref, spec_of
+from gateleg.model.expressions import Transition
+from gateleg.model.planning import PreparedUpdate, Write, guards_of, plan_check, plan_delete, plan_put, plan_update
+from gateleg.store.error_translation import Expectation, explain_refusal
+from gateleg.store.errors import InvalidOption, NotReturned
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
-from gateleg.store.operations.operation import SingleRequest
-from gateleg.store.operations.reads import Find
-from gateleg.store.operations.schema_upgrades import upgrade_item
-from gateleg.store.operations.transaction_entries import creates
-from gateleg.store.operations.transaction_flow import single_flow
-from gateleg.store.setup import Setup
+from gateleg.store.operations.legacy_merge import upgrade_item
+from gateleg.store.operations.operation import SingleRequest, locate
+from gateleg.store.operations.reads import Find, decode_flow, get_payload
+from gateleg.store.operations.transaction_flow import creates, single_flow
+from gateleg.store.setup import Setup, retry_conflicts
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pydantic import BaseModel
-
-    from gateleg.model import Condition, Item, Ref
-    from gateleg.model.keys.plans import KeyPlan
-    from gateleg.model.planning import Joined, Write
-    from gateleg.store.error_translation import Expectation
+    from gateleg.model import Action, Condition, Item
+    from gateleg.model.keys import KeyPlan
+    from gateleg.model.planning import Joined
+    from gateleg.model.wire import Value
     from gateleg.store.flow import Flow, Response
 
-__all__ = ["WriteOperation"]
+__all__ = ["ConditionCheck", "Delete", "Patch", "PreparedPatch", "Put", "WriteOperation", "invalid_returning", "prepare_patch", "reread"]
 
 R_co = TypeVar("R_co", covariant=True)
+E = TypeVar("E", bound=BaseModel)
+
 #: A placeholder for the time of writes that do not depend on it.
 TIMELESS = datetime.fromtimestamp(0, UTC)
 #: the maximum number of attempts to write an item of an older schema that others keep changing
@@ -183,3 +192,369 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         """The item's partition."""
         ref = self.ref
         yield ref.entity, spec_of(ref.entity).key, ref.values
+
+
+_RETURN_VALUES = {"new": "ALL_NEW", "old": "ALL_OLD", "none": "NONE", "changed": "UPDATED_NEW"}
+
+
+def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
+    """Read the item of a write again; None if it was deleted meanwhile."""
+    spec = spec_of(operation.entity)
+    if spec.key.writes_legacy:
+        return (yield from Find(operation.ref, consistent=True, required=False).flow(setup))
+    response = yield Request("GetItem", get_payload(setup.name_of(spec.table), operation.ref.key, True), operation.pattern)
+    try:
+        return (yield from decode_flow(spec, response["Item"], setup)) if "Item" in response else None
+    except DecodeError as error:
+        raise written_unreadable(error) from error
+
+
+def returned(entity: type[Any], item: Item, setup: Setup) -> Any:
+    """Decode the item that a write returned, or return a flow that does if its upcasters need other items."""
+    spec = spec_of(entity)
+    return decode_flow(spec, item, setup) if needs_lookup(spec, item) else spec.decode(item)
+
+
+def invalid_returning(value: str, known: Iterable[str]) -> InvalidOption:
+    """The error for an invalid `returning=`."""
+    return InvalidOption(f"returning={value!r} is not supported here.", fix=f"Use one of {', '.join(map(repr, known))}.")
+
+
+def written_unreadable(error: DecodeError) -> DecodeError:
+    """The error of an update that succeeded, but whose result cannot be decoded."""
+    fix = 'Repair the invalid attributes in the same update, or pass returning="none" to get no result.'
+    return DecodeError(f"The update succeeded. {error.message}", fix=fix, problems=error.problems, ref=error.ref)
+
+
+# Like the others, not frozen: every write creates one, and creating a frozen one takes three times as long.
+@dataclass(slots=True)
+class Put(WriteOperation[Any], Generic[E]):
+    """Write a whole instance."""
+
+    instance: E
+    create: bool = False
+    replaces: E | None = None
+    condition: Condition | None = None
+    check_version: bool = True
+    returning: Literal["new", "old", "none"] = "new"
+    #: whether to write version and stamps unchanged, as for a copy
+    exact: bool = False
+
+    @property
+    def entity(self) -> type[E]:
+        """The class of the instance."""
+        return type(self.instance)
+
+    @property
+    def ref(self) -> Ref[E]:
+        """The reference to the instance."""
+        return spec_of(self.entity).ref(self.instance)
+
+    @property
+    def verb(self) -> str:
+        """The name "create" or "put"."""
+        return "create" if self.create else "put"
+
+    def write(self, now: datetime, joined: Joined | None = None, *, batched: bool = False) -> Write[E]:
+        """The PutItem, or an UpdateItem that keeps counted attributes and the version of an existing item: see `plan_put`."""
+        return plan_put(
+            self.instance,
+            now=now,
+            create=self.create,
+            replaces=self.replaces,
+            condition=self.condition,
+            check_version=self.check_version,
+            exact=self.exact,
+            batched=batched,
+            joined=joined,
+        )
+
+    def expectation(self) -> Expectation:
+        """The item must not exist, or must have the version that was read."""
+        spec = spec_of(self.entity)
+        checked = spec.version is not None and self.check_version and not self.exact
+        version = getattr(self.instance, spec.version.name) if spec.version is not None and checked else None
+        fresh = self.create or version == 0
+        return Expectation(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
+
+    def options(self, write: Write[Any]) -> dict[str, Any] | None:
+        """Ask for the old item if the caller wants it, or for the new one if only the service knows its counts."""
+        if self.returning == "old":
+            return {"ReturnValues": "ALL_OLD"}
+        return {"ReturnValues": "ALL_NEW"} if write.kind == "Update" and self.returning == "new" else None
+
+    def finish(self, request: Request, response: Response, setup: Setup) -> Any:
+        """The stored instance, or the one that it replaced."""
+        write = request.about
+        if self.returning == "none":
+            return None
+        if self.returning == "new" and write.kind == "Put":
+            return write.instance
+        return returned(self.entity, response["Attributes"], setup) if "Attributes" in response else None
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
+        """The result after a transaction, whose response has no items. An item that kept its counts is read again."""
+        if self.returning == "old":
+            return self.replaces
+        if self.returning == "none":
+            return None
+        if write.kind == "Update":
+            return (yield from reread(self, setup))
+        return write.instance
+
+
+@dataclass(slots=True)
+class Patch(WriteOperation[Any], Generic[E]):
+    """Update attributes of an item."""
+
+    target: Ref[E] | E
+    actions: tuple[Action, ...]
+    mode: Literal["patch", "upsert"] = "patch"
+    known: Mapping[str, Any] = field(default_factory=dict)
+    condition: Condition | None = None
+    check_version: bool = True
+    returning: Literal["new", "old", "none", "changed"] = "new"
+
+    @property
+    def entity(self) -> type[E]:
+        """The entity of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
+
+    @property
+    def ref(self) -> Ref[E]:
+        """The reference to the target."""
+        return locate(self.target)
+
+    @property
+    def verb(self) -> str:
+        """The name "patch" or "upsert"."""
+        return self.mode
+
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+        """The UpdateItem."""
+        return plan_update(
+            self.target,
+            self.actions,
+            now=now,
+            mode=self.mode,
+            known=self.known,
+            condition=self.condition,
+            check_version=self.check_version,
+            joined=joined,
+        )
+
+    def expectation(self) -> Expectation:
+        """The item must exist, have the version that was read, be in a state that allows the transition, and keep its bounds."""
+        spec = spec_of(self.entity)
+        version = None
+        if isinstance(self.target, BaseModel) and spec.version is not None and self.check_version:
+            version = getattr(self.target, spec.version.name)
+        moves = tuple(action for action in self.actions if isinstance(action, Transition))
+        return Expectation(
+            self.ref,
+            self.mode,
+            present=self.mode == "patch",
+            version=version,
+            moves=moves,
+            guards=guards_of(self.actions),
+            conditional=self.condition is not None,
+        )
+
+    def options(self, write: Write[Any]) -> dict[str, Any] | None:
+        """Ask for the values that the caller wants."""
+        try:
+            return {"ReturnValues": _RETURN_VALUES[self.returning]}
+        except KeyError:
+            raise invalid_returning(self.returning, _RETURN_VALUES) from None
+
+    def finish(self, request: Request, response: Response, setup: Setup) -> Any:
+        """The item after or before the update, or the changed attributes."""
+        item, spec = response.get("Attributes"), spec_of(self.entity)
+        if self.returning == "none" or item is None:
+            return None
+        try:
+            return spec.decode_partial(item) if self.returning == "changed" else returned(self.entity, item, setup)
+        except DecodeError as error:
+            raise written_unreadable(error) from error
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
+        """The item, read again."""
+        if self.returning == "none":
+            return None
+        if self.returning != "new":
+            raise NotReturned(
+                f"{self.entity.__name__} has counters or unique constraints, so it is written in a transaction, which returns no values."
+            )
+        return (yield from reread(self, setup))
+
+
+@dataclass(slots=True)
+class Delete(WriteOperation[Any], Generic[E]):
+    """Delete an item."""
+
+    target: Ref[E] | E
+    must_exist: bool = False
+    condition: Condition | None = None
+    check_version: bool = True
+    returning: Literal["none", "old"] = "none"
+
+    @property
+    def entity(self) -> type[E]:
+        """The entity of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
+
+    @property
+    def ref(self) -> Ref[E]:
+        """The reference to the target."""
+        return locate(self.target)
+
+    @property
+    def verb(self) -> str:
+        """The name "delete"."""
+        return "delete"
+
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+        """The DeleteItem."""
+        return plan_delete(
+            self.target, must_exist=self.must_exist, condition=self.condition, check_version=self.check_version, joined=joined
+        )
+
+    def expectation(self) -> Expectation:
+        """The item must have the version that was read."""
+        spec = spec_of(self.entity)
+        versioned = isinstance(self.target, BaseModel) and spec.version is not None and self.check_version
+        version = getattr(self.target, spec.version.name) if versioned and spec.version is not None else None
+        return Expectation(self.ref, "delete", present=self.must_exist, version=version, conditional=self.condition is not None)
+
+    def options(self, write: Write[Any]) -> dict[str, Any] | None:
+        """Ask for the old item if the caller wants it."""
+        return {"ReturnValues": "ALL_OLD"} if self.returning == "old" else None
+
+    def finish(self, request: Request, response: Response, setup: Setup) -> Any:
+        """The deleted item, if the caller wants it."""
+        item = response.get("Attributes")
+        return returned(self.entity, item, setup) if item is not None and self.returning == "old" else None
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
+        """The deleted instance, if the caller wants it."""
+        yield from ()
+        return self.target if self.returning == "old" else None
+
+
+@dataclass(slots=True)
+class ConditionCheck(WriteOperation[None]):
+    """Check a condition on an item that a transaction does not write."""
+
+    target: Any
+    condition: Condition
+
+    @property
+    def entity(self) -> type[BaseModel]:
+        """The entity of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
+
+    @property
+    def ref(self) -> Ref[Any]:
+        """The reference to the target."""
+        return locate(self.target)
+
+    @property
+    def verb(self) -> str:
+        """The name "check"."""
+        return "check"
+
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[Any]:
+        """The ConditionCheck."""
+        return plan_check(self.target, self.condition, joined)
+
+    def expectation(self) -> Expectation:
+        """The item must satisfy the condition."""
+        return Expectation(self.ref, "check", conditional=True)
+
+    def start(self, setup: Setup) -> Flow[None]:
+        """A transaction with only this check, because DynamoDB has no checks outside of transactions."""
+        yield from single_flow(self, setup)
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[None]:
+        """No result."""
+        yield from ()
+
+
+def prepare_patch(example: WriteOperation[Any], examples: Mapping[str, Value], now: datetime) -> PreparedUpdate:
+    """Prepare patches from an example. `examples` are the values in it that differ from patch to patch, by name.
+
+    They include the time stamps, which are `now` in the example. Each must differ from all other values in the patch. The entity must not
+    have unique constraints or counters, because their writes differ from item to item. Raises `ValueError` otherwise.
+    """
+    write = example.write(now)
+    if not write.alone:
+        raise ValueError(f"Patches of {write.entity.__name__} cannot be prepared, because they need more than one write.")
+    return PreparedUpdate.from_example(write.parameters, examples)
+
+
+# Not frozen: every claim and completion of a job creates one.
+@dataclass(slots=True)
+class PreparedPatch(WriteOperation[Any], Generic[E]):
+    """A patch that binds a prepared update.
+
+    `planned` builds the same patch as an ordinary one, to explain a refusal, and for transactions that also check the item or change its
+    counters. `result` builds the item after the patch, if the caller knows it; otherwise the service returns it.
+    """
+
+    kind: type[E]
+    update: PreparedUpdate
+    key: Item
+    values: Mapping[str, Value]
+    planned: Callable[[], WriteOperation[E]]
+    result: Callable[[], E] | None = None
+
+    @property
+    def entity(self) -> type[E]:
+        """The entity of the patched item."""
+        return self.kind
+
+    @property
+    def ref(self) -> Ref[E]:
+        """The reference of the ordinary patch."""
+        return self.planned().ref
+
+    @property
+    def verb(self) -> str:
+        """The name "patch"."""
+        return "patch"
+
+    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+        """The UpdateItem. With `joined`, that of the ordinary patch."""
+        if joined is not None:
+            return self.planned().write(now, joined)
+        parameters, spec = self.update.bind(self.key, self.values), spec_of(self.kind)
+        return Write(self.kind, spec.table, "Update", parameters, prepared=self.update)
+
+    def start(self, setup: Setup) -> Request:
+        """The UpdateItem request."""
+        payload = self.update.bind(self.key, self.values)
+        payload["TableName"] = setup.name_of(spec_of(self.kind).table)
+        payload["ReturnValues"] = returns = "ALL_NEW" if self.result is None else "NONE"
+        if "ConditionExpression" in payload:
+            payload["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        return Request("UpdateItem", payload, self.pattern, statement=(self.update, returns))
+
+    def expectation(self) -> Expectation:
+        """The expectation of the ordinary patch."""
+        return self.planned().expectation()
+
+    def options(self, write: Write[Any]) -> dict[str, Any]:
+        """Ask for the item after the patch, unless it is known."""
+        return {"ReturnValues": "ALL_NEW" if self.result is None else "NONE"}
+
+    def finish(self, request: Request, response: Response, setup: Setup) -> E | Flow[E]:
+        """The item after the patch."""
+        if self.result is not None:
+            return self.result()
+        item: E | Flow[E] = returned(self.kind, response["Attributes"], setup)
+        return item
+
+    def after(self, write: Write[Any], setup: Setup) -> Flow[E]:
+        """The item, read again."""
+        item: E = yield from reread(self, setup)
+        return item

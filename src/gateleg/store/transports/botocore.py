@@ -18,9 +18,7 @@ try:
 except ModuleNotFoundError as error:
     raise explained(error) from error
 
-from gateleg.store.transports import ServiceError, Unreachable, missing_credentials
-from gateleg.store.transports.requests import encode
-from gateleg.store.transports.responses import error_of
+from gateleg.store.transports import ServiceError, Unreachable, encode, error_of, missing_credentials
 
 _BODY = "gateleg-body"
 #: Parameters that botocore requires, but whose content it does not need.

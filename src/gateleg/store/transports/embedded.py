@@ -1,4 +1,7 @@
-"""Transports to an embedded engine, that is, one in this process."""
+"""Transports to an embedded engine, that is, one in this process.
+
+The SQLite file of an embedded store.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
-from gateleg.store.database_file import MEMORY, database_file
-from gateleg.store.transports import CLOSED, ServiceError
-from gateleg.store.transports.requests import unwritable
+from gateleg.store.transports import CLOSED, ServiceError, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from gateleg.engine import Durability, Engine
 
-__all__ = ["AsyncEmbeddedTransport"]
+__all__ = ["MEMORY", "AsyncEmbeddedTransport", "database_file"]
+
+
+#: The path of an embedded store in memory.
+MEMORY = ":memory:"
+#: The database's name in a data folder.
+_NAME = "gateleg.db"
+
+
+def database_file(path: str) -> str:
+    """The SQLite file for a path in an address: the path itself if it is `:memory:`, a file or `*.db`; else `gateleg.db` in that folder."""
+    if path == MEMORY:
+        return path
+    place = Path(path)
+    if place.is_file() or (place.suffix == ".db" and not place.is_dir()):
+        return str(place)
+    return str(place / _NAME)
+
 
 _THREADS = 4
 #: Reads on the event loop between two turns of other tasks.

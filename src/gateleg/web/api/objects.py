@@ -80,7 +80,6 @@ class NewLink(BaseModel):
 class BadLink(Refusal):
     """The options of a link contradict each other."""
 
-    code = "bad-link"
     status = 422
     fix = "Use content_type and either length or max_bytes with PUT; use download with GET."
 

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from gateleg.errors import problem_message
-from gateleg.model.suggestions import did_you_mean
+from gateleg.model.types import did_you_mean
 from gateleg.web.errors import InvalidRequest
 
 if TYPE_CHECKING:

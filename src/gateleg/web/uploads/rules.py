@@ -14,7 +14,6 @@ _TEXT_TYPES = frozenset({"text/csv", "text/html", "application/json", "message/r
 class WrongContent(Refusal):
     """The content of a file is not of an accepted type, whatever its name says."""
 
-    code = "wrong-content"
     status = 415
     fix = "Send a file of one of the accepted types; see `details`."
 
@@ -22,14 +21,12 @@ class WrongContent(Refusal):
 class BadForm(Refusal):
     """The body is not a valid multipart form, or is incomplete."""
 
-    code = "bad-form"
     fix = "Send multipart/form-data with one or more files, or one file as the whole body."
 
 
 class UploadInProgress(Refusal):
     """Another upload with the same API key is in progress, or the host has reached its limit of concurrent uploads."""
 
-    code = "upload-in-progress"
     status = 429
     fix = "Try again when the other upload has finished."
 
@@ -40,7 +37,6 @@ class UploadInProgress(Refusal):
 class UploadNotFound(Refusal):
     """No upload has this id, or it belongs to somebody else, or it was removed."""
 
-    code = "upload-not-found"
     status = 404
     fix = "Start a new upload."
 
@@ -48,7 +44,6 @@ class UploadNotFound(Refusal):
 class OffsetMismatch(Refusal):
     """A part does not start at the current offset of the upload."""
 
-    code = "offset-mismatch"
     status = 409
     fix = "Send HEAD to get the current Upload-Offset, and continue from there."
 
@@ -56,7 +51,6 @@ class OffsetMismatch(Refusal):
 class NotUploaded(Refusal):
     """An upload straight to the object store was finished before the file arrived."""
 
-    code = "not-uploaded"
     status = 409
     fix = "Send the file to the URL of the upload first, then finish it."
 

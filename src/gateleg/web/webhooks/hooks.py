@@ -45,7 +45,6 @@ _MAX_EVENTS = 50
 class WebhookNotFound(Refusal):
     """There is no such webhook or delivery, or it belongs to another tenant or owner."""
 
-    code = "webhook-not-found"
     status = 404
     fix = "List the webhooks or deliveries for valid ids."
 
@@ -53,7 +52,6 @@ class WebhookNotFound(Refusal):
 class BadWebhook(Refusal):
     """The webhook or the event is not valid."""
 
-    code = "bad-webhook"
     status = 422
 
 

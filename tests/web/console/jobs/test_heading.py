@@ -1,7 +1,7 @@
 from gateleg.jobs import JobStatus
 from gateleg.jobs.tables import Progress
-from gateleg.jobs.tables.archive import summary_of
 from gateleg.jobs.tables.job import FINISHED
+from gateleg.jobs.tables.records import summary_of
 from gateleg.web.console.jobs.heading import offered
 from gateleg.web.console.jobs.job_details import job_details
 from tests.web.console.jobs.samples import NOW, job

@@ -1,6 +1,6 @@
 from gateleg.jobs import JobStatus
 from gateleg.jobs.tables import LogEntry
-from gateleg.jobs.tables.archive import summary_of
+from gateleg.jobs.tables.records import summary_of
 from gateleg.web.console.jobs.job_details import explaining_line, job_details, short_kind
 from tests.web.console.jobs.samples import NOW, attempt, before, job, line
 

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from gateleg.jobs.monitor import QueueStats, Work
-from gateleg.jobs.monitor.counts import bucket_of
+from gateleg.jobs.monitor.stats import bucket_of
 from gateleg.jobs.tables import Hour, MinuteCounts
 from gateleg.jobs.tables.records import Minute
 from gateleg.web.console.overview.figures import failure_text, fitting_step, four_figures, latency, throughput

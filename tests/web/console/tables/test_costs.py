@@ -8,7 +8,7 @@ from gateleg.jobs import JobStatus
 from gateleg.jobs.tables import TABLES
 from gateleg.model import States, Table
 from gateleg.ops import document
-from gateleg.store.observing.metrics import Tally
+from gateleg.store.observing import Tally
 from gateleg.web.console.tables.costs import billing, parts_of, pattern_costs
 from gateleg.web.console.tables.schema_tab import drawings_of
 from gateleg.web.console.tables.schema_tab import parts_of as document_parts

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from gateleg.model import KeyPart, S3Key
-from gateleg.model.attributes.annotations import read_annotation
+from gateleg.model.types import read_annotation
 from gateleg.web.console.tables.inputs import BadText, Input, input_for, text_of, value_of
 from tests.web.console.tables.library import BookStatus, Cover
 

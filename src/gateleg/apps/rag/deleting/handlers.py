@@ -43,7 +43,6 @@ _FINISHED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
 class NotRemoved(RagError):
     """Something was left after a purge, because another writer added it meanwhile."""
 
-    code = "not-removed"
     status = 500
     fix = "The job retries automatically."
 

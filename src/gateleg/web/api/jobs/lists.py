@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from gateleg.jobs import JobStatus
-from gateleg.jobs.submit.attributes import JobAttributes
+from gateleg.jobs.submission import JobAttributes
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.views import JobDetail, JobListing, JobView, TypeView, UnreadableJobView, WorkerView
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key

@@ -8,7 +8,7 @@ from pydantic import AliasChoices, Field
 
 from gateleg.jobs import ScheduleMissing
 from gateleg.jobs.schedules import run_submission
-from gateleg.jobs.submit.attributes import RunAttributes
+from gateleg.jobs.submission import RunAttributes
 from gateleg.jobs.tables import Schedule
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.etags import tagged

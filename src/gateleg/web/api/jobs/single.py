@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.jobs import AsyncQueue, Job
-from gateleg.jobs.retention.archiving import Archiver
+from gateleg.jobs.retention import Archiver
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.objects import AsyncObjects
 from gateleg.web.api.calls import Operating, Viewing, refuse_set_aside

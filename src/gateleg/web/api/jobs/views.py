@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from gateleg.jobs import Job
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.monitor import Branch
-from gateleg.jobs.set_aside import UnreadableJob
+from gateleg.jobs.queue_context import UnreadableJob
 from gateleg.jobs.tables import ArchivedJob, Attempt, LogEntry, Progress, Schedule, WorkerRecord
 from gateleg.store import Page
 from gateleg.web.api.pages import Listing

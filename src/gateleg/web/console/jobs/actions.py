@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.jobs import Job, JobError, JobStatus, WrongState
-from gateleg.jobs.retention.archiving import Archiver
+from gateleg.jobs.retention import Archiver
 from gateleg.web.console.actions import button, carry_out
 from gateleg.web.console.fields import Field
 from gateleg.web.console.markup import tag

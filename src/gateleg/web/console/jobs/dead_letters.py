@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.jobs import Job, JobStatus, WrongState
-from gateleg.jobs.retention.archiving import Archiver
+from gateleg.jobs.retention import Archiver
 from gateleg.web.console.actions import carry_out
 from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, id_cell, meta_cell
 from gateleg.web.console.confirm import confirm

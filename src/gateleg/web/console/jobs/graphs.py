@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from gateleg.jobs.monitor.labels import labels
+from gateleg.jobs.monitor.stats import labels
 from gateleg.web.console.badges import Badge, badge_of
 from gateleg.web.console.texts import truncate
 

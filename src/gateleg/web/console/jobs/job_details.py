@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs import Job, JobStatus
-from gateleg.jobs.monitor.labels import distinct_stage
+from gateleg.jobs.monitor.stats import distinct_stage
 from gateleg.jobs.tables import ArchivedJob, Attempt, Failure
 from gateleg.web.console.badges import BY_STATUS, Badge, badge_of
 

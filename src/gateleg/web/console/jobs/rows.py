@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from gateleg.durations import duration
 from gateleg.jobs import Job, JobStatus
-from gateleg.jobs.monitor.labels import distinct_stage, labels
-from gateleg.jobs.set_aside import UnreadableJob
+from gateleg.jobs.monitor.stats import distinct_stage, labels
+from gateleg.jobs.queue_context import UnreadableJob
 from gateleg.web.console.badges import BY_STATUS, UNREADABLE, badge_of
 from gateleg.web.console.cells import Cell, Column, Row, ago_cell, bar_cell, chip_cell, id_cell, meta_cell, since_cell
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gateleg.jobs.tables import ArchivedJob
-    from gateleg.store.unreadable import Unreadable
+    from gateleg.store.setup import Unreadable
 
 #: How much of the reason is shown why an item is not a valid job.
 _MAX_REASON_CHARACTERS = 200

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from gateleg.errors import problem_message
 from gateleg.jobs import BadConfig, JobError, JobMissing, JobUnreadable
-from gateleg.jobs.submit.attributes import JobAttributes, RunAttributes
+from gateleg.jobs.submission import JobAttributes, RunAttributes
 from gateleg.web.console.actions import button
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import refusal, trouble

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import Job, JobMissing, JobUnreadable
-from gateleg.jobs.monitor.labels import labels, lookalikes
+from gateleg.jobs.monitor.stats import labels, lookalikes
 from gateleg.web.console.jobs.trees import by_urgency
 from gateleg.web.console.live import Topic
 from gateleg.web.console.logs import MAX_LINES

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.durations import duration
 from gateleg.jobs import JobStatus
-from gateleg.jobs.monitor.labels import distinct_stage
+from gateleg.jobs.monitor.stats import distinct_stage
 from gateleg.web.console.badges import BY_STATUS, RUNNING, Badge
 
 if TYPE_CHECKING:

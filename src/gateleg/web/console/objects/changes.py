@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.errors import GatelegError
-from gateleg.model.attributes.special_types import check_s3_key
-from gateleg.objects.descriptions import content_type_of
+from gateleg.model.types import check_s3_key
+from gateleg.objects.protocol import content_type_of
 from gateleg.web.console.objects.contents import HEAD, contradiction
 from gateleg.web.console.objects.folders import new_key
 from gateleg.web.principal import Role
@@ -26,14 +26,12 @@ MAX_OBJECTS = 10_000
 class UploadRefused(GatelegError):
     """An uploaded file is refused."""
 
-    code = "upload-refused"
     status = 422
 
 
 class TooManyObjects(GatelegError):
     """More objects than a page can delete at once."""
 
-    code = "too-many-objects"
     status = 422
     fix = "Delete subfolders one by one, or use a program."
 

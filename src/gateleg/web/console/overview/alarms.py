@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import Job
     from gateleg.jobs.monitor import QueueStats
-    from gateleg.jobs.set_aside import UnreadableJob
+    from gateleg.jobs.queue_context import UnreadableJob
     from gateleg.jobs.tables import WorkerRecord
     from gateleg.web.console.theme import Kind
 

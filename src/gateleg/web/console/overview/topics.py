@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import Job, JobStatus
-from gateleg.jobs.claim.claims import may_run
+from gateleg.jobs.claim import may_run
 from gateleg.jobs.tables import MinuteCounts, Readiness
 from gateleg.web.console.jobs.rows import job_rows
 from gateleg.web.console.live import Topic
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.jobs.monitor import QueueStats
-    from gateleg.jobs.set_aside import UnreadableJob
+    from gateleg.jobs.queue_context import UnreadableJob
     from gateleg.jobs.tables import Hour, Schedule, WorkerRecord
     from gateleg.web.console.cells import Row
     from gateleg.web.console.charts import Series

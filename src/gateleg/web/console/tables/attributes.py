@@ -11,7 +11,7 @@ from gateleg.web.console.markup import tag
 
 if TYPE_CHECKING:
     from gateleg.model import Spec
-    from gateleg.model.attributes.attribute import Attribute
+    from gateleg.model.attr import Attribute
 
 
 def attribute_table(spec: Spec[Any]) -> None:

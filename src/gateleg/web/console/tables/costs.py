@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model import Table
-    from gateleg.store.observing.metrics import Tally
+    from gateleg.store.observing import Tally
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gateleg.model import Item, Spec, Table
-    from gateleg.model.codec.wire import Value
+    from gateleg.model.wire import Value
 
 #: Attributes that name an item, best first.
 _NAMES = ("title", "name", "display_name", "label", "subject", "filename", "email")

@@ -15,11 +15,11 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from gateleg.model import KeyPart
-from gateleg.model.attributes.special_types import find_mark
+from gateleg.model.types import find_mark
 from gateleg.ops.types import type_name
 
 if TYPE_CHECKING:
-    from gateleg.model.attributes.annotations import Declared
+    from gateleg.model.types import Declared
 
 Kind = Literal["text", "number", "choice", "flag", "time", "date", "id", "key", "binary", "json"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.store.observing.hooks import item_count
-from gateleg.store.rates import used
+from gateleg.store.flow import item_count
+from gateleg.store.setup import used
 
 if TYPE_CHECKING:
     from gateleg.store.transports import AsyncTransport

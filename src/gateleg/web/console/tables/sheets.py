@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
 from gateleg.model import States, unknown_attributes
-from gateleg.model.codec.nested import UNKNOWN, attr_type
+from gateleg.model.shapes import UNKNOWN, attr_type
 from gateleg.ops.comments import attribute_comments
 from gateleg.ops.explanations import key_forms
 from gateleg.ops.plain_json import value_text
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.model import Item, Spec
-    from gateleg.model.attributes.attribute import Attribute
+    from gateleg.model.attr import Attribute
 
 Purpose = Literal["edit", "create"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.agents.errors import BadHandlerClass, HandlerNotAllowed
 from gateleg.apps.agents.running.handlers import built_in
 from gateleg.apps.agents.running.handlers.contract import AgentHandler
-from gateleg.model.suggestions import did_you_mean
+from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -1,1 +1,0 @@
-"""Claiming jobs and keeping their leases."""

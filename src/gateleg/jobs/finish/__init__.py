@@ -1,1 +1,0 @@
-"""Ending an attempt: its outcome, completing the job, releasing dependents."""

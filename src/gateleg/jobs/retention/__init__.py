@@ -1,1 +1,0 @@
-"""Moving finished jobs to the archive."""

@@ -1,1 +1,0 @@
-"""Attributes: typed expressions, defaults, constraints, states and special types."""

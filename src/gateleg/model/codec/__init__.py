@@ -1,1 +1,0 @@
-"""The codec: from entities to wire items and back."""

@@ -1,0 +1,487 @@
+"""Key plans, which build the key attributes of an item from its values, and references to items.
+
+The values that keys are built from.
+
+Build references from the components of a primary key, with a function that is compiled once for each entity.
+
+It handles components that already have exactly the declared types: they need no validation, and the key is built by a single expression.
+
+Read the components of a key from a call's arguments: typed conditions, `Scene.sequence == 1`, or keywords, `sequence=1`.
+
+`when=` restrictions: the values that attributes must have for an item to be in an index or to be counted.
+
+Items that are stored in another form than the model writes: their keys, and the values that conditions compare.
+
+Another program may write a time as `2024-01-01T00:00:00.000000+0000` where the model writes `...Z`. Both are the same time, but as keys
+they differ. An instance remembers the stored form if it differs from the model's, and as long as its values stay the same, that form is
+used in its key and in conditions.
+
+Find the spec of an entity class.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from gateleg.errors import problem_message, shown
+from gateleg.model.attr import Attr
+from gateleg.model.errors import BadWhen, EmptyKey, KeyValueError, MissingComponent, NotAKeyCondition, NotAnEntity, UnknownArgument
+from gateleg.model.expressions.nodes import Comparison, Condition, Constant
+from gateleg.model.key_parts import KeyPart
+from gateleg.model.key_text import HIGH, IntegerComponent, TextComponent, render_source
+from gateleg.model.shapes import BINARY, DECIMAL, FLOAT, INTEGER, NUMBER_ENUM, TEXT, TEXT_ENUM, CodeScope, Shape
+from gateleg.model.types import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gateleg.model.key_parts import TextKey
+    from gateleg.model.key_text import Component
+    from gateleg.model.tables import Index, KeyType
+    from gateleg.model.types import Declared
+    from gateleg.model.wire import Item, Value
+
+__all__ = ["KeyPlan", "Presets", "key_components"]
+
+E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
+E = TypeVar("E", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class KeyField:
+    """One key attribute: a copy of an attribute's wire value, or text built from a template."""
+
+    attribute: str
+    #: the attribute whose wire value it copies; None for text
+    source: KeySource | None
+    text: TextKey | None
+    type: KeyType
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of its components."""
+        return self.text.template.names if self.text is not None else (self._source.name,)
+
+    @property
+    def natural(self) -> bool:
+        """Whether the key attribute is itself an attribute of the entity."""
+        return self.source is not None and self.source.wire == self.attribute
+
+    @property
+    def _source(self) -> KeySource:
+        assert self.source is not None
+        return self.source
+
+    def value(self, values: Mapping[str, Any]) -> Value | None:
+        """The key attribute's wire value, or None if a component is None."""
+        if self.text is not None:
+            text, count = self.text.build_prefix(values)
+            return {"S": text} if count == len(self.text.components) else None
+        if values.get(self._source.name) is None:
+            return None
+        value = self._source.pack(values[self._source.name])
+        if value in _EMPTY:
+            empty_key(self.attribute, self._source.name)
+        return value
+
+    @property
+    def prefix(self) -> str:
+        """The literal text that every value begins with."""
+        return self.text.template.prefix if self.text is not None else ""
+
+
+@dataclass(frozen=True)
+class KeyPlan:
+    """How one entity builds the key of its table or of an index."""
+
+    index: Index
+    hash: tuple[KeyField, ...]
+    range: tuple[KeyField, ...]
+    when: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    shards: int = 1
+    legacy: tuple[KeyPlan, ...] = ()
+    #: whether new items are stored under the first legacy key, and stored items stay where they are
+    writes_legacy: bool = False
+
+    @cached_property
+    def fields(self) -> tuple[KeyField, ...]:
+        """The hash fields, then the range fields."""
+        return self.hash + self.range
+
+    @cached_property
+    def derived(self) -> tuple[KeyField, ...]:
+        """The key attributes that are not attributes of the entity, so that encoding must add them."""
+        return tuple(entry for entry in self.fields if not entry.natural)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all components, in order, without duplicates."""
+        return tuple(dict.fromkeys(name for entry in self.fields for name in entry.names))
+
+    @cached_property
+    def inputs(self) -> frozenset[str]:
+        """The names of all attributes that the key depends on: the components and the attributes of `when`."""
+        return frozenset((*self.names, *self.when))
+
+    def holds(self, values: Mapping[str, Any]) -> bool:
+        """Whether an item with these values is in the index."""
+        for name in self.names:
+            if values.get(name) is None:
+                return False
+        return not self.when or all(values.get(name) in allowed for name, allowed in self.when.items())
+
+    def build(self, values: Mapping[str, Any], shard: int | None = None) -> Item:
+        """The key attributes on the wire; empty if an item with these values is not in the index."""
+        if not self.holds(values):
+            return {}
+        item = {entry.attribute: entry.value(values) for entry in self.fields}
+        if shard is not None and self.shards > 1:
+            first = self.hash[0].attribute
+            item[first] = {"S": sharded(item[first]["S"], shard)}  # type: ignore[index]
+        return item  # type: ignore[return-value]
+
+    def require(self, values: Mapping[str, Any], entity: str) -> Item:
+        """The key attributes on the wire; raise `MissingComponent` if a component is missing."""
+        item = self.build(values)
+        missing = [name for name in self.names if values.get(name) is None] if not item else ()
+        if missing:
+            raise missing_components(f"The key of {entity}", entity, missing)
+        return item
+
+    def fits(self, item: Item) -> bool:
+        """Whether an item's key attributes match the templates."""
+        for entry in self.fields:
+            value = item.get(entry.attribute)
+            if value is None or entry.type not in value or (entry.text is not None and not entry.text.matches(value["S"])):
+                return False
+        return True
+
+    def parse(self, item: Item) -> dict[str, Any]:
+        """The components in the key attributes of an item, in a form that pydantic accepts."""
+        values: dict[str, Any] = {}
+        for entry in self.fields:
+            if entry.attribute not in item:
+                continue
+            if entry.text is not None:
+                text = item[entry.attribute]["S"]
+                if entry is self.hash[0] and self.shards > 1:
+                    text = text.rsplit("#", 1)[0]
+                values |= entry.text.parse(text)
+            elif entry.source is not None:
+                values[entry.source.name] = entry.source.unpack(item[entry.attribute])
+        return values
+
+
+def empty_key(owner: str, name: str) -> NoReturn:
+    """Raise `EmptyKey`."""
+    raise EmptyKey(f"{owner}: {name} is a key and cannot be empty.")
+
+
+_EMPTY: tuple[Value, ...] = ({"S": ""}, {"B": ""})
+
+
+def sharded(text: str, shard: int) -> str:
+    """The hash value of one shard of an index."""
+    return f"{text}#{shard}"
+
+
+def shard_of(primary: Item, shards: int) -> int:
+    """The shard of an item. It depends on the primary key only, so it never changes and every update can compute it."""
+    text = "\x00".join(str(content) for value in primary.values() for content in value.values())
+    return zlib.crc32(text.encode()) % shards
+
+
+def _shown_component(value: Any) -> str:
+    """A component of a key for messages: numbers as they are, everything else as the text that it is known by."""
+    return str(value) if isinstance(value, int | Decimal) and not isinstance(value, Enum) else repr(str(value))
+
+
+# Not frozen: every read creates one, and creating a frozen one takes three times as long.
+@dataclass(slots=True)
+class Ref(Generic[E_co]):
+    """A reference to an item: its entity, the components of its key (`values`), and the key on the wire (`key`).
+
+    `Job.key(job_id=...)` and `job.key` create one. A store accepts it wherever it accepts an instance.
+    """
+
+    entity: type[E_co]
+    values: Mapping[str, Any]
+    key: Item
+
+    def legacy(self) -> list[Item]:
+        """The item's keys under older templates (`Key(legacy=...)`), to try when the item is not found."""
+        plans: tuple[KeyPlan, ...] = read_spec(self.entity).key.legacy
+        return [plan.build(self.values) for plan in plans if plan.holds(self.values)]
+
+    def __str__(self) -> str:
+        """The entity and the components of the key, for messages: `Job(job_id='...')`. Numbers are without quotes."""
+        names: tuple[str, ...] = read_spec(self.entity).key.names
+        return f"{self.entity.__name__}({', '.join(f'{name}={_shown_component(self.values.get(name))}' for name in names)})"
+
+
+@dataclass(frozen=True, eq=False)
+class KeySource:
+    """A value that keys can be built from: an attribute, or a field of a key part (`member`) that an attribute holds."""
+
+    name: str
+    wire: str
+    attribute: str
+    member: str | None
+    annotation: Any
+    declared: Declared
+    shape: Shape
+
+    @cached_property
+    def pack(self) -> Callable[[Any], Value]:
+        """A function from the Python value to the wire value."""
+        scope = CodeScope()
+        packer: Callable[[Any], Value] = eval(f"lambda v: {self.shape.pack('v', scope)}", scope.names)
+        return packer
+
+    @cached_property
+    def unpack(self) -> Callable[[Value], Any]:
+        """A function from the wire value to a value that pydantic accepts."""
+        scope = CodeScope()
+        unpacker: Callable[[Value], Any] = eval(f"lambda w: {self.shape.unpack('w', scope)}", scope.names)
+        return unpacker
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.annotation)
+
+    def validate(self, value: Any, entity: str) -> Any:
+        """Convert an argument to the declared type; raise `KeyValueError` if that fails."""
+        try:
+            return self._adapter.validate_python(value)
+        except ValidationError as error:
+            reasons = "; ".join(problem_message(problem) for problem in error.errors())
+            raise KeyValueError(
+                f"{entity}.{self.name} cannot be {shown(value)}: {reasons}.", fix="Pass a value of the attribute's type."
+            ) from None
+
+
+#: From components of exactly the declared types to a reference; None for other components, which must be validated first.
+RefBuilder = Callable[[Mapping[str, Any]], Ref[E] | None]
+
+
+def compile_ref(entity: type[E], key: KeyPlan, sources_by_name: Mapping[str, KeySource]) -> RefBuilder[E]:
+    """Compile the function that builds references to an entity's items."""
+    sources = [sources_by_name[name] for name in key.names]
+    if not sources or not all(map(_is_exact, sources)):
+        return lambda given: None
+    scope, tests = CodeScope(), [f"len(given) == {len(sources)}"]
+    for source in sources:
+        tests.append(f"type(v_{source.name} := given[{source.name!r}]) is {scope.bind(source.declared.type, 'kind')}")
+        if source.declared.type in (str, bytes):
+            # Leave empty text to the validating path, which raises an error with the component's name.
+            tests.append(f"v_{source.name}")
+    fields = ", ".join(f"{entry.attribute!r}: {_field(entry, scope, tests)}" for entry in key.fields)
+    ref = f"{scope.bind(Ref, 'Ref')}({scope.bind(entity, 'entity')}, given, {{{fields}}})"
+    lines = ["def build(given):", f"  try: return {ref} if {' and '.join(tests)} else None", "  except KeyError: return None"]
+    exec(compile("\n".join(lines), f"<key of {entity.__name__}>", "exec"), scope.names)
+    builder: RefBuilder[E] = scope.names["build"]
+    return builder
+
+
+def _is_exact(source: KeySource) -> bool:
+    """Whether a value of exactly the declared type needs no validation. A key part does: it also provides its fields."""
+    kind = source.declared.type
+    return isinstance(kind, type) and not issubclass(kind, KeyPart) and not source.declared.metadata
+
+
+def _field(entry: KeyField, scope: CodeScope, tests: list[str]) -> str:
+    """Source for the wire value of one key attribute; appends the conditions that it relies on to `tests`."""
+    if entry.text is None:
+        assert entry.source is not None
+        return entry.source.shape.pack(f"v_{entry.source.name}", scope)
+    template = entry.text.template
+    pieces = [repr(template.literals[0])]
+    for name, component, literal in zip(template.names, entry.text.components, template.literals[1:], strict=True):
+        pieces += [_rendered(component, f"v_{name}", scope, tests), repr(literal)]
+    return f'{{"S": {" + ".join(piece for piece in pieces if piece != repr(""))}}}'
+
+
+def _rendered(component: Component, v: str, scope: CodeScope, tests: list[str]) -> str:
+    """Source for the text of a component; plain text and padded numbers, the most frequent ones, are rendered without a function call."""
+    if isinstance(component, TextComponent) and not component.fold:
+        tests += [f"{delimiter!r} not in {v}" for delimiter in (*component.delimiters, HIGH)]
+        return v
+    if isinstance(component, IntegerComponent) and component.width and not component.descending:
+        tests.append(f"0 <= {v} < {10**component.width}")
+        return f"str({v}).zfill({component.width})"
+    return render_source(component, v, scope.bind(component.render, "render"))
+
+
+@dataclass(frozen=True, slots=True)
+class Presets:
+    """Default components, such as those of a store's scope. Ones that a key does not have are ignored."""
+
+    values: Mapping[str, Any]
+
+
+def read_components(
+    entity: type[Any], positional: Sequence[Condition | Presets], named: Mapping[str, Any], known: frozenset[str]
+) -> tuple[dict[str, Any], Condition | None]:
+    """The components by name, and the one condition that is not an equality, if any.
+
+    `known` are the names of the key's components; presets with other names are ignored.
+    """
+    values: dict[str, Any] = {}
+    presets: dict[str, Any] = {}
+    rest: Condition | None = None
+    for argument in positional:
+        if isinstance(argument, Presets):
+            presets = {name: value for name, value in argument.values.items() if name in known}
+            continue
+        component = _equality(entity, argument)
+        if component is None:
+            if rest is not None:
+                raise NotAKeyCondition("Two conditions restrict the sort key, but DynamoDB accepts only one range.")
+            rest = argument
+            continue
+        name, value = component
+        if name in values or name in named:
+            raise UnknownArgument(f"{entity.__name__}.{name} was passed twice.", fix="Pass each component once.")
+        values[name] = value
+    return {**presets, **values, **named}, rest
+
+
+def key_components(
+    entity: type[Any], positional: Sequence[Condition | Presets], named: Mapping[str, Any], known: frozenset[str]
+) -> Mapping[str, Any]:
+    """The components of a complete key, where every condition must be an equality."""
+    if not positional:
+        return named
+    components, rest = read_components(entity, positional, named, known)
+    if rest is not None:
+        raise NotAKeyCondition(
+            f"A condition for a key of {entity.__name__} does not compare one of its components with ==.",
+            fix="Pass each component as Entity.component == value, and conditions on the stored item with condition=.",
+        )
+    return components
+
+
+def _equality(entity: type[Any], condition: Condition) -> tuple[str, Any] | None:
+    """The component and its value, if the condition compares a top-level attribute with a constant by ==."""
+    if not isinstance(condition, Condition):
+        raise NotAKeyCondition(f"{condition!r} is not a condition.", fix=f"Compare an attribute: {entity.__name__}.component == value.")
+    if not (isinstance(condition, Comparison) and condition.operator == "=" and isinstance(condition.right, Constant)):
+        return None
+    attribute = condition.left
+    if not isinstance(attribute, Attr) or len(attribute.path) != 1:
+        return None
+    if not issubclass(entity, attribute.owner):
+        raise UnknownArgument(
+            f"{attribute!r} is not an attribute of {entity.__name__}.", fix=f"Compare attributes of {entity.__name__} itself."
+        )
+    return attribute.name, condition.right.value
+
+
+def missing_components(what: str, entity: str, names: Sequence[str]) -> MissingComponent:
+    """The error for missing components of a key or pattern, which `what` describes."""
+    shown, one = ", ".join(names), names[0]
+    fix = f"Pass {'it' if len(names) == 1 else 'them'} by position, as {entity}.{one} == value, or by name, as {one}=value."
+    return MissingComponent(f"{what} needs {shown}.", fix=fix, entity=entity, missing=tuple(names))
+
+
+When = dict[str, tuple[Any, ...]]
+
+
+def read_when(when: Mapping[str, Iterable[Any]] | None) -> When:
+    """Normalise a declared `when`: the values of each attribute become a tuple."""
+    for name, values in (when or {}).items():
+        if isinstance(values, str | bytes):
+            raise BadWhen(f"when={{{name!r}: {values!r}}} has a text instead of a list of values.", fix=f"Write [{values!r}].")
+    return {name: tuple(values) for name, values in (when or {}).items()}
+
+
+def check_when(where: str, when: When, sources: Mapping[str, KeySource]) -> When:
+    """Convert the values to the types of their attributes; raise `BadWhen` if that fails. `where` names the declaration in messages."""
+    checked: When = {}
+    for name, values in when.items():
+        source = sources.get(name)
+        if source is None:
+            raise BadWhen(f"{where}: when= names {name!r}, which is not an attribute.", fix=did_you_mean(name, sources))
+        if not values:
+            raise BadWhen(f"{where}: when= has no value for {name}, so no item would ever match.", fix="List at least one value.")
+        checked[name] = tuple(_checked(where, source, value) for value in values)
+    return checked
+
+
+def _checked(where: str, source: KeySource, value: Any) -> Any:
+    try:
+        return source.validate(value, where)
+    except KeyValueError as error:
+        choices = _choices(source.declared.type)
+        fix = did_you_mean(value, choices) if choices else "Use values of the attribute's type."
+        raise BadWhen(f"{where}: when= has {value!r}, which is not a possible value of {source.name}.", fix=fix) from error
+
+
+def _choices(kind: Any) -> list[Any]:
+    """The values of an enumeration or a Literal."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [member.value for member in kind]
+    return list(get_args(kind)) if get_origin(kind) is Literal else []
+
+
+#: The name under which an instance keeps its `Stored` form. Not a field: pydantic preserves it, also in copies.
+STORED = "_stored"
+#: Shapes whose values have only one form, or are compared by value.
+ONE_FORM = (TEXT, TEXT_ENUM, INTEGER, DECIMAL, FLOAT, NUMBER_ENUM, BINARY)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The stored form of an item."""
+
+    #: the values of the key's components, and the stored key; empty if the model would build the same key
+    components: Mapping[str, Any]
+    key: Item
+    #: by name, values that index keys, markers or counters depend on, each with its stored form
+    others: Mapping[str, tuple[Any, Value]]
+
+
+def may_differ(source: KeySource | None) -> bool:
+    """Whether a key attribute may be stored in another form than the model's. Plain text and numbers have only one."""
+    return source is None or source.member is not None or source.shape not in ONE_FORM
+
+
+def stored_key(values: Mapping[str, Any]) -> Item | None:
+    """The key under which an instance with these values is stored, or None if it is the key that the model would build."""
+    stored: Stored | None = values.get(STORED)
+    if stored is None or not stored.key or any(values.get(name) != value for name, value in stored.components.items()):
+        return None
+    return stored.key
+
+
+def stored_value(source: KeySource, values: Mapping[str, Any]) -> Value:
+    """The wire value that the database holds for an attribute of an instance that was read."""
+    value, stored = values[source.name], values.get(STORED)
+    if stored is not None and source.name in stored.others and stored.others[source.name][0] == value:
+        wire: Value = stored.others[source.name][1]
+        return wire
+    return source.pack(value)
+
+
+# Cached because each call of the store needs it several times. A spec never changes once built, and lives as long as its table.
+@cache
+def read_spec(entity: Any) -> Any:
+    """The spec of an entity class, untyped; `layout_of` and `spec_of` return it typed. Raises `NotAnEntity` for anything else."""
+    try:
+        found = entity.__spec__
+    except AttributeError:
+        raise NotAnEntity(f"{getattr(entity, '__name__', entity)!s} is not an entity.") from None
+    if isinstance(found, property):
+        # `entity` is the metaclass: the caller passed an entity class instead of an instance.
+        raise NotAnEntity(
+            "An entity class was passed where an instance is expected.", fix="Pass an instance of the entity, such as Book(title=...)."
+        )
+    return found

@@ -1,1 +1,0 @@
-"""Keys: templates, key parts, and the plans that build keys from attributes."""

@@ -1,1 +1,0 @@
-"""Observe requests: hooks, metrics, tracing, redaction."""
