@@ -37,6 +37,8 @@ FOLDER_MODE = 0o700
 
 #: Suffixes of the files that SQLite creates beside a database.
 SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
+#: Bytes that are copied at once.
+COPY_CHUNK_BYTES = 1 << 20
 
 
 def make_folder(path: Path) -> None:
@@ -111,6 +113,26 @@ def write_file(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(draft)
         raise
+
+
+def copy_exclusively(source: Path, copy: Path) -> None:
+    """Copy a database that nobody has open. Uses SQLite's VFS: closing a descriptor of our own would release this process's locks."""
+    writable = is_writable(source)
+    flags = apsw.SQLITE_OPEN_MAIN_DB | (apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
+    file = apsw.VFSFile("unix", str(source.resolve()), [flags, 0])
+    try:
+        file.xLock(apsw.SQLITE_LOCK_SHARED)
+        if writable:
+            file.xLock(apsw.SQLITE_LOCK_EXCLUSIVE)
+        size = file.xFileSize()
+        with copy.open("wb") as new:
+            for at in range(0, size, COPY_CHUNK_BYTES):
+                new.write(file.xRead(min(COPY_CHUNK_BYTES, size - at), at))
+    except apsw.BusyError:
+        raise EngineError("InternalServerError", f"{source} is in use: stop the processes that have it open, then repair it") from None
+    finally:
+        file.xUnlock(apsw.SQLITE_LOCK_NONE)
+        file.xClose()
 
 
 def tighten(database: Path) -> None:
