@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from gateleg.model.keys import KeyPlan, Ref
     from gateleg.model.layout import EntityLayout
-    from gateleg.model.planning.plan_cache import BoundGuard, PreparedUpdate
+    from gateleg.model.planning.plan_cache import BoundGuard
     from gateleg.model.spec import Spec, Table
     from gateleg.model.wire import Item
 
@@ -182,8 +182,6 @@ class Write(Generic[E]):
     purpose: str = ""
     #: for a put, the instance as it will be stored, except for counts of an existing item
     instance: E | None = None
-    #: for an update, the prepared update that it was bound from
-    prepared: PreparedUpdate | None = field(default=None, compare=False, repr=False)
 
     @property
     def alone(self) -> bool:
