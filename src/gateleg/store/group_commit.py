@@ -104,7 +104,7 @@ class GroupCommitStore(AsyncStore):
         """Wait until the flow has run inside a transaction that is committed."""
         loop = asyncio.get_running_loop()
         if isinstance(pending.step, Request) and not self.setup.hooks:
-            pending.second_step = self.transport.prepare_call(pending.step.operation, pending.step.payload, pending.step.statement)
+            pending.second_step = self.transport.prepare_call(pending.step.operation, pending.step.payload)
         if not self._waiting:
             # Commit one iteration later, so that the claim after the completion of a job shares its commit.
             loop.call_soon(loop.call_soon, self._commit_batch)
@@ -154,7 +154,7 @@ class GroupCommitStore(AsyncStore):
             if second_step is not None:
                 return second_step()
             if not self.setup.hooks:
-                return self.transport.execute(request.operation, request.payload, request.statement)
+                return self.transport.execute(request.operation, request.payload)
             with ObservedRequest(request, self.setup) as watch:
                 return watch.record(self.transport.execute(request.operation, watch.payload))
         except Exception as error:

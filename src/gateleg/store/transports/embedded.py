@@ -15,7 +15,7 @@ from gateleg.private_files import make_folder
 from gateleg.store.transports import CLOSED, ServiceError, unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from gateleg.engine import Durability, Engine
 
@@ -57,9 +57,9 @@ class EmbeddedTransport:
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
 
-    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         """Prepare a request, and return the function that executes it. Other writers wait only for that, and it raises all errors."""
-        step = self.engine.prepare_call(operation, request, statement)
+        step = self.engine.prepare_call(operation, request)
 
         def second_step() -> dict[str, Any]:
             try:

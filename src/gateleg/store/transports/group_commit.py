@@ -10,7 +10,7 @@ from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Iterator
 
     from gateleg.store.transports import AsyncTransport
 
@@ -29,13 +29,13 @@ class GroupCommitTransport:
         #: whether this thread holds the write lock: a request in another thread would then wait for it forever
         self._in_commit = False
 
-    def execute(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Execute a request in this thread."""
-        return self._direct.call(operation, request) if statement is None else self._direct.prepare_call(operation, request, statement)()
+        return self._direct.call(operation, request)
 
-    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         """Prepare a request outside of `one_commit`, and return the function that executes it, which raises all errors."""
-        return self._direct.prepare_call(operation, request, statement)
+        return self._direct.prepare_call(operation, request)
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:
