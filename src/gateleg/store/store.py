@@ -22,10 +22,10 @@ from gateleg.store.addresses import concurrency_of, open_async_transport, open_t
 from gateleg.store.blocks import AsyncBatch, AsyncEdit, AsyncHeldLock, AsyncTransaction, Batch, Edit, HeldLock, Transaction
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Pause, Request, StreamedItems, Together, request_of
+from gateleg.store.loaders import AsyncLoader, Loader
 from gateleg.store.locks import acquire
 from gateleg.store.observing import ObservedRequest
 from gateleg.store.operations import batches, pages, queries, reads, scans, tables, transactions, writes
-from gateleg.store.operations.batches import AsyncLoader, Loader
 from gateleg.store.operations.operation import check_seconds, locate
 from gateleg.store.operations.queries import build_query
 from gateleg.store.setup import OperationDeadline, Options, Scope, Setup, refuse_address, setup_from
@@ -216,7 +216,8 @@ class Store(StoreBase):
     def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> HeldLock:
         """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`.
 
-        Raises `LockHeld` if it has another holder. The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table must exist.
+        Raises `LockHeld` if it has another holder. The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table
+        must exist.
         """
         return HeldLock(acquire(name, seconds=seconds, holder=holder), self.run)
 
@@ -401,7 +402,8 @@ class AsyncStore(StoreBase):
     def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> AsyncHeldLock:
         """A block that holds a lock: `async with store.lock("nightly-export", seconds=60) as lock`.
 
-        Raises `LockHeld` if it has another holder. The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table must exist.
+        Raises `LockHeld` if it has another holder. The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table
+        must exist.
         """
         return AsyncHeldLock(acquire(name, seconds=seconds, holder=holder), self.run)
 

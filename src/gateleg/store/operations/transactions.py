@@ -31,6 +31,28 @@ __all__ = ["Transact", "TransactGet"]
 E = TypeVar("E", bound=BaseModel)
 
 
+def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None = None) -> Operation[list[Any]]:
+    """Execute up to 100 writes and checks atomically: `transact([patch(scene, ...), create(event), check(ref, condition)])`.
+
+    Returns the stored instance of each create and put, and None for other operations, in call order. Raises `TransactionCanceled`, whose
+    `reasons` are the errors of the operations, if they were not executed.
+
+    `token` identifies the transaction, so that repeating it has no further effect; by default, the store generates one for its retries. An
+    item can be written by one operation only, but it can also be checked.
+    """
+    if isinstance(operations, Operation):
+        raise NotAnOperation("A transaction takes a list of writes and checks, not a single one.", fix="Write transact([...]).")
+    for operation in operations:
+        if not isinstance(operation, Operation):
+            raise NotAnOperation(f"A transaction takes writes and checks, not an instance of {type(operation).__name__}.")
+    return Transact(tuple(operations), token)
+
+
+def transact_get(refs: Sequence[Ref[E]], /) -> Operation[list[E | None]]:
+    """Read up to 100 items in one transaction, so that all are from the same moment. Items that do not exist are None."""
+    return TransactGet(tuple(refs))
+
+
 @dataclass(frozen=True, slots=True)
 class Transact(Operation[list[Any]]):
     """Execute several writes atomically."""
@@ -78,11 +100,11 @@ class TransactGet(Operation[list[Any]]):
             raise TooMany(f"The transaction reads {len(gets)} items, but at most {OPERATIONS_LIMIT} are allowed.")
         payload = {"TransactItems": list(gets.values())}
         response = yield from retry_conflicts(Request("TransactGetItems", payload, "transact_get"), setup)
-        found = {place: response["Item"] for place, response in zip(gets, response["Responses"], strict=True) if response.get("Item")}
+        items = {place: entry["Item"] for place, entry in zip(gets, response["Responses"], strict=True) if entry.get("Item")}
         reader = ListReader(setup)
         results = []
         for name, ref in zip(names, self.refs, strict=True):
-            results.append((yield from _find_result(name, ref, found, reader)))
+            results.append((yield from _find_result(name, ref, items, reader)))
         return reader.results(results)
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
@@ -91,37 +113,15 @@ class TransactGet(Operation[list[Any]]):
             yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
-def _find_result(name: str, ref: Ref[E], found: Mapping[Identity, Item], reader: ListReader) -> Flow[E | None]:
+def _find_result(name: str, ref: Ref[E], items: Mapping[Identity, Item], reader: ListReader) -> Flow[E | None]:
     """Find and decode the item of a reference among the items that were read, by its current key or a legacy key."""
-    item = found.get(identity(name, ref.key))
+    item = items.get(identity(name, ref.key))
     if item is not None:
         result: E | None = yield from read_item(spec_of(ref.entity), item, reader)
         return result
     for key in ref.legacy():
-        older = shown_item(found.get(identity(name, key)), ref.entity, reader.setup)
+        older = shown_item(items.get(identity(name, key)), ref.entity, reader.setup)
         entity = None if older is None else (yield from read_older(older, ref, reader.setup))
         if entity is not None:
             return entity
     return None
-
-
-def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None = None) -> Operation[list[Any]]:
-    """Execute up to 100 writes and checks atomically: `transact([patch(scene, ...), create(event), check(ref, condition)])`.
-
-    Returns the stored instance of each create and put, and None for other operations, in call order. Raises `TransactionCanceled`, whose
-    `reasons` are the errors of the operations, if they were not executed.
-
-    `token` identifies the transaction, so that repeating it has no further effect; by default, the store generates one for its retries. An
-    item can be written by one operation only, but it can also be checked.
-    """
-    if isinstance(operations, Operation):
-        raise NotAnOperation("A transaction takes a list of writes and checks, not a single one.", fix="Write transact([...]).")
-    for operation in operations:
-        if not isinstance(operation, Operation):
-            raise NotAnOperation(f"A transaction takes writes and checks, not an instance of {type(operation).__name__}.")
-    return Transact(tuple(operations), token)
-
-
-def transact_get(refs: Sequence[Ref[E]], /) -> Operation[list[E | None]]:
-    """Read up to 100 items in one transaction, so that all are from the same moment. Items that do not exist are None."""
-    return TransactGet(tuple(refs))
