@@ -13,7 +13,7 @@ from gateleg.store.operations.entity_reads import ListReader, batch_get_flow, ba
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import Identity, Operation, identity
 from gateleg.store.operations.write_operation import Delete, Put
-from gateleg.store.transports import check_size
+from gateleg.store.sizes import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
