@@ -137,12 +137,17 @@ def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: d
     """The `ServiceError` for an engine's error; an `EncodeError` for text that no service could receive."""
     if isinstance(error, UnicodeEncodeError):
         return unwritable(operation, request) or error
-    from gateleg import engine
-
-    if error.message == engine.CLOSED:
-        return _closed()
     broken_text = unwritable(operation, request) if error.code == "SerializationException" else None
-    return broken_text or ServiceError(error.code, error.message, error.extra, error.status)
+    return broken_text or service_error(error)
+
+
+def service_error(error: EngineError) -> ServiceError:
+    """The `ServiceError` for an engine's error."""
+    from gateleg.engine import CLOSED as ENGINE_CLOSED
+
+    if error.message == ENGINE_CLOSED:
+        return _closed()
+    return ServiceError(error.code, error.message, error.extra, error.status)
 
 
 def _closed() -> ServiceError:
