@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from gateleg.model.constraints import RECOUNT, markers
 from gateleg.model.expressions.nodes import (
     Action,
     AddAction,
@@ -26,12 +27,11 @@ from gateleg.model.expressions.nodes import (
     missing,
     render_actions,
 )
-from gateleg.model.keys import stored_value
-from gateleg.model.layout import RECOUNT, markers
+from gateleg.model.keys import spec_of
 from gateleg.model.planning.bounds import guards_of
 from gateleg.model.planning.plan_cache import CACHES_PLANS, CachedPlan, PreparedUpdate, add_plan
 from gateleg.model.planning.writes import Write, present_schema, with_condition
-from gateleg.model.spec import spec_of
+from gateleg.model.stored_forms import stored_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from gateleg.model.keys import Ref
-    from gateleg.model.layout import EntityLayout
     from gateleg.model.planning.bounds import BoundGuard
     from gateleg.model.spec import Spec
     from gateleg.model.wire import Item
@@ -113,14 +112,12 @@ class CounterChange:
         return str(self.attribute.path[0])
 
 
-def counter_changes(
-    layout: EntityLayout[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
-) -> tuple[CounterChange, ...]:
+def counter_changes(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[CounterChange, ...]:
     """The counter changes when an item changes from one set of values to another; None means that the item does not exist."""
     changes: dict[tuple[Any, str, str], CounterChange] = {}
     # Counters of one parent share its reference.
     parents: dict[tuple[Any, tuple[str, ...], int], Ref[Any]] = {}
-    for counter in layout.counters.values():
+    for counter in spec.counters.values():
         leaves = before is not None and (not counter.when or counter.counts(before))
         enters = after is not None and (not counter.when or counter.counts(after))
         moves = before is None or after is None

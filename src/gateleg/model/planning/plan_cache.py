@@ -4,8 +4,7 @@ Planning an update decides which index keys are rewritten, which values that req
 takes ten times as long as computing the values, and the result is the same for all updates of one kind. So it is cached:
 
 - `PreparedUpdate`: an UpdateItem with finished expressions, and holes for the values that differ from call to call. A queue prepares its
-  own for claims and completions (`gateleg.store.operations.write_operation`). The engine recognises requests that were bound from the same
-  one, and validates only their keys and values (`gateleg.engine.operations.items`).
+  own for claims and completions (`gateleg.store.operations.write_operation`).
 - `CachedPlan`: a prepared update of an entity, with recipes, functions that compute the values that the model adds. Planning itself uses
   the same recipes. An entity keeps its plans in `spec.plans`.
 - `read_update`: the cache key of a requested update. It contains the same clauses on the same attributes, the same form of condition, the
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 
     from gateleg.model.attr import Attribute
     from gateleg.model.expressions.nodes import Action, Condition, Placeholders
-    from gateleg.model.layout import EntityLayout
     from gateleg.model.planning.bounds import BoundGuard
+    from gateleg.model.spec import Spec
     from gateleg.model.wire import Item, Value
 
 
@@ -164,7 +163,7 @@ class UpdateRequest:
 
 
 def read_update(
-    spec: EntityLayout[Any],
+    spec: Spec[Any],
     actions: Sequence[Action],
     condition: Condition | None,
     before: Mapping[str, Any],
@@ -215,7 +214,7 @@ def note_change(changes: dict[str, Any], attribute: Attribute, action: Action) -
 
 
 def _answers(
-    spec: EntityLayout[Any], before: Mapping[str, Any], changes: Mapping[str, Any], after: Mapping[str, Any], guarded: bool
+    spec: Spec[Any], before: Mapping[str, Any], changes: Mapping[str, Any], after: Mapping[str, Any], guarded: bool
 ) -> tuple[bool, ...]:
     """The answers to all questions that planning asks about values."""
     answers: list[bool] = []
@@ -234,14 +233,14 @@ def _answers(
 
 
 @cache
-def companion_names(spec: EntityLayout[Any]) -> frozenset[str]:
+def companion_names(spec: Spec[Any]) -> frozenset[str]:
     """The names of all attributes that the markers and counters of an entity depend on."""
     names = [unique.by for unique in spec.uniques.values()] + [counter.names for counter in spec.counters.values()]
     return frozenset(name for some in names for name in some)
 
 
 def keep_plan(
-    spec: EntityLayout[Any],
+    spec: Spec[Any],
     plans: dict[Hashable, CachedPlan],
     request: UpdateRequest,
     parameters: Mapping[str, Any],

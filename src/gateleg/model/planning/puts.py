@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
+from gateleg.model.constraints import RECOUNT
 from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions.nodes import (
     Action,
@@ -24,10 +25,9 @@ from gateleg.model.expressions.nodes import (
     missing,
     render_actions,
 )
-from gateleg.model.layout import RECOUNT
+from gateleg.model.keys import spec_of
 from gateleg.model.planning.companions import NOTHING_MERGED, CounterChange, as_marked, counter_changes, moved_markers
 from gateleg.model.planning.writes import Kind, Write, expired, present_schema, version_condition, with_condition
-from gateleg.model.spec import spec_of
 from gateleg.model.validation import copy_unchecked
 from gateleg.model.wire import epoch_text
 

@@ -33,7 +33,7 @@ from gateleg.model.expressions.nodes import (
     missing,
     render_actions,
 )
-from gateleg.model.keys import empty_key, shard_of, sharded, stored_value
+from gateleg.model.keys import empty_key, shard_of, sharded, spec_of
 from gateleg.model.planning.bounds import guards_of
 from gateleg.model.planning.companions import NOTHING_MERGED, counter_changes, moved_markers
 from gateleg.model.planning.plan_cache import (
@@ -48,7 +48,7 @@ from gateleg.model.planning.plan_cache import (
     read_update,
 )
 from gateleg.model.planning.writes import Write, present_schema, with_condition
-from gateleg.model.spec import spec_of
+from gateleg.model.stored_forms import stored_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -96,7 +96,7 @@ def plan_update(
     plan = None if cacheable is None else spec.plans.get(cacheable.key)
     if cacheable is not None and plan is not None:
         parameters, owned = plan.fill(Inputs(ref.key, values, cacheable.after, now), cacheable.values)
-        write = Write(entity, spec.table, "Update", parameters, owned=owned, prepared=plan.update)
+        write = Write(entity, spec.table, "Update", parameters, owned=owned)
         after, changes = cacheable.after, cacheable.changes
     else:
         guards = guards_of(actions) if cacheable is None else cacheable.guards

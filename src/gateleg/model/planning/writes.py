@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from gateleg.model.keys import KeyPlan
     from gateleg.model.planning.companions import CounterChange
-    from gateleg.model.planning.plan_cache import PreparedUpdate
-    from gateleg.model.spec import Spec, Table
+    from gateleg.model.spec import Spec
+    from gateleg.model.tables import Table
     from gateleg.model.wire import Item
 
 E = TypeVar("E", bound=BaseModel)
@@ -55,8 +55,6 @@ class Write(Generic[E]):
     purpose: str = ""
     #: for a put, the instance as it will be stored, except for counts of an existing item
     instance: E | None = None
-    #: for an update, the prepared update that it was bound from
-    prepared: PreparedUpdate | None = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> Item:

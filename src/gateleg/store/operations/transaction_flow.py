@@ -32,7 +32,8 @@ from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
 from gateleg.store.operations.older_items import empty_key_check, place, upgrade_item
 from gateleg.store.operations.operation import Identity, identity
 from gateleg.store.setup import retry_conflicts
-from gateleg.store.transports import TRANSACTION_LIMIT, ServiceError, check_size
+from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
+from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

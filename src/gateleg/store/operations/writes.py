@@ -1,8 +1,7 @@
 """The verbs that write: create, put, patch, upsert and delete, and checks for transactions.
 
-Also those that read first: `retrying` reads, decides and writes until no other writer is faster, `save` writes the differences between two
-versions of an instance, and `edit` (of a store) saves the changes that a `with` block makes. `release_unique` deletes the markers that an
-item left behind.
+Also those that read first: `retrying` reads, decides and writes until no other writer is faster, and `save` writes the differences between
+two versions of an instance. `release_unique` deletes the markers that an item left behind.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 from pydantic import BaseModel
 
 from gateleg.model import Action, Condition, Ref, spec_of
-from gateleg.model.errors import NotAnEntity
 from gateleg.model.expressions.evaluation import check_about
 from gateleg.model.keys import KeyPlan, Presets
 from gateleg.model.planning import changed_attributes, plan_release
@@ -28,14 +26,13 @@ from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import TracebackType
 
     from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
-__all__ = ["AsyncEdit", "Edit", "Retrying", "Save"]
+__all__ = ["Retrying", "Save"]
 
 E = TypeVar("E", bound=BaseModel)
 _PUT_RETURNS, _DELETE_RETURNS = ("new", "old", "none"), ("none", "old")
@@ -419,52 +416,6 @@ class Save(Operation[E], Generic[E]):
         for instance in (self.before, self.changed):
             ref = locate(instance)
             yield ref.entity, spec_of(ref.entity).key, ref.values
-
-
-class Draft(Generic[E]):
-    """A copy of an instance to change in a block. After the block, it has the stored values, including the new version and stamps."""
-
-    def __init__(self, before: E, run: Callable[[Operation[Any]], Any]) -> None:
-        given: Any = before
-        if not isinstance(given, BaseModel):
-            shown = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
-            raise NotAnEntity(
-                f"edit takes an instance that was read, and was given {shown}.", fix="Read it first: store.edit(store.get(...))."
-            )
-        self._before = before
-        self._draft = before.model_copy(deep=True)
-        self._run = run
-
-    def _save(self) -> Any:
-        return self._run(save(self._draft, before=self._before))
-
-    def _take(self, stored: E) -> None:
-        """Copy the stored values into the draft, without validation, because stored values may violate newer bounds."""
-        if stored is not self._before:
-            self._draft.__dict__.clear()
-            self._draft.__dict__.update(stored.__dict__)
-
-
-class Edit(Draft[E]):
-    """The context manager of `Store.edit`."""
-
-    def __enter__(self) -> E:
-        return self._draft
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None:
-            self._take(self._save())
-
-
-class AsyncEdit(Draft[E]):
-    """The context manager of `AsyncStore.edit`."""
-
-    async def __aenter__(self) -> E:
-        return self._draft
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None:
-            self._take(await self._save())
 
 
 def release_unique(instance: BaseModel, /) -> Operation[int]:
