@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import RateLimiter, Setup
 
-__all__ = ["GET_LIMIT", "batch_get_flow", "batch_write_flow", "rounds"]
+__all__ = ["GET_LIMIT", "batch_write_flow", "rounds"]
 
 GET_LIMIT = 100
 WRITE_LIMIT = 25

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["Items", "ListReader", "has_legacy_key", "is_legacy", "needs_lookup", "shown_item", "upcast_item", "with_current_key"]
+__all__ = ["Items", "is_legacy", "shown_item", "upcast_item", "with_current_key"]
 
 E = TypeVar("E", bound=BaseModel)
 T = TypeVar("T")

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from gateleg.store.operations.entity_reads import ListReader
     from gateleg.store.setup import Setup
 
-__all__ = ["LegacyMerge", "LegacyPartition", "current_identity", "legacy_items", "legacy_partitions", "newer_items", "without_replaced"]
 
 E = TypeVar("E", bound=BaseModel)
 #: The maximum number of items to keep of a partition in another order; for more, the partition is read again.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Payload
     from gateleg.store.setup import Setup
 
-__all__ = ["Merge"]
 
 E = TypeVar("E", bound=BaseModel)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Response
     from gateleg.store.setup import Setup
 
-__all__ = ["empty_key_check", "migrate_to_current_key", "place", "replace_unchanged", "unchanged", "upgrade_item"]
+__all__ = ["migrate_to_current_key", "replace_unchanged", "unchanged"]
 
 #: DynamoDB allows 300 operators in a condition, including AND.
 _MAX_COMPARISONS = 149

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Payload, Response
     from gateleg.store.setup import Setup
 
-__all__ = ["Find", "Pick", "projected"]
+__all__ = ["Find", "Pick"]
 
 E = TypeVar("E", bound=BaseModel)
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["OPERATIONS_LIMIT", "combine_entries", "transaction_flow"]
+__all__ = ["combine_entries", "transaction_flow"]
 
 
 OPERATIONS_LIMIT = 100

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gateleg.model.wire import Value
     from gateleg.store.flow import Flow, Response
 
-__all__ = ["ConditionCheck", "Delete", "Patch", "PreparedPatch", "Put", "WriteOperation", "invalid_returning", "prepare_patch", "reread"]
+__all__ = ["ConditionCheck", "Delete", "Patch", "PreparedPatch", "Put", "WriteOperation", "prepare_patch", "reread"]
 
 R_co = TypeVar("R_co", covariant=True)
 E = TypeVar("E", bound=BaseModel)
