@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 INLINE_BYTES = 8 * 1024
 
 
-class Large(Record):
+class Large(Record, defer_build=True):
     """A reference to content, which is in the item (`inline`) or in the object with the `key`. `keep` creates it, `load` reads it."""
 
     size: Attr[int] = required(ge=0)
