@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from gateleg.jobs.signals import Snooze
 
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.rules import Retry
+from gateleg.jobs.signals import Snooze
 from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tasks import JobContext

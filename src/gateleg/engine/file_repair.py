@@ -32,6 +32,7 @@ from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Namespace, Table
 from gateleg.engine.sqlite_pages import HEADER, Pages, Record, Trees
 from gateleg.engine.values import item_size
+from gateleg.private_files import make_file, make_folder
 
 #: The engine's own tables that are copied as they are.
 _ENGINE_TABLES = ("changes", "logs", "streams", "transfers", "tokens")
@@ -85,11 +86,11 @@ def repair(path: str | PathLike[str], target: str | PathLike[str]) -> RepairRepo
     for taken, advice in ((place, "a repair writes a new file"), (aside_path(place), "move it away, or choose another target")):
         if taken.exists():
             raise EngineError("InternalServerError", f"{taken} exists already: {advice}")
-    files.make_folder(place.parent)
+    make_folder(place.parent)
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=place.parent) as folder:
         copy, draft, aside = (Path(folder) / name for name in ("damaged.db", "repaired.db", "aside.jsonl"))
         _copy_with_log(source, copy, report)
-        files.make_file(aside)
+        make_file(aside)
         with closing(Pages(copy, fix_bits=True)) as pages, closing(Database(str(draft))) as database:
             if not pages.count:
                 raise EngineError("InternalServerError", f"{source} has no whole page: there is nothing to save. Restore a copy of it")

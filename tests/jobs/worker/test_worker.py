@@ -9,13 +9,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from gateleg.jobs.signals import GiveUp, Snooze
 from pydantic import BaseModel
 
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import AsyncQueue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
+from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tasks import JobContext
