@@ -56,11 +56,16 @@ def is_claimed_elsewhere(job: Job) -> bool:
     return job.status == JobStatus.PROCESSING and (job.lease_until is None or job.lease_token is None)
 
 
-def changes_of(context: QueueContext, item: Item, job: Job, unfinished: tuple[UUID, ...] = ()) -> Changes:
-    """What adoption changes in an item; nothing for a job in the form that Gateleg writes. `unfinished` are its open dependencies."""
+def changes_of(context: QueueContext, item: Item, job: Job, unfinished: tuple[UUID, ...] = (), *, ending: bool = False) -> Changes:
+    """What adoption changes in an item; nothing for a job in the form that Gateleg writes.
+
+    `unfinished` are its open dependencies. `ending` means that the attempt of a running job is about to be ended.
+    """
     if job.status == JobStatus.PROCESSING:
-        # The program that runs it expects the version that it wrote.
-        return Changes(removed=tuple(name for name in _WAITING_KEYS if name in item)) if is_claimed_elsewhere(job) else Changes()
+        removed = tuple(name for name in _WAITING_KEYS if name in item) if is_claimed_elsewhere(job) else ()
+        # The program that runs it expects the version as it wrote it, such as a text; the write that ends its attempt expects a number.
+        version = {"N": str(job.version)}
+        return Changes({"version": version} if ending and item.get("version", version) != version else {}, removed)
     now = context.now()
     if job.status == JobStatus.PENDING:
         after = _as_submitted(context, item, job, unfinished, now)
@@ -118,10 +123,10 @@ def open_dependencies(context: QueueContext, job: Job) -> Flow[tuple[UUID, ...]]
     return tuple(other for other in job.dependencies if states.get(other) != JobStatus.COMPLETED)
 
 
-def adopt(context: QueueContext, item: Item) -> Flow[Job | None]:
+def adopt(context: QueueContext, item: Item, *, ending: bool = False) -> Flow[Job | None]:
     """Adopt the job in an item of the table, if that is necessary, and return it.
 
-    None if the item is not a valid job, which is noted, or if another writer was faster.
+    None if the item is not a valid job, which is noted, or if another writer was faster. `ending` is that of `changes_of`.
     """
     job = read_job(context.tables.job, item)
     if isinstance(job, UnreadableJob):
@@ -129,7 +134,7 @@ def adopt(context: QueueContext, item: Item) -> Flow[Job | None]:
         return None
     context.notices.forget(str(job.job_id))
     unfinished = (yield from open_dependencies(context, job)) if job.status == JobStatus.PENDING else ()
-    changes = changes_of(context, item, job, unfinished)
+    changes = changes_of(context, item, job, unfinished, ending=ending)
     if not changes:
         return job
     try:
@@ -202,7 +207,7 @@ def find_valid_job(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
 
 
 def job_to_change(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """A job in the form that Gateleg writes, for an update. A job that another program has written is adopted first.
+    """A job in the form that Gateleg writes, for an update by an operator. A job that another program has written is adopted first.
 
     Raises `JobMissing`, and `JobUnreadable` if its item is not a valid job.
     """
@@ -210,8 +215,8 @@ def job_to_change(context: QueueContext, job_id: UUID) -> Flow[Job]:
         item = yield from read_item(context, str(job_id))
         if item is None:
             break
-        adopted = yield from adopt(context, item)
-        if adopted is not None:
+        adopted = yield from adopt(context, item, ending=True)
+        if adopted is not None and (adopted.expires_at is None or adopted.expires_at > context.now()):
             return adopted
         bad = read_job(context.tables.job, item)
         if isinstance(bad, UnreadableJob):

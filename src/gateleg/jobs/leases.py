@@ -163,6 +163,8 @@ def promote(context: QueueContext, queue: str, limit: int = 25) -> Flow[int]:
     """Make up to `limit` delayed jobs of a queue claimable whose time has come, and return how many. Workers call it."""
     attributes = (Job.job_id, Job.version, Job.queue, Job.priority, Job.created_at, Job.run_at)
     due = context.tables.job.due(queue=queue).where(Job.run_at <= context.now())
+    # Items that are not valid jobs stay in the index, and must not keep the others from being read.
+    limit += len(context.notices.noticed)
     found = yield from collect_stream(query(due, limit=limit, project=attributes), context)
     promoted = 0
     for values in found:
