@@ -1,5 +1,6 @@
 """The sync and async drivers: the same methods and results, timeouts, other transports, closing."""
 
+import asyncio
 import inspect
 from typing import Any
 
@@ -48,6 +49,23 @@ async def test_async_methods_do_the_same_as_sync_ones(async_store: AsyncStore) -
     assert (await store.patch(job, Job.status.to(JobStatus.CANCELLED))).version == 2
     assert len([item async for item in store.scan(shelf)]) == 30
     assert await store.delete_all(Note.in_book, book="b") == 30
+
+
+async def test_other_tasks_get_a_turn_between_many_reads() -> None:
+    async with AsyncStore.embedded() as store:
+        await store.create_tables(shelf)
+        await store.put(Note(book="b", number=1))
+        turns = 0
+
+        async def read() -> None:
+            for _ in range(1_000):
+                await store.get(Note, book="b", number=1)
+
+        reading = asyncio.create_task(read())
+        while not reading.done():
+            await asyncio.sleep(0)
+            turns += 1
+    assert turns >= 10
 
 
 async def test_awaited_blocks_send_at_their_end(async_store: AsyncStore) -> None:

@@ -270,10 +270,10 @@ def _cannot_listen(error: OSError, options: "EndpointOptions") -> str:
 
 
 def _warn_of_others(folder: Path) -> None:
-    """Warn if an existing data folder is readable by others. It may be intended, so it is not changed."""
-    from gateleg.engine.files import open_to_others
+    """Warn if others can enter an existing data folder. It may be intended, so it is not changed."""
+    from gateleg.private_files import exposure
 
-    warning = open_to_others(folder)
+    warning = exposure(folder)
     if warning is not None:
         typer.echo(f"gateleg: warning: {warning}", err=True)
 

@@ -28,6 +28,7 @@ from gateleg.engine.layout import IndexLayout, Layout
 from gateleg.engine.schema import Namespace, Table
 from gateleg.engine.sqlite_pages import HEADER, TABLE_LEAF, MalformedPage, Pages, columns
 from gateleg.engine.values import item_size
+from gateleg.private_files import make_file, make_folder
 
 Record = tuple[int | None, tuple[Any, ...]]
 
@@ -190,13 +191,13 @@ def repair(path: str | PathLike[str], target: str | PathLike[str]) -> RepairRepo
         raise EngineError("InternalServerError", f"{target} exists already: a repair writes a new file")
     if aside_path(place).exists():
         raise EngineError("InternalServerError", f"{aside_path(place)} exists already: move it away, or choose another target")
-    files.make_folder(place.parent)
+    make_folder(place.parent)
     report = RepairReport()
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=place.parent) as folder:
         copy = _checkpointed_copy(source, Path(folder), report)
         _upgrade_if_intact(copy)
         draft, aside = Path(folder) / "repaired.db", Path(folder) / "aside.jsonl"
-        files.make_file(aside)
+        make_file(aside)
         pages = Pages(copy, fix_bits=True)
         database = Database(str(draft))
         try:

@@ -185,6 +185,7 @@ class QueueVerbs:
     survey = Verb(foreign_jobs.survey)
     record_set_aside = Verb(foreign_jobs.record_set_aside)
     set_aside = Verb(foreign_jobs.set_aside)
+    find_set_aside = Verb(foreign_jobs.find_set_aside)
     find_schedule = Verb(_schedules.find_schedule)
     read_jobs = Verb(queue_context.read_jobs)
     jobs_where = Verb(queue_context.jobs_where)

@@ -12,7 +12,6 @@ import random
 import threading
 import time
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -133,9 +132,17 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 def _until(date: str, now: float) -> float:
     try:
-        return max(0.0, parsedate_to_datetime(date).timestamp() - now)
+        return max(0.0, _read_date(date) - now)
     except ValueError:
         return -1.0
+
+
+def _read_date(date: str) -> float:
+    """The time of an HTTP date, in seconds since 1970. Raises `ValueError` for any other text."""
+    # Imported here because dates are rare, and the standard library's package for mail takes long to import.
+    from email.utils import parsedate_to_datetime
+
+    return parsedate_to_datetime(date).timestamp()
 
 
 #: Seconds. A smaller difference of clocks does not make a service reject a signature.
@@ -175,7 +182,7 @@ class ServiceClock:
         if date is None:
             return False
         try:
-            offset = parsedate_to_datetime(date).timestamp() - self._now()
+            offset = _read_date(date) - self._now()
         except ValueError:
             return False
         changed = abs(offset - self._offset) >= _NOTICEABLE
