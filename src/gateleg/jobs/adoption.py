@@ -92,8 +92,7 @@ def _as_submitted(context: QueueContext, item: Item, job: Job, unfinished: tuple
         # A new try begins when it is claimed.
         values["started_at"] = None
     if handler is not None:
-        defaults = {"queue": handler.queue, "max_retries": handler.retry.times, "timeout_seconds": handler.timeout}
-        values |= {name: value for name, value in defaults.items() if is_absent(item.get(name, NULL))}
+        values |= {name: value for name, value in handler.defaults.items() if is_absent(item.get(name, NULL))}
     if job.completed_at is not None:
         # Another program has made a finished job pending again.
         values |= dict.fromkeys(
