@@ -168,6 +168,8 @@ def repair(
     Items of tables whose definition cannot be read are set aside in a file beside the new database, and so is the list of lost items. Exits
     with 1 if anything is missing from the new database.
     """
+    import orjson
+
     from gateleg.engine import EngineError
     from gateleg.engine import repair as save
     from gateleg.store.transports.embedded import database_file
@@ -194,7 +196,7 @@ def repair(
     if report.lost:
         listing = Path(f"{new}.lost.jsonl")
         listing.touch(mode=0o600)
-        listing.write_text("".join(f"{lost.line()}\n" for lost in report.lost))
+        listing.write_bytes(b"".join(orjson.dumps(lost) + b"\n" for lost in report.lost))
         absent.append(f"{count(len(report.lost), 'item')} lost; {listing} has what stands in their place")
     if report.aside:
         absent.append(f"{count(sum(report.aside.values()), 'item')} of {', '.join(report.aside)} set aside in {new}.aside.jsonl")

@@ -18,13 +18,16 @@ from email.utils import formatdate
 from types import TracebackType
 from typing import Self
 
-from gateleg.endpoint.connection import ClientConnection, Commits, ServerState
+from gateleg.endpoint.connection import ClientConnection, ServerState
 from gateleg.endpoint.dispatcher import Backend, Dispatcher, EndpointOptions, Verifier
+from gateleg.engine.commit_queue import CommitQueue
 from gateleg.event_loops import new_event_loop
 from gateleg.processes import run_replicas
 
 #: The maximum seconds for a client to confirm the end of a TLS connection. Idle clients rarely do.
 _TLS_SHUTDOWN_SECONDS = 1.0
+#: The most writes in a group, so that reads never wait long for the event loop.
+_MAX_GROUP_WRITES = 256
 
 
 class Server:
@@ -58,7 +61,7 @@ class Server:
         threaded = options.threaded_commits
         if threaded is None:
             threaded = self._engine.durability == "full" and self._engine.path != ":memory:"
-        commits = Commits(self._engine, loop, threaded=threaded)
+        commits = CommitQueue(self._engine, max_writes=_MAX_GROUP_WRITES, thread=True, commits_in_thread=threaded)
         state = self._state = ServerState(self._engine, gate, options.origins(), commits, options.limits)
         self._tick(loop, state)
         try:

@@ -394,7 +394,7 @@ class WriteGroup:
             with self._database._shared_lock:
                 _require_transaction(self._connection)
                 _commit(self._connection)
-        except (apsw.Error, EngineError) as error:
+        except BaseException as error:
             self._roll_back_changes()
             raise translate(error) from error
         finally:

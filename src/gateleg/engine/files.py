@@ -25,6 +25,9 @@ from gateleg.engine.errors import EngineError
 
 C = TypeVar("C", bound=apsw.Connection)
 
+#: Bytes that are copied at once.
+COPY_CHUNK_BYTES = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyAccess:
@@ -51,6 +54,26 @@ class NeedsUpgrade(EngineError):
             f"{path} was written by an earlier version of Gateleg and must be upgraded to be read, but it cannot be written: copy it, with "
             "the -wal file beside it if there is one, to a folder that can be written, and open the copy",
         )
+
+
+def copy_exclusively(source: Path, copy: Path) -> None:
+    """Copy a database that nobody has open. Uses SQLite's VFS: closing a descriptor of our own would release this process's locks."""
+    writable = is_writable(source)
+    flags = apsw.SQLITE_OPEN_MAIN_DB | (apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
+    file = apsw.VFSFile("unix", str(source.resolve()), [flags, 0])
+    try:
+        file.xLock(apsw.SQLITE_LOCK_SHARED)
+        if writable:
+            file.xLock(apsw.SQLITE_LOCK_EXCLUSIVE)
+        size = file.xFileSize()
+        with copy.open("wb") as new:
+            for at in range(0, size, COPY_CHUNK_BYTES):
+                new.write(file.xRead(min(COPY_CHUNK_BYTES, size - at), at))
+    except apsw.BusyError:
+        raise EngineError("InternalServerError", f"{source} is in use: stop the processes that have it open, then repair it") from None
+    finally:
+        file.xUnlock(apsw.SQLITE_LOCK_NONE)
+        file.xClose()
 
 
 def read_only_access(path: str, *, wanted: bool = False) -> ReadOnlyAccess | None:

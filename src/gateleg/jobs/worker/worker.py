@@ -160,7 +160,7 @@ class Worker:
         self._capacity = WorkerSlots(concurrency, self.limits)
         self._prefetched = PrefetchedJobs(concurrency if self._embedded else MAX_CLAIMED)
         if isinstance(self.queue.store, GroupCommitStore):
-            self.queue.store.expects_more = lambda: self._prefetched.delays_commits
+            self.queue.store.commits.expects_more = lambda: self._prefetched.delays_commits
         self._poller = Poller(
             self.queue,
             self.queues,
