@@ -20,6 +20,7 @@ import orjson
 from gateleg.jobs.errors import BadHandler, UseAwait
 from gateleg.jobs.finish import ChildFailed
 from gateleg.jobs.signals import GiveUp, Snooze
+from gateleg.jobs.submission import from_json
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tasks import JobContext, wait_in
 from gateleg.jobs.worker.child import submission_of
@@ -326,7 +327,7 @@ class ProcessRun(Run):
 
     async def _submit_for(self, number: int, submissions: list[dict[str, Any]]) -> None:
         try:
-            submitted = await self._submit([submission_of(values) for values in submissions])
+            submitted = await self._submit([from_json(values) for values in submissions])
         except Exception as error:
             self._send({"answer": number, "error": [type(error).__name__, str(error)]})
         else:
