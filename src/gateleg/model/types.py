@@ -29,7 +29,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from threading import Lock
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NewType, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, NewType, TypeVar, Union, get_args, get_origin
 from uuid import UUID
 
 from pydantic import AfterValidator, Field
@@ -62,8 +62,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(NamedTuple):
     """An unwrapped annotation: the type itself, its `Annotated` metadata, and whether it may be None."""
 
     type: Any
