@@ -9,12 +9,10 @@ functions that compute the values that the model adds. Planning itself uses the 
 A prepared update: an UpdateItem with finished expressions, and holes for the values that differ from call to call.
 
 Planning an update takes most of the time of building its request, and its result is the same for all updates of one kind, so it is done
-once. Prepared updates are used in three places:
+once. Prepared updates are used in two places:
 
-- The plan cache of an entity (`plan_cache.py`) keeps one for each kind of patch, and binds new values to it.
+- The plan cache of an entity keeps one for each kind of patch, and binds new values to it.
 - A queue binds its own for claims and completions, without looking up their kind (`gateleg.store.operations.write_operation`).
-- The engine recognises requests that were bound from the same prepared update, and validates only their keys and values
-  (`gateleg.engine.operations.items`).
 
 Bounds that only the database can check, as conditions of updates that add to a number or change the length of a list, set or map.
 

@@ -83,7 +83,7 @@ def plan_update(
     plan = None if cacheable is None else spec.plans.get(cacheable.key)
     if cacheable is not None and plan is not None:
         parameters, owned = plan.fill(Inputs(ref.key, values, cacheable.after, now), cacheable.values)
-        return Write(entity, spec.table, "Update", parameters, owned=owned, prepared=plan.update)
+        return Write(entity, spec.table, "Update", parameters, owned=owned)
     besides = joined or Joined()
     draft: UpdatePlan[Any] = UpdatePlan(spec, ref.key, values, instance, guarded, now, besides)
     owned = _build(draft, actions, mode, ref)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model.keys import KeyPlan, Ref
-    from gateleg.model.planning.plan_cache import BoundGuard, PreparedUpdate
+    from gateleg.model.planning.plan_cache import BoundGuard
     from gateleg.model.spec import Spec
     from gateleg.model.tables import Table
     from gateleg.model.wire import Item
@@ -182,8 +182,6 @@ class Write(Generic[E]):
     purpose: str = ""
     #: for a put, the instance as it will be stored, except for counts of an existing item
     instance: E | None = None
-    #: for an update, the prepared update that it was bound from
-    prepared: PreparedUpdate | None = field(default=None, compare=False, repr=False)
 
     @property
     def alone(self) -> bool:
