@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import ModelError, spec_of
-from gateleg.model.codec import upcast_steps, upcasting_needs_lookup
 from gateleg.model.planning import is_expired
+from gateleg.model.upcasters import upcast_steps, upcasting_needs_lookup
 from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.operation import Identity, identity
 from gateleg.store.setup import Unreadable

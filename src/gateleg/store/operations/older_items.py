@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
-from gateleg.model.codec import schema_of
 from gateleg.model.expressions import Placeholders, all_of, equals, exists, missing
+from gateleg.model.upcasters import schema_of
 from gateleg.store.errors import AlreadyExists
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import (
