@@ -18,7 +18,7 @@ from gateleg.model import ModelError, spec_of
 from gateleg.model.planning import is_expired
 from gateleg.model.upcasters import upcast_steps, upcasting_needs_lookup
 from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.operation import Identity, identity
+from gateleg.store.operations.operation import ItemKey, item_key
 from gateleg.store.setup import Unreadable
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def current_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader) ->
     return [one for one in found if not isinstance(one, ModelError)]
 
 
-def upcast_item(spec: Spec[Any], item: Item, setup: Setup, looked_up: dict[Identity, Any] | None = None) -> Flow[Item]:
+def upcast_item(spec: Spec[Any], item: Item, setup: Setup, looked_up: dict[ItemKey, Any] | None = None) -> Flow[Item]:
     """Upcast one item whose upcasters may need other items; `looked_up` contains items that were already read."""
     if not needs_lookup(spec, item):
         return item
@@ -113,7 +113,7 @@ def needs_lookup(spec: Spec[Any], item: Item | None) -> bool:
     return bool(spec.lookups) and item is not None and upcasting_needs_lookup(item, spec)
 
 
-def upcast_items(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[list[Item | ModelError]]:
+def upcast_items(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: dict[ItemKey, Any]) -> Flow[list[Item | ModelError]]:
     """Upcast items whose upcasters need other items. In the result, an item that cannot be upcast is replaced by its error.
 
     The needed items are read in batches and kept in `looked_up`, so that none is read twice.
@@ -153,7 +153,7 @@ def _throwing(steps: Generator[Ref[Any], Any, Item], error: ModelError) -> Calla
     return lambda: steps.throw(error)
 
 
-def _look_up(refs: dict[Identity, Ref[Any]], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[None]:
+def _look_up(refs: dict[ItemKey, Ref[Any]], setup: Setup, looked_up: dict[ItemKey, Any]) -> Flow[None]:
     """Read the items that upcasters need into `looked_up`; for an item that cannot be decoded, store the error."""
     if not refs:
         return
@@ -163,8 +163,8 @@ def _look_up(refs: dict[Identity, Ref[Any]], setup: Setup, looked_up: dict[Ident
     looked_up |= {_place_of(bad.ref, setup): bad.error for bad in reader.unreadable}
 
 
-def _place_of(ref: Ref[Any], setup: Setup) -> Identity:
-    return identity(setup.name_of(spec_of(ref.entity).table), ref.key)
+def _place_of(ref: Ref[Any], setup: Setup) -> ItemKey:
+    return item_key(setup.name_of(spec_of(ref.entity).table), ref.key)
 
 
 def _ignore(bad: Unreadable) -> None:
