@@ -26,9 +26,9 @@ WRITE_LIMIT = 25
 
 def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent: bool, pattern: str) -> Flow[list[Item | None]]:
     """Read the items of some keys, in their order, with None for each item that does not exist. Keys may repeat."""
-    wanted = [item_key(setup.name_of(table), key) for table, key in keys]
+    places = [item_key(setup.name_of(table), key) for table, key in keys]
     attributes = {setup.name_of(table): table.attributes for table, _ in keys}
-    found: dict[ItemKey, Item] = {}
+    items_by_place: dict[ItemKey, Item] = {}
 
     def build(chunk: dict[ItemKey, Item]) -> Request:
         tables: dict[str, dict[str, Any]] = {}
@@ -38,11 +38,11 @@ def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent:
 
     def read(response: dict[str, Any]) -> list[ItemKey]:
         for name, items in response.get("Responses", {}).items():
-            found.update({item_key(name, {part: item[part] for part in attributes[name]}): item for item in items})
+            items_by_place.update({item_key(name, {part: item[part] for part in attributes[name]}): item for item in items})
         return [item_key(name, key) for name, entry in response.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
 
-    yield from rounds(dict(zip(wanted, (key for _, key in keys), strict=True)), GET_LIMIT, build, read, setup)
-    return [found.get(place) for place in wanted]
+    yield from rounds(dict(zip(places, (key for _, key in keys), strict=True)), GET_LIMIT, build, read, setup)
+    return [items_by_place.get(place) for place in places]
 
 
 def batch_write_flow(entries: dict[ItemKey, dict[str, Any]], setup: Setup, pattern: str, rate: RateLimiter | None = None) -> Flow[int]:

@@ -268,7 +268,7 @@ class LegacyPartition:
 def legacy_partitions(query: Query[Any], setup: Setup, consistent: bool) -> tuple[LegacyPartition, ...]:
     """The legacy partitions of a query: one for each legacy form whose hash the query's arguments determine."""
     spec = spec_of(query.entity)
-    found = []
+    partitions = []
     for number, plan in enumerate(() if query.legacy_indexed else spec.key.legacy):
         names = {name for entry in plan.hash for name in entry.names}
         values = spec.arguments({**query.values, **query.within}, names)
@@ -279,8 +279,8 @@ def legacy_partitions(query: Query[Any], setup: Setup, consistent: bool) -> tupl
         ordered = not query.plan.index.name and _form(plan) == _form(query.plan)
         payload = _payload(query, plan if ordered else KeyPlan(plan.index, plan.hash, ()), values, ordered)
         payload |= {"TableName": setup.name_of(spec.table)} | ({"ConsistentRead": True} if consistent else {})
-        found.append(LegacyPartition(query, plan, number, wire, payload, ordered))
-    return tuple(found)
+        partitions.append(LegacyPartition(query, plan, number, wire, payload, ordered))
+    return tuple(partitions)
 
 
 def _payload(query: Query[Any], plan: KeyPlan, values: Mapping[str, Any], ordered: bool) -> Payload:
@@ -299,7 +299,7 @@ def legacy_items(partition: LegacyPartition, items: Sequence[Item], reader: List
     """The items of a legacy partition that the query would find under their current keys, encoded with those."""
     spec = spec_of(partition.query.entity)
     mine = [item for item in items if is_legacy(item, spec) and partition.plan.fits(item)]
-    found = []
+    encoded = []
     for item in (yield from current_items(spec, mine, reader)):
         try:
             present = _present(spec, item, partition)
@@ -307,8 +307,8 @@ def legacy_items(partition: LegacyPartition, items: Sequence[Item], reader: List
             reader.report(Unreadable(spec.ref_of(item), item, error))
             continue
         if present is not None:
-            found.append(present)
-    return found
+            encoded.append(present)
+    return encoded
 
 
 def _present(spec: Spec[Any], item: Item, partition: LegacyPartition) -> LegacyItem | None:

@@ -190,11 +190,11 @@ class _MergedReading(Reading[E]):
 
     def requests(self, setup: Setup) -> tuple[Payload, ...]:
         """The requests of all queries."""
-        return tuple(chain.from_iterable(one.requests(setup) for one in self._readings()))
+        return tuple(chain.from_iterable(reading.requests(setup) for reading in self._readings()))
 
     def cursor_requests(self, setup: Setup) -> tuple[Payload, ...]:
         """The requests of all queries that a cursor is bound to."""
-        return tuple(chain.from_iterable(one.cursor_requests(setup) for one in self._readings()))
+        return tuple(chain.from_iterable(reading.cursor_requests(setup) for reading in self._readings()))
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The partitions of all queries."""
@@ -224,9 +224,9 @@ class _MergeOfQueries(Merge[E]):
     """The items of several queries in one order."""
 
     def __init__(self, readings: Sequence[Reading[E]], setup: Setup, position: Position | None) -> None:
-        found = [(request, reading.query) for reading in readings for request in reading.requests(setup)]
-        super().__init__(readings[0].query, [request for request, _ in found], position)
-        for shard, (_, query) in zip(self._shards, found, strict=True):
+        requests = [(request, reading.query) for reading in readings for request in reading.requests(setup)]
+        super().__init__(readings[0].query, [request for request, _ in requests], position)
+        for shard, (_, query) in zip(self._shards, requests, strict=True):
             shard.mark = partial(_ItemOf, query=query)
 
     def _resume_key(self, taken: Item | None) -> Item | None:

@@ -167,11 +167,11 @@ def _has_other_copy(entries: Sequence[TransactionEntry], refusal: ServiceError) 
 
 def _upgraded(entries: Sequence[TransactionEntry], refusal: ServiceError, setup: Setup) -> Flow[bool]:
     """Rewrite items that failed a condition in their current schema; return whether one had an older schema."""
-    found = False
+    upgraded = False
     for entry, reason in zip(entries, refusal.extra.get("CancellationReasons", ()), strict=False):
         if reason.get("Code") == "ConditionalCheckFailed":
-            found |= yield from upgrade_item(spec_of(entry.write.entity), entry.write.parameters, reason.get("Item"), setup)
-    return found
+            upgraded |= yield from upgrade_item(spec_of(entry.write.entity), entry.write.parameters, reason.get("Item"), setup)
+    return upgraded
 
 
 def _upcast_reasons(entries: Sequence[TransactionEntry], refusal: ServiceError, setup: Setup) -> Flow[None]:
@@ -194,7 +194,7 @@ def _unchanged_counters(
     entries: Sequence[TransactionEntry], error: ServiceError, seen: Mapping[ItemKey, Item | None]
 ) -> dict[ItemKey, Item | None]:
     """The stored items whose counters could not be changed, if another attempt can take that into account."""
-    found: dict[ItemKey, Item | None] = {}
+    unchanged: dict[ItemKey, Item | None] = {}
     for entry, reason in zip(entries, error.extra.get("CancellationReasons", ()), strict=False):
         if reason.get("Code") != "ConditionalCheckFailed" or not entry.merged.deltas:
             continue
@@ -209,8 +209,8 @@ def _unchanged_counters(
             same = known and before is not None and all(before.get(wire) == item.get(wire) for wire in entry.merged.deltas)
             new = entry.merged.lacks(item) and not same
         if new:
-            found[entry.place] = item
-    return found
+            unchanged[entry.place] = item
+    return unchanged
 
 
 def _check_limits(operations: Sequence[TransactionWrite], entries: Sequence[TransactionEntry], request: Request, count: int) -> None:
@@ -269,37 +269,37 @@ def _reasons(
         cause = refused(what, message, request) if code == "ValidationError" else TransactionConflict(what, request=request)
         return {number: cause for number, _ in entry.owners}
     item: Item | None = reason.get("Item") or None
-    expected = {number: operations[number].expectation() for number, role in entry.owners if role in ("write", "check")}
+    conditions = {number: operations[number].expectation() for number, role in entry.owners if role in ("write", "check")}
     # If the item does not exist, a bound can only be the reason if the write would have created it.
-    creates_item = not entry.is_counters_only and not any(one.present for one in expected.values())
+    creates_item = not entry.is_counters_only and not any(condition.present for condition in conditions.values())
     broken = entry.merged.broken(item or {}) if item is not None or creates_item else ()
-    found = _overcounted(operations, entry, broken, item, request)
+    errors = _overcounted(operations, entry, broken, item, request)
     if item is not None or not broken:
-        found = explain_refusals(expected, item, request, certain_only=bool(broken)) | found
+        errors = explain_refusals(conditions, item, request, certain_only=bool(broken)) | errors
     for number, role in entry.owners:
         if role == "marker":
             name = entry.write.purpose.removeprefix("hold ")
-            found[number] = UniqueTaken(
+            errors[number] = UniqueTaken(
                 f"Another {entry.write.entity.__name__} has {marked_values(entry.write)}.",
                 constraint=name,
                 request=request,
             )
-        elif role == "counter" and number not in found:
+        elif role == "counter" and number not in errors:
             cause_of_counter = _uncounted(operations[number], entry, item, request)
             if cause_of_counter is not None:
-                found[number] = cause_of_counter
-    return found
+                errors[number] = cause_of_counter
+    return errors
 
 
 def _overcounted(
     operations: Sequence[TransactionWrite], entry: TransactionEntry, broken: Sequence[BoundGuard], item: Item | None, request: Request
 ) -> dict[int, StoreError]:
     """The errors of broken counter bounds, for each operation that increases the counter."""
-    found: dict[int, StoreError] = {}
+    errors: dict[int, StoreError] = {}
     for bound in broken:
         for number in entry.raisers.get(bound.attribute, ()):
-            found.setdefault(number, bound_error(bound, entry.ref, item, operations[number].verb, request))
-    return found
+            errors.setdefault(number, bound_error(bound, entry.ref, item, operations[number].verb, request))
+    return errors
 
 
 def _uncounted(operation: TransactionWrite, entry: TransactionEntry, item: Item | None, request: Request) -> StoreError | None:
@@ -429,16 +429,16 @@ def _add_marker(entries: dict[ItemKey, TransactionEntry], marker: TransactionEnt
     entries[marker.place] = handed_over
 
 
-def _handed_over(one: TransactionEntry, other: TransactionEntry) -> TransactionEntry | None:
+def _handed_over(marker: TransactionEntry, other: TransactionEntry) -> TransactionEntry | None:
     """The entry for a marker that one operation releases and another takes, which gives it a new owner; None if both take it.
 
     It needs no condition: if the releasing item does not own the marker, the operation on that item fails.
     """
-    if {one.write.kind, other.write.kind} != {"Put", "Delete"} or {one.owners[0][1], other.owners[0][1]} != {"marker"}:
+    if {marker.write.kind, other.write.kind} != {"Put", "Delete"} or {marker.owners[0][1], other.owners[0][1]} != {"marker"}:
         return None
-    taken = one if one.write.kind == "Put" else other
+    taken = marker if marker.write.kind == "Put" else other
     write = replace(taken.write, parameters={"Item": taken.write.parameters["Item"]})
-    return TransactionEntry(taken.place, taken.target, write, [*one.owners, *other.owners])
+    return TransactionEntry(taken.place, taken.target, write, [*marker.owners, *other.owners])
 
 
 def _entry(
