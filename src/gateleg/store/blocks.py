@@ -208,9 +208,9 @@ class EditBlock(Block[E]):
 
     def __init__(self, instance: E, run: Callable[[Operation[Any]], Any]) -> None:
         super().__init__(run)
-        given: Any = instance
-        if not isinstance(given, BaseModel):
-            shown = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+        argument: Any = instance
+        if not isinstance(argument, BaseModel):
+            shown = f"the class {argument.__name__}" if isinstance(argument, type) else type(argument).__name__
             raise NotAnEntity(
                 f"edit takes an instance that was read, and was given {shown}.", fix="Read it first: store.edit(store.get(...))."
             )
