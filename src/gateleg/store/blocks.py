@@ -204,7 +204,7 @@ class AsyncHeldLock(LockBlock, AsyncBlock[Lock]):
 
 
 class EditBlock(Block[E]):
-    """Gives a copy of an instance to change, and saves the changes at its end. The copy then has the stored values, also of stamps."""
+    """Gives a copy of an instance to change, and saves the changes at its end. The copy then has the new version and stamps."""
 
     def __init__(self, instance: E, run: Callable[[Operation[Any]], Any]) -> None:
         super().__init__(run)
