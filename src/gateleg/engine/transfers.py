@@ -36,13 +36,13 @@ from gateleg.engine.copies import StepPacer
 from gateleg.engine.database import DatabaseConnection
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import Prepared, prepare
-from gateleg.engine.files import make_folder, write_file
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import definition
 from gateleg.engine.operations.definition import iso_milliseconds
 from gateleg.engine.operations.items import ItemChange, check_item_size
 from gateleg.engine.schema import Namespace, Table
 from gateleg.engine.values import Item, canonicalize_item
+from gateleg.private_files import make_folder, write_file
 
 _log = logging.getLogger(__name__)
 

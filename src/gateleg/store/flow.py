@@ -7,7 +7,7 @@ whose requests are sent together.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -32,8 +32,6 @@ class Request:
     pattern: str = ""
     #: how often the flow has already sent this request
     retries: int = 0
-    #: for an update that was bound from a prepared one: identifies everything in the payload except the key and the values
-    statement: Hashable = None
     #: context that the operation needs to interpret the response
     about: Any = None
 

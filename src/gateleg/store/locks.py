@@ -34,7 +34,7 @@ __all__ = ["Lock", "acquire", "locks", "release", "renew"]
 locks = Table("GatelegLocks", hash="name")
 
 
-class Lock(Entity, table=locks):
+class Lock(Entity, table=locks, defer_build=True):
     """A lock: its holder, and the time until which it is held."""
 
     name: Attr[str]

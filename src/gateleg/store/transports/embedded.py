@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
+from gateleg.private_files import make_folder
 from gateleg.store.errors import CannotOpen
 from gateleg.store.transports import CLOSED, ServiceError
 from gateleg.store.transports.messages import unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from gateleg.engine import Durability, Engine
 
@@ -43,9 +44,9 @@ class EmbeddedTransport:
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
 
-    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         """Prepare a request, and return the function that executes it. Other writers wait only for that, and it raises all errors."""
-        step = self.engine.prepare_call(operation, request, statement)
+        step = self.engine.prepare_call(operation, request)
 
         def second_step() -> dict[str, Any]:
             try:
@@ -115,7 +116,7 @@ def open_engine(path: str, durability: Durability = "full") -> Engine:
     file = database_file(path)
     try:
         if file != MEMORY:
-            Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
+            make_folder(Path(file).parent)
         return Engine(file, durability=durability)
     except OSError as error:
         raise CannotOpen(f"The folder of {file} cannot be created or used: {error.strerror}.") from error
