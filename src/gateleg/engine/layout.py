@@ -2,9 +2,7 @@
 
 A base row is `(k, size, v)`: the row key, the size that DynamoDB counts, and the item as wire JSON. An index row is `(k, b, size, v)`:
 the index key, the base row's key, and the projected item unless the index projects everything. Entries with equal keys are ordered by
-the table's range key in an LSI, and by a hash of the table's key in a GSI.
-
-Index entries: their keys, their content, and how they follow changes of items.
+the table's range key in an LSI, and by a hash of the table's key in a GSI. `Layout.write` changes the row of an item and its index rows.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +17,9 @@ from gateleg.engine import copies, keys
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
 from gateleg.engine.values import Item, item_size, size
+from gateleg.plain import is_plain
 
+_PLAIN = is_plain("quick_keys")
 HASH_KEY_LIMIT = 2048
 RANGE_KEY_LIMIT = 1024
 #: A string of this many characters fits any key: no character takes more than four bytes.
@@ -218,7 +218,7 @@ class Layout:
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
         #: `request_key` for short, non-empty strings, the common case; None if the key needs the full checks
         self.quick_key: Callable[[Any], bytes | None] = lambda key: None
-        if all(type_ == "S" for _, type_ in self._attributes):
+        if not _PLAIN and all(type_ == "S" for _, type_ in self._attributes):
             self.quick_key = keys.text_key_builder(tuple(name for name, _ in self._attributes), ALWAYS_SHORT_ENOUGH)
 
     @cached_property

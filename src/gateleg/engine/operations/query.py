@@ -1,12 +1,11 @@
-"""Query and Scan.
+"""Query and Scan: the rows of a key range, in order, up to a limit or one megabyte, filtered and projected.
 
-One page of a Query or Scan: the rows of a key range, in order, up to a limit or one megabyte, filtered and projected.
-
-Start keys: the ExclusiveStartKey of a Query or Scan, checked in DynamoDB's order.
+Both build a `KeyRange` in a `RowSource` (the table or an index), read one `RowPage` of it, and respond with that. PartiQL's SELECT reads
+its pages in the same way. Start keys are checked in DynamoDB's order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import apsw
@@ -16,7 +15,7 @@ from gateleg.engine import capacity, keys
 from gateleg.engine.capacity import LARGE_ITEM_BYTES, NEVER_FULL_BYTES, PageMeter
 from gateleg.engine.catalog import Context, parse_item
 from gateleg.engine.errors import ENVELOPE, EngineError, invalid_parameter, validation
-from gateleg.engine.expressions import CompiledCondition, KeyCondition, Prepared, Projection, check_legacy, prepare
+from gateleg.engine.expressions import CompiledCondition, KeyCondition, Prepared, Projection, Values, check_legacy, prepare
 from gateleg.engine.integrity import damaged_item, damaged_tables, is_damage
 from gateleg.engine.layout import IndexLayout, Layout
 from gateleg.engine.schema import KeyAttribute, KeySchema
@@ -60,12 +59,12 @@ class KeyRange:
 class RowPage:
     """The rows read that passed the filter, with counts, sizes, and the last row if there may be more."""
 
-    stored: list[bytes]
-    items: list[Item] | None
-    count: int
-    scanned: int
-    size: int
-    last: bytes | None
+    stored: list[bytes] = field(default_factory=list)
+    #: the same, parsed, if there is a filter
+    items: list[Item] = field(default_factory=list)
+    scanned: int = 0
+    size: int = 0
+    last: bytes | None = None
     #: if items were fetched from the table for an LSI: size of its entries, and capacity units for the items
     entry_bytes: int = 0
     fetched_units: float = 0.0
@@ -110,7 +109,7 @@ def read_page(context: Context, source: RowSource, key_range: KeyRange, request:
     whole = _needs_base(source, request, prepared)
     sql, bindings = _statement(source, key_range, whole)
     limit = request.get("Limit") or -1
-    page = RowPage([], None, 0, 0, 0, None)
+    page = RowPage()
     with context.database.reading() as connection:
         try:
             rows: Iterable[tuple[Any, ...]] = connection.execute(sql, bindings)
@@ -118,13 +117,10 @@ def read_page(context: Context, source: RowSource, key_range: KeyRange, request:
                 rows = _with_base_items(page, rows, bool(request.get("ConsistentRead")))
             range_ = source.layout.table.keys.range
             meter = PageMeter(range_[0].name if range_ else None)
-            if prepared.filter is None:
-                _take_all(page, rows, limit, meter)
-            else:
-                _take_matching(page, rows, limit, meter, prepared.filter, prepared.values)
+            _take(page, rows, limit, meter, prepared.filter, prepared.values)
         except apsw.Error as error:
             if is_damage(error):
-                raise _damage_error(connection, source, key_range, max(page.scanned, len(page.stored))) from error
+                raise _damage_error(connection, source, key_range, page.scanned) from error
             raise
     return page
 
@@ -149,41 +145,28 @@ def _with_base_items(page: RowPage, rows: Iterable[tuple[Any, ...]], consistent:
         yield row
 
 
-def _take_all(page: RowPage, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter) -> None:
-    """Read every row of the range, until the page is full."""
-    stored = page.stored
-    scanned = total = 0
-    for row in rows:
-        size = row[1]
-        total += size
-        stored.append(row[2])
-        scanned += 1
-        if scanned == limit or ((size >= LARGE_ITEM_BYTES or total >= NEVER_FULL_BYTES) and meter.full(size, row[2], total)):
-            page.last = row[2]
-            break
-    page.scanned = page.count = scanned
-    page.size = total
-
-
-def _take_matching(
-    page: RowPage, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter, wanted: CompiledCondition, values: Any
+def _take(
+    page: RowPage, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter, condition: CompiledCondition | None, values: Values
 ) -> None:
-    """Read rows until the page is full, and keep those that match the filter."""
-    test = wanted.test
-    items: list[Item] = []
-    for row in rows:
-        size = row[1]
-        page.size += size
-        page.scanned += 1
-        item = orjson.loads(row[2])
-        if test(item, values):
-            items.append(item)
-            page.stored.append(row[2])
-        if page.scanned == limit or ((size >= LARGE_ITEM_BYTES or page.size >= NEVER_FULL_BYTES) and meter.full(size, row[2], page.size)):
-            page.last = row[2]
-            break
-    page.items = items
-    page.count = len(items)
+    """Read rows until the page is full, and keep those that match the filter, if there is one."""
+    test = None if condition is None else condition.test
+    stored, items = page.stored, page.items
+    scanned = total = 0
+    try:
+        for row in rows:
+            size = row[1]
+            total += size
+            scanned += 1
+            if test is None:
+                stored.append(row[2])
+            elif test(item := orjson.loads(row[2]), values):
+                items.append(item)
+                stored.append(row[2])
+            if scanned == limit or ((size >= LARGE_ITEM_BYTES or total >= NEVER_FULL_BYTES) and meter.full(size, row[2], total)):
+                page.last = row[2]
+                break
+    finally:
+        page.scanned, page.size = scanned, total
 
 
 def _statement(source: RowSource, key_range: KeyRange, whole: bool) -> tuple[str, list[Any]]:
@@ -259,12 +242,12 @@ def respond(
     context: Context, source: RowSource, page: RowPage, request: dict[str, Any], prepared: Prepared, scanned: KeyRange | None = None
 ) -> dict[str, Any]:
     """The response of a Query or Scan; `scanned` is the key range of a Scan."""
-    response: dict[str, Any] = {"Count": page.count, "ScannedCount": page.scanned}
+    response: dict[str, Any] = {"Count": len(page.stored), "ScannedCount": page.scanned}
     if request.get("Select") != "COUNT":
         if prepared.projection is None:
             response["Items"] = context.response_items(page.stored)
         else:
-            items = page.items if page.items is not None else [parse_item(stored) for stored in page.stored]
+            items = page.items if prepared.filter is not None else [parse_item(stored) for stored in page.stored]
             response["Items"] = [prepared.projection.apply(item) for item in items]
     if page.last is not None:
         last = parse_item(page.last)
