@@ -33,6 +33,9 @@ class FakeGroup:
         if self._engine.commit_error is not None:
             raise self._engine.commit_error
 
+    def roll_back(self) -> None:
+        self._engine.uncommitted = 0
+
 
 @dataclass
 class FakeEngine:

@@ -10,11 +10,12 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from gateleg.engine import Engine
+from gateleg.engine.database import WriteGroup
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.queue import AsyncQueue
 from gateleg.jobs.queue_context import QueueSettings
@@ -25,7 +26,7 @@ from gateleg.jobs.worker.attempt import Execution
 from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport, open_engine
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, database_file
 from gateleg.store.transports.group_commit import GroupCommitTransport
 
 LEASE = 1.0
@@ -114,7 +115,7 @@ class FaultyThreads(AsyncEmbeddedTransport):
 
 
 class Faulty(GroupCommitTransport):
-    """The transport of a worker, with faults of single requests and of whole commits."""
+    """The transport of a worker, with faults of single requests."""
 
     fate: Fate
 
@@ -131,15 +132,27 @@ class Faulty(GroupCommitTransport):
         self.fate.after(lost)
         return reply
 
-    @contextmanager
-    def one_commit(self) -> Iterator[None]:
+
+class FaultyEngine(Engine):
+    """An engine with faults of whole groups: one is never begun, rolled back, or its commit is not heard of."""
+
+    fate: Fate
+
+    def begin_group(self) -> WriteGroup:
         undone = self.fate.chance.random() < self.fate.rate / 2
         lost = self.fate.before()
-        with super().one_commit():
-            yield
+        group = super().begin_group()
+        commit = group.commit
+
+        def faulty_commit() -> None:
             if undone:
+                group.roll_back()
                 raise ServiceError("InternalServerError", "nothing of it was written", status=500)
-        self.fate.after(lost)
+            commit()
+            self.fate.after(lost)
+
+        group.commit = faulty_commit  # type: ignore[method-assign]
+        return group
 
 
 class AuditedExecution(Execution):
@@ -168,9 +181,10 @@ class AuditedWorker(Worker):
 async def main(data: str, audit: str, seed: str, rate: float, offset: float, lease: float) -> None:
     """Work until told to stop."""
     AuditedExecution.audit = os.open(audit, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    usual = FaultyThreads(open_engine(data), owned=True)
+    engine = FaultyEngine(database_file(data))
+    usual = FaultyThreads(engine, owned=True)
     transport = Faulty(usual)
-    usual.fate = transport.fate = Fate(rate, seed)
+    engine.fate = usual.fate = transport.fate = Fate(rate, seed)
     store = AsyncStore(transport, clock=lambda: time.time() + offset)
     queue = AsyncQueue(store, jobs, QueueSettings(lease_seconds=lease))
     worker = AuditedWorker(queue, concurrency=4, worker_id=f"w{seed}", idle=(0.01, 0.1), drain_seconds=0.2)

@@ -1,17 +1,11 @@
-"""A client connection: receives requests and writes the responses in order.
-
-Group commit: writes that arrive together, or during a commit, become durable with one commit.
-"""
+"""A client connection: receives requests and writes the responses in order."""
 
 import asyncio
 import logging
-import threading
-from collections import deque
-from collections.abc import Callable
-from queue import SimpleQueue
-from typing import cast
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
-from gateleg.endpoint.dispatcher import Backend, Dispatcher, EngineCall, Group, Kind, Origins, execute, internal_error
+from gateleg.endpoint.dispatcher import Backend, Dispatcher, EngineCall, Kind, Origins, execute, internal_error
 from gateleg.endpoint.http import (
     CONTINUE,
     IncomingRequest,
@@ -24,121 +18,12 @@ from gateleg.endpoint.http import (
     render,
 )
 from gateleg.engine import EngineError
+from gateleg.engine.commit_queue import CommitQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _log = logging.getLogger(__name__)
-
-#: The maximum number of writes in a group, so that reads never wait long for the event loop.
-_MAX_GROUP_WRITES = 256
-
-Respond = Callable[[OutgoingResponse], None]
-_Outcome = tuple[EngineCall, Respond, OutgoingResponse]
-
-
-class Commits:
-    """Runs all operations that may change data, one at a time, in order of arrival.
-
-    Writes of items run on the event loop and are answered after the commit of their group. With `threaded`, a thread commits, so that reads
-    continue while the disk is busy; otherwise the loop commits. All other operations run in the thread.
-    """
-
-    def __init__(self, backend: Backend, loop: asyncio.AbstractEventLoop, *, threaded: bool) -> None:
-        self._backend = backend
-        self._loop = loop
-        self._threaded = threaded
-        self._waiting: deque[tuple[EngineCall, Respond]] = deque()
-        self._running = False
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._jobs: SimpleQueue[Callable[[], list[_Outcome]] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run_jobs, name="gateleg-commits", daemon=True)
-        self._thread.start()
-
-    def submit(self, call: EngineCall, respond: Respond) -> None:
-        """Queue a call; `respond` is called on the event loop when its effect is durable or it has failed."""
-        self._waiting.append((call, respond))
-        if not self._running:
-            self._running = True
-            self._idle.clear()
-            self._loop.call_soon(self._run_next)
-
-    async def drain(self) -> None:
-        """Wait until no operation is in progress."""
-        await self._idle.wait()
-
-    def close(self) -> None:
-        """Stop the thread after its current job."""
-        self._jobs.put(None)
-        self._thread.join()
-
-    def _run_next(self) -> None:
-        call, respond = self._waiting[0]
-        if call.kind is Kind.WRITE:
-            self._run_group(self._take_writes())
-        else:
-            self._waiting.popleft()
-            self._jobs.put(lambda: [(call, respond, execute(self._backend, call))])
-
-    def _take_writes(self) -> list[tuple[EngineCall, Respond]]:
-        waiting = self._waiting
-        batch: list[tuple[EngineCall, Respond]] = []
-        while waiting and waiting[0][0].kind is Kind.WRITE and len(batch) < _MAX_GROUP_WRITES:
-            batch.append(waiting.popleft())
-        return batch
-
-    def _run_group(self, batch: list[tuple[EngineCall, Respond]]) -> None:
-        try:
-            group = self._backend.try_begin_group()
-        except Exception as error:
-            self._finish([(call, respond, _failure(call, error)) for call, respond in batch])
-            return
-        if group is None:
-            # Another process is writing: wait in the thread, so that reads continue.
-            self._jobs.put(lambda: self._run_group_in_thread(batch))
-            return
-        outcomes = [(call, respond, execute(self._backend, call)) for call, respond in batch]
-        if self._threaded:
-            self._jobs.put(lambda: _commit(group, outcomes))
-        else:
-            self._finish(_commit(group, outcomes))
-
-    def _run_group_in_thread(self, batch: list[tuple[EngineCall, Respond]]) -> list[_Outcome]:
-        """Run a whole group of writes in the thread."""
-        try:
-            group = self._backend.begin_group()
-        except Exception as error:
-            return [(call, respond, _failure(call, error)) for call, respond in batch]
-        return _commit(group, [(call, respond, execute(self._backend, call)) for call, respond in batch])
-
-    def _run_jobs(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            self._loop.call_soon_threadsafe(self._finish, job())
-
-    def _finish(self, outcomes: list[_Outcome]) -> None:
-        # Replies come first, so that the requests they make room for can join the next commit.
-        for _, respond, response in outcomes:
-            respond(response)
-        if self._waiting:
-            self._loop.call_soon(self._run_next)
-        else:
-            self._running = False
-            self._idle.set()
-
-
-def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
-    """Commit a group and return the outcomes; if the commit fails, all fail, because even failed conditions may depend on lost writes."""
-    try:
-        group.commit()
-    except Exception as error:
-        return [(call, respond, _failure(call, error)) for call, respond, _ in outcomes]
-    return outcomes
-
-
-def _failure(call: EngineCall, error: Exception) -> OutgoingResponse:
-    if isinstance(error, EngineError):
-        return error_response(error, call.content_type)
-    _log.error("could not commit %s", call.operation, exc_info=error)
-    return internal_error(call.content_type)
-
 
 #: The number of pipelined requests to accept before the connection stops reading.
 _MAX_PIPELINED_REQUESTS = 16
@@ -147,7 +32,7 @@ _MAX_PIPELINED_REQUESTS = 16
 class ServerState:
     """State that the connections of a server share."""
 
-    def __init__(self, backend: Backend, gate: Dispatcher, origins: Origins, commits: Commits, limits: Limits) -> None:
+    def __init__(self, backend: Backend, gate: Dispatcher, origins: Origins, commits: CommitQueue, limits: Limits) -> None:
         self.backend = backend
         self.gate = gate
         self.origins = origins
@@ -170,8 +55,8 @@ class ClientConnection(asyncio.Protocol):
         self._reader = RequestReader(state.limits)
         self._queue = self._reader.requests
         self._transport: asyncio.Transport | None = None
-        #: the write that waits for its commit
-        self._pending_write: IncomingRequest | None = None
+        #: the write that waits for its commit, and its call
+        self._pending_write: tuple[IncomingRequest, EngineCall] | None = None
         #: whether the client reads its responses
         self._writable = True
         #: whether the connection reads from the client
@@ -255,15 +140,16 @@ class ClientConnection(asyncio.Protocol):
         elif decision.kind is Kind.READ:
             self._send(request, execute(state.backend, decision))
         else:
-            self._pending_write = request
+            self._pending_write = request, decision
             self.deadline = float("inf")
-            state.commits.submit(decision, self._reply)
+            state.commits.submit(partial(execute, state.backend, decision), self._reply, alone=decision.kind is Kind.EXCLUSIVE)
 
-    def _reply(self, response: OutgoingResponse) -> None:
-        """Answer the pending write."""
-        request, self._pending_write = self._pending_write, None
-        if request is not None and self._transport is not None:
-            self._send(request, response)
+    def _reply(self, outcome: OutgoingResponse | Exception) -> None:
+        """Answer the pending write, which is committed or has failed."""
+        pending, self._pending_write = self._pending_write, None
+        if pending is not None:
+            request, call = pending
+            self._send(request, _failure(call, outcome) if isinstance(outcome, Exception) else outcome)
             self._serve_queue()
 
     def _send(self, request: IncomingRequest, response: OutgoingResponse) -> None:
@@ -329,3 +215,10 @@ class ClientConnection(asyncio.Protocol):
         if not self._reading:
             self._reading = True
             transport.resume_reading()
+
+
+def _failure(call: EngineCall, error: Exception) -> OutgoingResponse:
+    if isinstance(error, EngineError):
+        return error_response(error, call.content_type)
+    _log.error("could not commit %s", call.operation, exc_info=error)
+    return internal_error(call.content_type)

@@ -44,6 +44,7 @@ from gateleg.endpoint.http import (
     error_response,
 )
 from gateleg.engine import EngineError, Namespace
+from gateleg.engine.commit_queue import GroupWriter
 from gateleg.engine.errors import serialization
 from gateleg.net import aws, is_loopback
 
@@ -526,15 +527,7 @@ def _check_json(body: bytes) -> None:
 _EMPTY_RESPONSES = frozenset({"TagResource", "UntagResource"})
 
 
-class Group(Protocol):
-    """Writes that become durable together."""
-
-    def commit(self) -> None:
-        """Make the writes durable. Raises an error if that fails."""
-        ...
-
-
-class Backend(Protocol):
+class Backend(GroupWriter, Protocol):
     """The part of an engine that the endpoint uses."""
 
     @property
@@ -553,14 +546,6 @@ class Backend(Protocol):
 
     def is_write(self, operation: str) -> bool:
         """Whether the operation writes items."""
-        ...
-
-    def begin_group(self) -> Group:
-        """Start a transaction that the following writes of this thread join."""
-        ...
-
-    def try_begin_group(self) -> Group | None:
-        """`begin_group`, or None if another thread or process is writing."""
         ...
 
 

@@ -8,6 +8,7 @@ from gateleg.engine.schema import Namespace
 from gateleg.extras import explained
 
 if TYPE_CHECKING:
+    from gateleg.engine.commit_queue import CommitQueue
     from gateleg.engine.database import Durability
     from gateleg.engine.engine import Engine
     from gateleg.engine.file_repair import repair
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLOSED",
+    "CommitQueue",
     "Durability",
     "Engine",
     "EngineError",
@@ -28,9 +30,10 @@ __all__ = [
     "repair",
 ]
 
-#: Loaded when first asked for, so that naming an error costs no more than that.
+#: The modules of the other names. They are loaded when first asked for, so that naming an error costs no more than that.
 _LAZY_NAMES = {
     "CLOSED": "files",
+    "CommitQueue": "commit_queue",
     "Durability": "database",
     "Engine": "engine",
     "boto3_session": "sessions",

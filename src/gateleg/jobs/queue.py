@@ -113,7 +113,7 @@ class Verb(Generic[P, R]):
                 raise _explained(method, error) from None
             return self.store.drive(started)
 
-        method: Callable[..., Any] = describe(verb, flow, hides=1, within=within)
+        method: Callable[..., Any] = describe(verb, flow, fills=1, within=within)
         return method
 
 

@@ -13,9 +13,8 @@ what is wrong. So the two can differ only on items that both accept.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateleg.model.shapes import (
     EPOCH,
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model.layout import EntityLayout
+    from gateleg.model.spec import Spec
 
 #: The variable for the value of a field.
 VARIABLE = "v_{}"
@@ -87,8 +86,7 @@ class Odd(ValueError):
 _PLAIN = is_plain("decoder")
 
 
-@dataclass(frozen=True)
-class _Field:
+class _Field(NamedTuple):
     """How pydantic treats one field: the schema of its value, and source for its default."""
 
     schema: Schema
@@ -96,8 +94,7 @@ class _Field:
     default: str | None
 
 
-@dataclass(frozen=True)
-class _Slot:
+class _Slot(NamedTuple):
     """Where the value of a field is stored."""
 
     name: str
@@ -109,7 +106,7 @@ class _Slot:
     absent_is_none: bool = False
 
 
-def direct_source(spec: EntityLayout[Any], scope: CodeScope, kept: Collection[str] = ()) -> list[str] | None:
+def direct_source(spec: Spec[Any], scope: CodeScope, kept: Collection[str] = ()) -> list[str] | None:
     """Lines that decode `item` into the instance `m`, or None if the entity is better left to pydantic.
 
     The wire values of `kept` attributes remain in variables (`KEPT`) for the lines that follow; None for a missing attribute.
@@ -314,7 +311,7 @@ def _set_to_none(name: str) -> str:
     return f"if {VARIABLE.format(name)} is None: fields.add({name!r})"
 
 
-def remainder_source(spec: EntityLayout[Any], present: frozenset[str]) -> list[str]:
+def remainder_source(spec: Spec[Any], present: frozenset[str]) -> list[str]:
     """Lines that keep attributes that the entity does not declare. `present` are derived attributes that the item certainly has.
 
     It compares the number of attributes with the number of known ones, which is faster than looking up each name.
@@ -322,7 +319,7 @@ def remainder_source(spec: EntityLayout[Any], present: frozenset[str]) -> list[s
     return [_unknown_source(spec, present), *map(_set_to_none, sorted(spec.none_if_absent))]
 
 
-def _unknown_source(spec: EntityLayout[Any], present: frozenset[str]) -> str:
+def _unknown_source(spec: Spec[Any], present: frozenset[str]) -> str:
     derived = spec.derived_names - {attribute.wire for attribute in spec.attributes.values()}
     uncertain = sorted(derived - present)
     if len(uncertain) > _FEW:

@@ -21,16 +21,15 @@ Suggest the closest match to a misspelt name, for error messages.
 
 from __future__ import annotations
 
-import difflib
 import re
 import secrets
-import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from threading import Lock
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NewType, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, NewType, TypeVar, Union, get_args, get_origin
+from unicodedata import category
 from uuid import UUID
 
 from pydantic import AfterValidator, Field
@@ -63,8 +62,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(NamedTuple):
     """An unwrapped annotation: the type itself, its `Annotated` metadata, and whether it may be None."""
 
     type: Any
@@ -159,7 +157,7 @@ def check_s3_key(value: str) -> str:
     if not value.strip():
         raise S3KeyRefused("An object key must not be empty or blank.")
     # A blank or an invisible character in front would hide the scheme of a URL.
-    if any(edge.isspace() or unicodedata.category(edge) == "Cf" for edge in (value[0], value[-1])):
+    if any(edge.isspace() or category(edge) == "Cf" for edge in (value[0], value[-1])):
         raise S3KeyRefused(f"{_shown(value)} begins or ends with a blank or an invisible character.")
     if _SCHEME.match(value):
         raise S3KeyRefused(f"{_shown(value)} is a URL, not an object key.")
@@ -434,8 +432,11 @@ def _build(millisecond: int, rest: int) -> UUID:
 
 def closest(name: object, known: Iterable[object]) -> str | None:
     """The known name that is most similar to `name`, or None if none is similar."""
-    found = difflib.get_close_matches(str(name), [str(one) for one in known], 1, 0.6)
-    return found[0] if found else None
+    # Imported here because only mistakes need it.
+    from difflib import get_close_matches
+
+    matches = get_close_matches(str(name), [str(one) for one in known], 1, 0.6)
+    return matches[0] if matches else None
 
 
 def did_you_mean(name: object, known: Iterable[object], *, otherwise: str = "") -> str:

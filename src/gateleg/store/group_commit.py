@@ -7,6 +7,7 @@ this process or another, wait meanwhile. So nobody can write between the read an
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 from gateleg.store.error_translation import translated
@@ -14,6 +15,7 @@ from gateleg.store.flow import Request, Together, request_of
 from gateleg.store.observing import ObservedRequest
 from gateleg.store.store import AsyncStore
 from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.transports.group_commit import commit_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +64,15 @@ class _PendingFlow:
         except Exception as error:
             self.step, self.error = None, error
 
+    def acknowledge(self, outcome: Exception | None) -> None:
+        """Let the task of the flow continue. If the whole transaction failed, its write gets that error, and may be tried again."""
+        if outcome is not None and self.step is not None and _needs_commit(self.step):
+            error = commit_error(outcome)
+            self.response = [error] * len(self.step.requests) if isinstance(self.step, Together) else error
+        # A hook may have cancelled the task meanwhile.
+        if self.committed is not None and not self.committed.done():
+            self.committed.set_result(None)
+
 
 class GroupCommitStore(AsyncStore):
     """An `AsyncStore` whose flows share commits."""
@@ -71,10 +82,7 @@ class GroupCommitStore(AsyncStore):
     def __init__(self, store: AsyncStore, transport: GroupCommitTransport) -> None:
         super().__init__(transport)
         self.setup = store.setup
-        self._waiting: list[_PendingFlow] = []
-        #: returns whether another write is expected soon enough to wait for it
-        self.expects_more: Callable[[], bool] = lambda: False
-        self._deadline = 0.0
+        self.commits = transport.commit_queue(max_writes=_MAX_FLOWS, linger=_LINGER_SECONDS)
 
     async def carry_out(self, operation: Operation[Any]) -> Any:
         """Execute an operation as a flow that takes part in shared commits."""
@@ -102,42 +110,16 @@ class GroupCommitStore(AsyncStore):
 
     async def _join_commit(self, pending: _PendingFlow) -> None:
         """Wait until the flow has run inside a transaction that is committed."""
-        loop = asyncio.get_running_loop()
         if isinstance(pending.step, Request) and not self.setup.hooks:
             pending.second_step = self.transport.prepare_call(pending.step.operation, pending.step.payload)
-        if not self._waiting:
-            # Commit one iteration later, so that the claim after the completion of a job shares its commit.
-            loop.call_soon(loop.call_soon, self._commit_batch)
-            self._deadline = loop.time() + _LINGER_SECONDS
-        self._waiting.append(pending)
-        pending.committed = loop.create_future()
+        pending.committed = asyncio.get_running_loop().create_future()
+        self.commits.submit(partial(self._run_until_write, pending), pending.acknowledge)
         await pending.committed
-
-    def _commit_batch(self) -> None:
-        if self.expects_more() and len(self._waiting) < _MAX_FLOWS and asyncio.get_running_loop().time() < self._deadline:
-            asyncio.get_running_loop().call_soon(self._commit_batch)
-            return
-        batch, self._waiting[:] = self._waiting[:_MAX_FLOWS], self._waiting[_MAX_FLOWS:]
-        if self._waiting:
-            asyncio.get_running_loop().call_soon(self._commit_batch)
-        # The tasks of some flows may have been cancelled meanwhile.
-        batch = [pending for pending in batch if pending.committed is not None and not pending.committed.done()]
-        try:
-            with self.transport.one_commit():
-                for pending in batch:
-                    self._run_until_write(pending)
-        except Exception as error:
-            # The whole transaction failed: every flow gets the error, and may retry.
-            for pending in batch:
-                if pending.step is not None and _needs_commit(pending.step):
-                    pending.response = [error] * len(pending.step.requests) if isinstance(pending.step, Together) else error
-        for pending in batch:
-            # A hook may have cancelled the task meanwhile.
-            if pending.committed is not None and not pending.committed.done():
-                pending.committed.set_result(None)
 
     def _run_until_write(self, pending: _PendingFlow) -> None:
         """Run a flow up to and including its first write, whose response is sent after the commit. Stop before a step of any other kind."""
+        if pending.committed is None or pending.committed.done():
+            return  # its task was cancelled meanwhile
         while (step := pending.step) is not None:
             second_step, pending.second_step = pending.second_step, None
             if _is_write(step):

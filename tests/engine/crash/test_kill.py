@@ -66,14 +66,15 @@ def _progress(folder: Path, names: list[str]) -> int:
 
 
 def _round(path: Path, journals: Path, number: int, chance: random.Random) -> None:
-    """Let three processes with engines of their own, and four clients of an endpoint, write; kill some, go on, kill the others."""
+    """Let two processes with engines of their own, one of which shares commits, and four clients of an endpoint write; kill some, go on,
+    kill the others."""
     arguments = (str(journals), str(settings.SEED))
-    engines = [f"r{number}-engine{n}" for n in range(3)]
+    engines = [f"r{number}-engine{n}" for n in range(4)]
     clients = [f"r{number}-client{n}" for n in range(4)]
     with (
         started("-m", "gateleg", "engine", "serve", "--path", str(path), "--port", "0", "--processes", "2") as endpoint,
         started("-m", "tests.engine.crash.writer", str(path), *arguments, *engines[:1]) as first,
-        started("-m", "tests.engine.crash.writer", str(path), *arguments, *engines[1:]) as second,
+        started("-m", "tests.engine.crash.writer", f"queue:{path}", *arguments, *engines[1:]) as second,
     ):
         assert endpoint.stdout is not None
         url = endpoint.stdout.readline().split()[-1].decode()

@@ -2,10 +2,11 @@
 
     python -m tests.engine.crash.writer <database or URL> <folder of journals> <seed> <name> ...
 
-There is a thread for each name. A line of a journal is a step that is about to be taken, or the word that the one before was
-acknowledged or refused; a line counts once it is on the disk.
+The writers of `queue:<database>` share commits. There is a thread for each name. A line of a journal is a step that is about to be taken,
+or the word that the one before was acknowledged or refused; a line counts once it is on the disk.
 """
 
+import asyncio
 import http.client
 import json
 import os
@@ -15,9 +16,13 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, cast
 
 from gateleg.engine import Engine, EngineError
+from gateleg.engine.commit_queue import CommitQueue
 from tests.engine.crash import ledger
 from tests.engine.crash.caller import Caller
 from tests.engine.crash.ledger import Call, History, Step
@@ -52,6 +57,25 @@ def read_journal(path: Path) -> History:
     return History(path.stem, tuple(done), last)
 
 
+class QueuedCaller:
+    """An engine, to be called from threads, whose writes go through one commit queue."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._queue = CommitQueue(engine, max_writes=8, thread=True, commits_in_thread=True)
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+
+    def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer a request once its commit is durable."""
+        outcomes: SimpleQueue[Any] = SimpleQueue()
+        self._loop.call_soon_threadsafe(self._queue.submit, partial(self._engine.call, operation, request), outcomes.put)
+        outcome = outcomes.get()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return cast("dict[str, Any]", outcome)
+
+
 def write(call: Call, journal: Journal, name: str, chance: random.Random) -> None:
     """Take one step after the other, for ever."""
     position = 0
@@ -73,6 +97,9 @@ def main(target: str, folder: str, seed: str, *names: str) -> None:
     """Write until killed, or until the endpoint is gone."""
     if target.startswith("http"):
         callers: list[Callable[[], Call]] = [lambda: Caller(target).call] * len(names)
+    elif target.startswith("queue:"):
+        queued = QueuedCaller(Engine(target.removeprefix("queue:")))
+        callers = [lambda: queued.call] * len(names)
     else:
         engine = Engine(target)
         callers = [lambda: engine.call] * len(names)

@@ -9,7 +9,6 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.jobs import AsyncQueue, JobContext, Jobs, ManualClock, Queue, QueueSettings, Submission, TestWorker, Worker, follow_async
-from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.errors import BadEvent
 from gateleg.jobs.tables.records import EventChunk
 from gateleg.jobs.worker.output import MAX_EVENT_BYTES, AttemptRecorder
@@ -93,18 +92,6 @@ async def test_events_of_another_process_come_without_a_poll(tmp_path: Path) -> 
             worker.stop()
             await running
     assert found == ["first", "last"]
-
-
-async def test_nobody_looks_for_changes_unless_somebody_waits(tmp_path: Path) -> None:
-    async with AsyncStore.embedded(str(tmp_path)) as store:
-        feed = ChangeFeed(store.transport)
-        watching = [feed._timer is not None]
-        first, second = feed.listen(lambda: None), feed.listen(lambda: None)
-        watching.append(feed._timer is not None)
-        first()
-        watching.append(feed._timer is not None)
-        second()
-        assert [*watching, feed._timer is not None] == [False, True, True, False]
 
 
 class Patient(Worker):

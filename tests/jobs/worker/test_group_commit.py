@@ -1,13 +1,15 @@
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateleg.engine import Engine, EngineError
+from gateleg.engine.database import WriteGroup
 from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import AsyncQueue, Queue
@@ -18,38 +20,40 @@ from gateleg.jobs.worker.polling import with_group_commit
 from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore, NotFound, Store, StoreError
 from gateleg.store.group_commit import GroupCommitStore
-from gateleg.store.transports import ServiceError
-from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from tests.jobs.sample import DONE, make_jobs
 
 
-class Counted(GroupCommitTransport):
-    """A transport that counts commits, and fails the next one when told to."""
+class CountedEngine(Engine):
+    """An engine that counts groups, and whose next commit, or every group, fails when told to."""
 
     commits = 0
     fails = False
     breaks = False
 
-    @contextmanager
-    def one_commit(self) -> Iterator[None]:
+    def begin_group(self) -> WriteGroup:
         self.commits += 1
         if self.breaks:
             raise OSError("no such device")
-        with super().one_commit():
-            yield
-            if self.fails:
-                self.fails = False
-                raise ServiceError("InternalServerError", "the disk is full", status=500)
+        group = super().begin_group()
+        if self.fails:
+            self.fails = False
+            group.commit = lambda: _fail(group)  # type: ignore[method-assign]
+        return group
+
+
+def _fail(group: WriteGroup) -> None:
+    group.roll_back()
+    raise EngineError("InternalServerError", "the disk is full")
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[tuple[AsyncQueue, Counted]]:
-    transport = Counted(open_async_embedded(str(path)))
-    async with AsyncStore(transport) as store:
+async def opened(path: Path) -> AsyncIterator[tuple[AsyncQueue, CountedEngine]]:
+    engine = CountedEngine(path / "gateleg.db")
+    async with AsyncStore(AsyncEmbeddedTransport(engine, owned=True)) as store:
         queue = with_group_commit(AsyncQueue(store, make_jobs()))
         await queue.ensure_tables()
-        yield queue, transport
+        yield queue, engine
 
 
 def selector() -> CandidateSelector:
@@ -57,42 +61,42 @@ def selector() -> CandidateSelector:
 
 
 async def test_what_is_asked_in_the_same_turn_is_one_commit(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (queue, transport):
+    async with opened(tmp_path) as (queue, engine):
         await queue.submit_many([Submission("plain") for _ in range(8)])
         first = await queue.claim_several(selector(), "default", "w", 4)
-        before = transport.commits
+        before = engine.commits
         endings = asyncio.gather(*(queue.finish(job, DONE) for job in first))
         second = await queue.claim_several(selector(), "default", "w", 4)
         ended = await endings
-        assert transport.commits == before + 1
+        assert engine.commits == before + 1
         assert {job.status for job in ended} == {JobStatus.COMPLETED}
         assert len(second) == 4
 
 
-async def test_a_commit_waits_for_what_is_expected_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(tmp_path) as (queue, transport):
+async def test_a_commit_waits_for_what_is_expected_but_not_for_ever(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (queue, engine):
         store = queue.store
         assert isinstance(store, GroupCommitStore)
         await queue.submit_many([Submission("plain") for _ in range(2)])
         first, second = await queue.claim_several(selector(), "default", "w", 2)
-        monkeypatch.setattr("gateleg.store.group_commit._LINGER_SECONDS", 600.0)
+        store.commits.linger = 600.0
         expected = iter([True] * 5)
-        store.expects_more = lambda: next(expected, False)
-        before = transport.commits
+        store.commits.expects_more = lambda: next(expected, False)
+        before = engine.commits
         ending = asyncio.ensure_future(queue.finish(first, DONE))
         for _ in range(4):
             await asyncio.sleep(0)
         await asyncio.gather(ending, queue.finish(second, DONE))
-        assert transport.commits == before + 1
-        monkeypatch.setattr("gateleg.store.group_commit._LINGER_SECONDS", 0.001)
-        store.expects_more = lambda: True
+        assert engine.commits == before + 1
+        store.commits.linger = 0.001
+        store.commits.expects_more = lambda: True
         assert (await queue.submit(Submission("plain"))).job.status == JobStatus.PENDING
 
 
 async def test_a_flow_goes_on_when_its_write_is_durable_and_not_before(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (queue, transport):
+    async with opened(tmp_path) as (queue, engine):
         await queue.submit_many([Submission("plain") for _ in range(2)])
-        transport.fails = True
+        engine.fails = True
         mine = selector()
         with pytest.raises(StoreError):
             await queue.claim_several(mine, "default", "w", 2)
@@ -102,17 +106,17 @@ async def test_a_flow_goes_on_when_its_write_is_durable_and_not_before(tmp_path:
 
 
 async def test_an_end_whose_commit_fails_is_written_again(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (queue, transport):
+    async with opened(tmp_path) as (queue, engine):
         await queue.submit(Submission("plain"))
         (job,) = await queue.claim_several(selector(), "default", "w", 1)
-        transport.fails = True
+        engine.fails = True
         assert (await queue.finish(job, DONE)).status == JobStatus.COMPLETED
         assert len((await queue.get(job.job_id)).attempts) == 1
 
 
 async def test_nobody_waits_for_a_commit_that_breaks(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (queue, transport):
-        transport.breaks = True
+    async with opened(tmp_path) as (queue, engine):
+        engine.breaks = True
         claims = [queue.claim_several(selector(), "default", "w", 1) for _ in range(2)]
         assert [type(one) for one in await asyncio.gather(*claims, return_exceptions=True)] == [OSError, OSError]
 
@@ -138,10 +142,10 @@ async def test_a_flow_whose_task_was_cancelled_writes_nothing(tmp_path: Path) ->
 
 
 async def test_many_flows_are_several_commits(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (queue, transport):
-        before = transport.commits
+    async with opened(tmp_path) as (queue, engine):
+        before = engine.commits
         await asyncio.gather(*(queue.submit(Submission("plain")) for _ in range(70)))
-        assert transport.commits == before + 3
+        assert engine.commits == before + 3
 
 
 async def test_what_a_flow_reads_after_a_write_is_what_it_wrote(tmp_path: Path) -> None:
@@ -152,10 +156,10 @@ async def test_what_a_flow_reads_after_a_write_is_what_it_wrote(tmp_path: Path) 
 
 
 async def test_a_store_with_a_timeout_is_driven_as_usual(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (queue, transport):
+    async with opened(tmp_path) as (queue, engine):
         hurried = AsyncQueue(queue.store.within(30), make_jobs())
         assert (await hurried.submit(Submission("plain"))).created
-        assert transport.commits == 0
+        assert engine.commits == 0
 
 
 async def test_other_stores_are_left_alone(tmp_path: Path) -> None:
@@ -203,16 +207,16 @@ def test_workers_of_one_file_lose_no_claims(tmp_path: Path) -> None:
 
 
 async def test_a_look_past_keys_that_are_full_is_in_the_commit_of_its_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(tmp_path) as (queue, transport):
+    async with opened(tmp_path) as (queue, engine):
         await queue.submit_many([Submission("plain") for _ in range(3)])
-        mine, before, apart = selector(), transport.commits, []
+        mine, before, apart = selector(), engine.commits, []
         mine.record_key_full("busy")
-        call = transport.call
+        call = queue.store.transport.call
 
         async def watched(operation: str, *arguments: Any, **options: Any) -> dict[str, Any]:
             apart.append(operation)
             return await call(operation, *arguments, **options)
 
-        monkeypatch.setattr(transport, "call", watched)
+        monkeypatch.setattr(queue.store.transport, "call", watched)
         assert len(await queue.claim_several(mine, "default", "w", 3)) == 3
-        assert (transport.commits, apart) == (before + 1, [])
+        assert (engine.commits, apart) == (before + 1, [])

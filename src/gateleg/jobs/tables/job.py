@@ -6,9 +6,12 @@ The names of the queue's tables.
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 from uuid import UUID
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from gateleg.jobs.tables.foreign_form import in_model_form
 from gateleg.model import (
@@ -137,7 +140,7 @@ class Readiness(StrEnum):
     BLOCKED = "blocked"
 
 
-class LogEntry(Record):
+class LogEntry(Record, defer_build=True):
     """One line of a job's log."""
 
     timestamp: Attr[datetime]
@@ -145,7 +148,7 @@ class LogEntry(Record):
     message: Attr[str]
 
 
-class Logs(Record):
+class Logs(Record, defer_build=True):
     """The last lines of a job's log, and the location of the earlier ones."""
 
     entries: Attr[list[LogEntry]] = field(factory=list, max_length=KEPT_LINES)
@@ -154,7 +157,7 @@ class Logs(Record):
     log_location: Attr[str | None] = field(None)
 
 
-class Progress(Record):
+class Progress(Record, defer_build=True):
     """The progress of a job, as its handler reports it."""
 
     done: Attr[float] = field(0.0)
@@ -167,7 +170,7 @@ class Progress(Record):
         return min(1.0, max(0.0, self.done / self.total)) if self.total > 0 else 0.0
 
 
-class Failure(Record):
+class Failure(Record, defer_build=True):
     """Why an attempt did not succeed."""
 
     #: the exception's qualified name, or one of `lease-expired`, `timed-out`, `waited-too-long`, `dependency`
@@ -179,7 +182,7 @@ class Failure(Record):
 Outcome = Literal["completed", "failed", "retried", "snoozed", "released", "cancelled", "lost"]
 
 
-class Attempt(Record):
+class Attempt(Record, defer_build=True):
     """One try of a job: an attempt by one worker, with the snoozed ones before it."""
 
     #: the number of the try
@@ -197,7 +200,7 @@ class Attempt(Record):
 DURATION_METRIC = "processing_time_seconds"
 
 
-class Results(Record):
+class Results(Record, defer_build=True):
     """The result of a job."""
 
     result_type: Attr[Literal["SUCCESS", "FAILURE", "CANCELLED"]]
@@ -207,7 +210,23 @@ class Results(Record):
     summary_metrics: Attr[dict[str, Any]] = field(factory=dict)
 
 
-class Job(Entity, table=queue_table):
+def _in_claim_order(priority: int) -> int:
+    """The priority, if the claim order has a place for it.
+
+    Bounds hold for written values only. This one holds for stored values too, because the key of `ReadyIndex` contains the priority: a job
+    without a place in the claim order could be read, but neither retried nor returned to its queue.
+    """
+    if not 0 <= priority <= LARGEST_PRIORITY:
+        raise PydanticCustomError("priority", "must be 0 to {largest}", {"largest": LARGEST_PRIORITY})
+    return priority
+
+
+LARGEST_PRIORITY = 100
+#: 0 to 100, higher first
+Priority = Annotated[int, Field(ge=0, le=LARGEST_PRIORITY), AfterValidator(_in_claim_order)]
+
+
+class Job(Entity, table=queue_table, defer_build=True):
     """One unit of work, from submission to its result."""
 
     job_id: Attr[UUID] = new_uuid()
@@ -222,7 +241,7 @@ class Job(Entity, table=queue_table):
     #: true if its handler is internal: lists hide it by default, unless it has failed
     internal: Attr[bool | None] = field(None)
     #: 0 to 100, higher first
-    priority: Attr[int] = field(50, ge=0, le=100)
+    priority: Attr[Priority] = field(50)
     #: a name for what the job is about, such as a conversation or a project
     subject: Attr[str | None] = field(None, min_length=1, max_length=500)
     #: the number of retries after failures
@@ -336,7 +355,7 @@ class Job(Entity, table=queue_table):
         return self.attempt - (self.snoozes or 0)
 
 
-class Running(Entity, table=make_running_view(PLAIN)):
+class Running(Entity, table=make_running_view(PLAIN), defer_build=True):
     """The attributes of a running job that its worker updates without raising the version."""
 
     job_id: Attr[UUID]

@@ -15,7 +15,6 @@ The free slots of a worker: in all, and for each queue that has a limit.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import copy
 import logging
 import math
@@ -23,7 +22,7 @@ import random
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from gateleg.jobs.change_feed import ChangeWatcher
+from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.claim import queue_order
 from gateleg.model import ModelError
 from gateleg.store import StoreError
@@ -47,6 +46,9 @@ _STATE_CACHE_SECONDS = 2.0
 _ERROR_LOG_SECONDS = 600.0
 #: Added to the wait until a reserved job may be claimed, so that the worker does not poll too early.
 _RESERVATION_MARGIN_SECONDS = 0.002
+#: The shortest and the longest interval at which an idle worker looks for commits of other processes, which may have submitted jobs. It
+#: grows while they commit often, but no jobs for this worker.
+_WATCH_SECONDS = (0.008, 0.064)
 
 
 class Poller:
@@ -75,7 +77,8 @@ class Poller:
         self._prefetched = prefetched
         self._counters = counters
         self._min_seconds, self._max_seconds = poll_seconds
-        self._watcher = ChangeWatcher(queue.store.transport)
+        self._changes = ChangeFeed(queue.store.transport, _WATCH_SECONDS)
+        self._seen_version = 0
         self._states: dict[str, QueueState] = {}
         self._states_expire_at = float("-inf")
         self._pause = self._min_seconds
@@ -94,7 +97,7 @@ class Poller:
     async def poll(self) -> list[Job]:
         """Claim as many jobs as the worker has free slots, from the first queue that has a job. Empty if none has."""
         if not self._found_jobs:
-            self._watcher.mark_seen()
+            self._seen_version = self._changes.version()
         try:
             jobs = await self._claim()
         except (StoreError, ModelError) as error:
@@ -106,7 +109,7 @@ class Poller:
             jobs = []
         if jobs:
             self._pause, self._found_jobs = self._min_seconds, True
-            self._watcher.reset_interval()
+            self._changes.reset_interval()
         return jobs
 
     def _log_unexpected(self) -> None:
@@ -118,14 +121,19 @@ class Poller:
     async def wait(self) -> None:
         """Wait after an empty poll: for a notification, for a commit of another process, or until the next poll is due."""
         if self._found_jobs:
-            # Poll once more after marking the commits so far as seen: the watcher reports every later commit.
+            # Poll once more after noting the version of the store: every later commit ends the wait.
             self._found_jobs = False
             return
         waits = [selector.seconds_until_unreserved() for _, selector in self._members]
         reserved = min((wait for wait in waits if wait is not None), default=None)
         seconds = min(self._pause * (0.5 + self._random.random()), math.inf if reserved is None else reserved + _RESERVATION_MARGIN_SECONDS)
-        with contextlib.suppress(TimeoutError), self._watcher.watching(self.wakeup.set):
+        stop_listening = self._changes.listen(self.wakeup.set, since=self._seen_version)
+        try:
             await asyncio.wait_for(self.wakeup.wait(), seconds)
+        except TimeoutError:
+            pass
+        finally:
+            stop_listening()
         self._pause = min(self._max_seconds, self._pause * 2)
 
     async def _claim(self) -> list[Job]:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from gateleg.model.attr import Attribute
     from gateleg.model.expressions.nodes import Action, Operator, Path, Placeholders
-    from gateleg.model.layout import EntityLayout
+    from gateleg.model.spec import Spec
     from gateleg.model.wire import Item, Value
 
 
@@ -194,7 +194,7 @@ def _new_value(action: Action) -> Any:
 
 
 def read_update(
-    spec: EntityLayout[Any],
+    spec: Spec[Any],
     actions: Sequence[Action],
     condition: Condition | None,
     before: Mapping[str, Any],
@@ -233,7 +233,7 @@ def read_update(
 
 
 def _answers(
-    spec: EntityLayout[Any], before: Mapping[str, Any], changes: Mapping[str, Any], after: Mapping[str, Any], guarded: bool
+    spec: Spec[Any], before: Mapping[str, Any], changes: Mapping[str, Any], after: Mapping[str, Any], guarded: bool
 ) -> tuple[bool, ...]:
     """The answers to all questions that planning asks about values."""
     answers = []
@@ -248,7 +248,7 @@ def _answers(
 
 
 def keep_plan(
-    spec: EntityLayout[Any],
+    spec: Spec[Any],
     plans: dict[Hashable, CachedPlan],
     request: UpdateRequest,
     parameters: Mapping[str, Any],

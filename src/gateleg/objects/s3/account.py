@@ -1,13 +1,8 @@
-"""The botocore client of a bucket and its credentials, created at first use.
+"""Everything of S3 that is not content: the botocore client of a bucket, its credentials, presigned URLs, errors and responses.
 
-botocore and its S3 client take about half a second and 40 MB to load, which commands that use no bucket should not pay. In return, botocore
-knows AWS's regions, redirects, retries and credentials, and is kept up to date.
-
-Presigned URLs of S3 with a chosen signing time: botocore signs for the current time, so all its URLs differ. No I/O.
-
-Translates botocore's errors into errors of object stores.
-
-Converts responses of S3 to values of object stores.
+The client is created at first use: botocore and its S3 client take about half a second and 40 MB to load, which commands that use no bucket
+should not pay. In return, botocore knows AWS's regions, redirects, retries and credentials, and is kept up to date. It signs URLs for the
+current time, so all its URLs differ; here the signing time is chosen.
 """
 
 from __future__ import annotations
@@ -38,7 +33,7 @@ from gateleg.objects.errors import (
     StorageThrottled,
 )
 from gateleg.objects.links import UploadForm, content_disposition
-from gateleg.objects.protocol import RESERVED_PREFIX, ObjectInfo
+from gateleg.objects.values import RESERVED_PREFIX, ObjectInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,7 +71,7 @@ class BucketClient:
         client: Any = None,
     ) -> None:
         self.bucket = bucket
-        self._given = credentials
+        self._credentials = credentials
         self._profile = profile
         self._parallel = parallel
         self._settings = settings
@@ -102,8 +97,8 @@ class BucketClient:
     def credentials(self) -> Credentials:
         """The current credentials."""
         _ = self.client
-        if self._given is not None:
-            return self._given
+        if self._credentials is not None:
+            return self._credentials
         if self._session is None:
             raise AccessRefused(
                 "Cannot sign URLs.", why="S3Objects has a client, but no credentials.", fix="Pass credentials together with the client."
@@ -123,11 +118,11 @@ class BucketClient:
         except ImportError as error:
             raise StorageFailed("botocore is not installed.", fix=install_hint("aws")) from error
         self._session = botocore.session.Session(profile=self._profile)
-        if self._given is None and self._session.get_credentials() is None:
+        if self._credentials is None and self._session.get_credentials() is None:
             if self.bucket.endpoint is None:
                 raise AccessRefused("No AWS credentials were passed, and botocore found none.")
             # A custom endpoint without configured credentials is assumed not to check them.
-            self._given = LOCAL_CREDENTIALS
+            self._credentials = LOCAL_CREDENTIALS
         custom = self.bucket.endpoint is not None
         # Only Amazon is certain to support the checksums that botocore adds by default.
         checksums = "when_required" if custom else "when_supported"
@@ -140,7 +135,7 @@ class BucketClient:
             "connect_timeout": 5,
             "read_timeout": 30,
         }
-        credentials = self._given
+        credentials = self._credentials
         keys = {
             "aws_access_key_id": credentials and credentials.key_id,
             "aws_secret_access_key": credentials and credentials.secret,
@@ -176,8 +171,8 @@ def presigned_form(bucket: Bucket, key: str, grant: Grant, validity: Validity, c
         ],
     }
     text = b64encode(json.dumps(policy, separators=(",", ":")).encode())
-    made = hmac.new(signing_key(credentials.secret, scope), text, "sha256").hexdigest()
-    return UploadForm(bucket.address(region).url, "POST", {**fields, "policy": text.decode(), "x-amz-signature": made})
+    signature = hmac.new(signing_key(credentials.secret, scope), text, "sha256").hexdigest()
+    return UploadForm(bucket.address(region).url, "POST", {**fields, "policy": text.decode(), "x-amz-signature": signature})
 
 
 def presigned(address: Address, key: str, grant: Grant, validity: Validity, credentials: Credentials, region: str) -> str:

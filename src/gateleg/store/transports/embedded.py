@@ -1,7 +1,4 @@
-"""Transports to an embedded engine, that is, one in this process.
-
-The SQLite file of an embedded store.
-"""
+"""Transports to an embedded engine, that is, one in this process, and the SQLite file of its data."""
 
 from __future__ import annotations
 
@@ -11,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
-from gateleg.store.transports import CLOSED, ServiceError, unwritable
+from gateleg.private_files import make_folder
+from gateleg.store.errors import CannotOpen
+from gateleg.store.transports import CLOSED, ServiceError
+from gateleg.store.transports.messages import unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,18 +25,6 @@ __all__ = ["MEMORY", "AsyncEmbeddedTransport", "database_file"]
 MEMORY = ":memory:"
 #: The database's name in a data folder.
 _NAME = "gateleg.db"
-
-
-def database_file(path: str) -> str:
-    """The SQLite file for a path in an address: the path itself if it is `:memory:`, a file or `*.db`; else `gateleg.db` in that folder."""
-    if path == MEMORY:
-        return path
-    place = Path(path)
-    if place.is_file() or (place.suffix == ".db" and not place.is_dir()):
-        return str(place)
-    return str(place / _NAME)
-
-
 _THREADS = 4
 #: Reads on the event loop between two turns of other tasks.
 _READS_AT_ONCE = 50
@@ -111,22 +99,6 @@ class AsyncEmbeddedTransport:
             self.engine.close()
 
 
-def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
-    """The `ServiceError` for an engine's error; an `EncodeError` for text that no service could receive."""
-    if isinstance(error, UnicodeEncodeError):
-        return unwritable(operation, request) or error
-    from gateleg.engine import CLOSED as ENGINE_CLOSED
-
-    if error.message == ENGINE_CLOSED:
-        return _closed()
-    found = unwritable(operation, request) if error.code == "SerializationException" else None
-    return found or ServiceError(error.code, error.message, error.extra, error.status)
-
-
-def _closed() -> ServiceError:
-    return ServiceError(CLOSED, "the store is closed")
-
-
 def open_embedded(path: str = MEMORY, durability: Durability = "full") -> EmbeddedTransport:
     """A transport with a new engine, which it owns: in memory, or in a folder or file that is created if necessary."""
     return EmbeddedTransport(open_engine(path, durability), owned=True)
@@ -140,14 +112,44 @@ def open_async_embedded(path: str = MEMORY, durability: Durability = "full") -> 
 def open_engine(path: str, durability: Durability = "full") -> Engine:
     """Open the engine at a path: `:memory:`, a database file, or a folder that contains one. Raises `CannotOpen`."""
     from gateleg.engine import Engine
-    from gateleg.store.errors import CannotOpen
 
     file = database_file(path)
     try:
         if file != MEMORY:
-            Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
+            make_folder(Path(file).parent)
         return Engine(file, durability=durability)
     except OSError as error:
         raise CannotOpen(f"The folder of {file} cannot be created or used: {error.strerror}.") from error
     except EngineError as error:
         raise CannotOpen(f"{error.message}.") from error
+
+
+def database_file(path: str) -> str:
+    """The SQLite file for a path in an address: the path itself if it is `:memory:`, a file or `*.db`; else `gateleg.db` in that folder."""
+    if path == MEMORY:
+        return path
+    place = Path(path)
+    if place.is_file() or (place.suffix == ".db" and not place.is_dir()):
+        return str(place)
+    return str(place / _NAME)
+
+
+def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
+    """The `ServiceError` for an engine's error; an `EncodeError` for text that no service could receive."""
+    if isinstance(error, UnicodeEncodeError):
+        return unwritable(operation, request) or error
+    broken_text = unwritable(operation, request) if error.code == "SerializationException" else None
+    return broken_text or service_error(error)
+
+
+def service_error(error: EngineError) -> ServiceError:
+    """The `ServiceError` for an engine's error."""
+    from gateleg.engine import CLOSED as ENGINE_CLOSED
+
+    if error.message == ENGINE_CLOSED:
+        return _closed()
+    return ServiceError(error.code, error.message, error.extra, error.status)
+
+
+def _closed() -> ServiceError:
+    return ServiceError(CLOSED, "the store is closed")

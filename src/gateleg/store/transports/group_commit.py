@@ -1,65 +1,41 @@
-"""A transport to an embedded engine that can share one commit among several writes, for queue workers."""
+"""A transport to an embedded engine whose writes can share commits, for queue workers."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gateleg.engine import EngineError
-from gateleg.store.transports import ServiceError
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
+from gateleg.engine import CommitQueue, EngineError
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport, service_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from gateleg.store.transports import AsyncTransport
 
-__all__ = ["GroupCommitTransport", "with_shared_commits"]
+__all__ = ["GroupCommitTransport", "commit_error", "with_shared_commits"]
 
 
 class GroupCommitTransport:
-    """An `AsyncEmbeddedTransport` whose writes can share a commit.
+    """An `AsyncEmbeddedTransport` that also executes requests in the calling thread, without awaiting, as writes of a `CommitQueue` do.
 
-    `execute` runs a request in this thread, without awaiting; `prepare_call` prepares one. Inside `one_commit`, writes share a commit.
+    Inside a group each request succeeds or fails by itself, and reads see the state before the group.
     """
 
     def __init__(self, usual: AsyncEmbeddedTransport) -> None:
         self.usual = usual
         self._direct = EmbeddedTransport(usual.engine)
-        #: whether this thread holds the write lock: a request in another thread would then wait for it forever
-        self._in_commit = False
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Execute a request in this thread."""
         return self._direct.call(operation, request)
 
     def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
-        """Prepare a request outside of `one_commit`, and return the function that executes it, which raises all errors."""
+        """Prepare a request before its group begins, and return the function that executes it, which raises all errors."""
         return self._direct.prepare_call(operation, request)
 
-    @contextmanager
-    def one_commit(self) -> Iterator[None]:
-        """Commit all writes of this thread at the end of the block.
-
-        Other threads and processes cannot write meanwhile. Each request still succeeds or fails by itself, and reads see the state before
-        the block. Raises `ServiceError` if the commit fails; nothing was written then.
-        """
-        try:
-            group = self.usual.engine.begin_group()
-        except EngineError as error:
-            raise _refusal(error) from None
-        self._in_commit = True
-        try:
-            yield
-        except BaseException:
-            group.roll_back()
-            raise
-        finally:
-            self._in_commit = False
-        try:
-            group.commit()
-        except EngineError as error:
-            raise _refusal(error) from None
+    def commit_queue(self, *, max_writes: int, linger: float) -> CommitQueue:
+        """A queue whose writes share commits. It waits and commits on the event loop: a worker has nothing else to do meanwhile."""
+        return CommitQueue(self.usual.engine, max_writes=max_writes, linger=linger)
 
     def changes(self) -> int:
         """SQLite's `data_version`: changes whenever another connection, also of another process, commits. Takes a few microseconds."""
@@ -67,9 +43,7 @@ class GroupCommitTransport:
         return 0 if row is None else int(row[0])
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """Execute a request, in this thread inside `one_commit`."""
-        if self._in_commit:
-            return self.execute(operation, request)
+        """Execute a request as the usual transport does."""
         return await self.usual.call(operation, request, timeout=timeout)
 
     async def close(self) -> None:
@@ -84,5 +58,6 @@ def with_shared_commits(transport: AsyncTransport) -> GroupCommitTransport | Non
     return transport if isinstance(transport, GroupCommitTransport) else None
 
 
-def _refusal(error: EngineError) -> ServiceError:
-    return ServiceError(error.code, error.message, error.extra, error.status)
+def commit_error(error: Exception) -> Exception:
+    """The `ServiceError` for an engine's error in beginning or committing a group; any other error is returned unchanged."""
+    return service_error(error) if isinstance(error, EngineError) else error

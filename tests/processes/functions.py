@@ -1,11 +1,15 @@
-"""What the tests of limited processes run in them; it imports little, as each process loads it."""
+"""What the tests run in child processes; it imports little, as each process loads it."""
 
+import asyncio
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from gateleg.errors import GatelegError
+from gateleg.processes import Connection, ProcessLimits, run_limited
 
 
 class Refused(GatelegError):
@@ -58,3 +62,26 @@ _calls: list[None] = []
 def count_calls(_: Any) -> int:
     _calls.append(None)
     return len(_calls)
+
+
+def leave_a_process(_: Any) -> int:
+    return subprocess.Popen(["sleep", "3600"], start_new_session=True).pid
+
+
+def echo(connection: Connection) -> None:
+    count = 0
+    while (line := connection.receive()) not in (b"", b"end\n"):
+        connection.send(line.rstrip(b"\n"))
+        count += 1
+    print(f"echoed {count} lines")
+
+
+def start_and_wait(connection: Connection) -> None:
+    connection.send(f"{os.getpid()} {leave_a_process(None)}".encode())
+    while True:
+        time.sleep(1)
+
+
+if __name__ == "__main__":
+    limits = ProcessLimits(seconds=3600, memory=1_000_000_000)
+    asyncio.run(run_limited("tests.processes.functions:spin", sys.argv[1], limits, preloaded="preloaded" in sys.argv))
