@@ -20,10 +20,24 @@ from gateleg.engine.values import Item, item_size, size
 from gateleg.plain import is_plain
 
 _PLAIN = is_plain("quick_keys")
+
+
 HASH_KEY_LIMIT = 2048
+
+
 RANGE_KEY_LIMIT = 1024
+
+
 #: A string of this many characters fits any key: no character takes more than four bytes.
 ALWAYS_SHORT_ENOUGH = RANGE_KEY_LIMIT // 4
+
+
+#: Attribute sets for which a table caches the affected indexes.
+_MAX_CACHED_ATTRIBUTE_SETS = 512
+
+
+#: The longest of these: names may have 64 KB each.
+_MAX_CACHED_CHARACTERS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,44 +163,6 @@ class IndexLayout:
             value = item.get(attribute.name)
             if value is not None:
                 _check_index_attribute(self.index, attribute, value)
-
-
-def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping[str, Any]) -> None:
-    content = value.get(attribute.type)
-    if content is None:
-        raise invalid_parameter(
-            f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index.name}"
-        )
-    if not content:
-        kind = "string" if attribute.type == "S" else "binary"
-        raise EmptyKeyError(
-            "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue "
-            f"for a key attribute cannot contain an empty {kind} value. IndexName: {index.name}, IndexKey: {attribute.name}"
-        )
-    check_index_key_size(index, attribute, content)
-
-
-def check_index_key_size(index: Index, attribute: KeyAttribute, content: str) -> None:
-    """Refuse a value that is too long for an index key."""
-    limit = HASH_KEY_LIMIT if attribute in index.keys.hash else RANGE_KEY_LIMIT
-    if len(content) > ALWAYS_SHORT_ENOUGH and size({attribute.type: content}) > limit:
-        raise _index_key_too_long(index, attribute, limit)
-
-
-def _index_key_too_long(index: Index, attribute: KeyAttribute, limit: int) -> EngineError:
-    if limit == HASH_KEY_LIMIT:
-        return invalid_parameter(
-            f"Size of hashkey has exceeded the maximum size limit of2048 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
-        )
-    return invalid_parameter(
-        f"Aggregated size of all range keys has exceeded the size limit of 1024 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
-    )
-
-
-#: Attribute sets for which a table caches the affected indexes.
-_MAX_CACHED_ATTRIBUTE_SETS = 512
-#: The longest of these: names may have 64 KB each.
-_MAX_CACHED_CHARACTERS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,6 +364,38 @@ class Layout:
     def items(self, connection: apsw.Connection) -> Iterator[tuple[bytes, int, bytes]]:
         """All base rows, in key order."""
         yield from connection.execute(f"{self.select} ORDER BY k")
+
+
+def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping[str, Any]) -> None:
+    content = value.get(attribute.type)
+    if content is None:
+        raise invalid_parameter(
+            f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index.name}"
+        )
+    if not content:
+        kind = "string" if attribute.type == "S" else "binary"
+        raise EmptyKeyError(
+            "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue "
+            f"for a key attribute cannot contain an empty {kind} value. IndexName: {index.name}, IndexKey: {attribute.name}"
+        )
+    check_index_key_size(index, attribute, content)
+
+
+def check_index_key_size(index: Index, attribute: KeyAttribute, content: str) -> None:
+    """Refuse a value that is too long for an index key."""
+    limit = HASH_KEY_LIMIT if attribute in index.keys.hash else RANGE_KEY_LIMIT
+    if len(content) > ALWAYS_SHORT_ENOUGH and size({attribute.type: content}) > limit:
+        raise _index_key_too_long(index, attribute, limit)
+
+
+def _index_key_too_long(index: Index, attribute: KeyAttribute, limit: int) -> EngineError:
+    if limit == HASH_KEY_LIMIT:
+        return invalid_parameter(
+            f"Size of hashkey has exceeded the maximum size limit of2048 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
+        )
+    return invalid_parameter(
+        f"Aggregated size of all range keys has exceeded the size limit of 1024 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
+    )
 
 
 def _not_scalar(role: str, name: str) -> EngineError:
