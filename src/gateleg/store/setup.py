@@ -21,6 +21,7 @@ import orjson
 
 from gateleg.model import KeyPart, spec_of
 from gateleg.net import Backoff, BadToken, Secret
+from gateleg.plain import is_plain
 from gateleg.store.errors import CursorRejected, InvalidOption, OutOfScope, TimedOut
 from gateleg.store.flow import Pause
 from gateleg.store.transports import ServiceError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Request, Response
     from gateleg.store.observing import Hook
 
+_PLAIN = is_plain("direct")
 __all__ = [
     "OnUnreadable",
     "Position",
@@ -115,7 +117,7 @@ class Setup:
     def __post_init__(self) -> None:
         """Compute the values that every request reads."""
         object.__setattr__(self, "names", DeployedNames(self.prefix, self.table_names))
-        object.__setattr__(self, "direct", not self.hooks and self.timeout is None)
+        object.__setattr__(self, "direct", not _PLAIN and not self.hooks and self.timeout is None)
 
     def name_of(self, table: Table) -> str:
         """The table's deployed name."""

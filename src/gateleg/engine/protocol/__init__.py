@@ -10,6 +10,7 @@ from gateleg.engine.errors import EngineError, serialization
 from gateleg.engine.protocol import administration, shapes
 from gateleg.engine.protocol.check import compiled, enforce, read
 from gateleg.engine.protocol.shapes import Structure
+from gateleg.plain import is_plain
 
 __all__ = ["OPERATIONS", "check", "check_types"]
 
@@ -18,6 +19,7 @@ OPERATIONS: dict[str, Structure] = {
     shape.name: shape for shape in (*shapes.ITEM_OPERATIONS, *shapes.TABLE_OPERATIONS, *administration.OPERATIONS)
 }
 
+_PLAIN = is_plain("quick_check")
 _quick_checks: dict[str, Callable[[dict[str, Any]], bool]] = {}
 
 
@@ -28,7 +30,7 @@ def check(operation: str, request: Any) -> None:
     converted in place; null members count as absent, and unknown members are ignored.
     """
     quick_check = _quick_checks.get(operation) or _compile_quick_check(operation)
-    if type(request) is not dict or not quick_check(request):
+    if _PLAIN or type(request) is not dict or not quick_check(request):
         _find_errors(OPERATIONS[operation], request)
 
 
