@@ -37,7 +37,7 @@ def facts(model: dict[str, Any], name: str, shapes: dict[str, Any]) -> None:
     if name in shapes:
         return
     # Attribute values are not checked by their shape.
-    shape = model["shapes"][name] if name != "AttributeValue" else {"type": "structure"}
+    shape: dict[str, Any] = model["shapes"][name] if name != "AttributeValue" else {"type": "structure"}
     entry = shapes[name] = {fact: shape[fact] for fact in FACTS if fact in shape}
     contained = {member: reference["shape"] for member, reference in shape.get("members", {}).items()}
     if shape["type"] == "structure":
