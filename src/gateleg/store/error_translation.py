@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from gateleg.model.planning import BoundGuard
     from gateleg.store.flow import Request
 
-__all__ = ["Expectation", "explain_refusal"]
+__all__ = ["WriteCondition", "explain_refusal"]
 
 _DENIED = frozenset(
     {
@@ -128,7 +128,7 @@ def _tables_of(payload: Mapping[str, Any]) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
+class WriteCondition:
     """What a write expected of the stored item, to explain why it was refused."""
 
     ref: Ref[Any]
@@ -143,7 +143,7 @@ class Expectation:
     conditional: bool = False
 
 
-def explain_refusal(expected: Expectation, item: Item | None, request: Request | None = None) -> StoreError:
+def explain_refusal(expected: WriteCondition, item: Item | None, request: Request | None = None) -> StoreError:
     """The error of a refused write, from what it expected and the stored item."""
     name = str(expected.ref)
     broken = [guard for guard in expected.guards if not guard.holds(item or {})]
@@ -163,7 +163,7 @@ def explain_refusal(expected: Expectation, item: Item | None, request: Request |
 
 
 def explain_refusals(
-    expected: Mapping[int, Expectation], item: Item | None, request: Request | None = None, *, certain_only: bool = False
+    expected: Mapping[int, WriteCondition], item: Item | None, request: Request | None = None, *, certain_only: bool = False
 ) -> dict[int, StoreError]:
     """The errors of operations on one item that were refused together, by number.
 
@@ -179,7 +179,7 @@ def explain_refusals(
     return {number: explain_refusal(expectation, item, request) for number, expectation in conditional.items()}
 
 
-def _certain(expected: Expectation, item: Item, request: Request | None) -> StoreError | None:
+def _certain(expected: WriteCondition, item: Item, request: Request | None) -> StoreError | None:
     """The error that the stored item proves: it should not exist, has another version, is in another state, or a bound would be broken."""
     name, current = str(expected.ref), _current(expected.ref, item)
     if expected.absent:
@@ -219,7 +219,7 @@ def bound_error(guard: BoundGuard, ref: Ref[Any], item: Item | None, verb: str, 
     return ConstraintFailed(what, attribute=guard.attribute, bound=f"{guard.rule}={guard.bound}", current=current, request=request)
 
 
-def _missing_item_error(expected: Expectation, name: str, request: Request | None) -> StoreError:
+def _missing_item_error(expected: WriteCondition, name: str, request: Request | None) -> StoreError:
     if expected.version and not expected.present:
         return LostRace(f"{name} was deleted after it was read.", request=request)
     if expected.present or not expected.conditional:
