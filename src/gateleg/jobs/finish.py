@@ -12,7 +12,6 @@ Ending an attempt: its outcome, completing the job, releasing dependents.
 
 from __future__ import annotations
 
-import asyncio
 import traceback
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -327,12 +326,15 @@ def _unstorable(recorder: AttemptRecorder, refusal: JobError) -> Failed:
 
 def raised(job: Job, recorder: AttemptRecorder, error: BaseException, stopping: str | None = None) -> AttemptOutcome:
     """The outcome of an attempt whose handler has raised. `stopping` is the reason if the handler was asked to stop."""
+    # Here and elsewhere, asyncio is imported where it is used: processes that only submit jobs need none.
+    from asyncio import CancelledError
+
     if isinstance(error, Snooze):
         return Snoozed(error.seconds)
     if isinstance(error, GiveUp):
         recorder.log(error_message(error), "ERROR")
         return Failed(Failure(kind="give-up", message=error_message(error)[:2000]), ("give-up",), final=True)
-    if isinstance(error, (asyncio.CancelledError, Stopped)) or (isinstance(error, ChildFailed) and stopping is not None):
+    if isinstance(error, (CancelledError, Stopped)) or (isinstance(error, ChildFailed) and stopping is not None):
         return interrupted(job, recorder, stopping)
     if isinstance(error, ChildFailed):
         recorder.log(error.trace or str(error), "ERROR")
