@@ -53,7 +53,6 @@ from gateleg.jobs.tables.job import FINISHED, Attempt, Failure, Job, JobStatus, 
 from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LogChunk, Slots
 from gateleg.model import ModelError
-from gateleg.model.validation import copy_unchecked
 from gateleg.model.wire import iso
 from gateleg.plain import is_plain
 from gateleg.store import ConditionFailed, NotFound, Refused, TooLarge, TransactionCanceled, create, patch, put, upsert
@@ -440,7 +439,7 @@ def _completed(context: QueueContext, job: Job, decision: Decision, attempts: li
         "job_results": decision.results,
         "version": job.version + 1,
     }
-    return copy_unchecked(job, changes)
+    return job.model_copy(update=changes)
 
 
 def _completion_values(context: QueueContext, job: Job, decision: Decision, attempts: list[Attempt], now: datetime) -> dict[str, Value]:

@@ -42,7 +42,6 @@ from gateleg.model.expressions.nodes import (
 from gateleg.model.keys import spec_of
 from gateleg.model.planning.plan_cache import fixed, guards_of
 from gateleg.model.stored_forms import stored_value
-from gateleg.model.validation import copy_unchecked
 from gateleg.model.wire import epoch_text
 
 if TYPE_CHECKING:
@@ -352,7 +351,7 @@ def _put_guard(
 def _counted_from_zero(spec: Spec[Any], instance: E, joined: Joined | None) -> E:
     """The instance with the counts of a new item: zero, plus the changes in the same transaction."""
     deltas = joined.deltas if joined is not None else {}
-    return copy_unchecked(instance, {name: max(0, deltas.get(wire, 0)) for wire, name in spec.counted_wires.items()})
+    return instance.model_copy(update={name: max(0, deltas.get(wire, 0)) for wire, name in spec.counted_wires.items()})
 
 
 def _put_around_counts(
@@ -398,7 +397,7 @@ def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_ve
         owned[version] = read + 1
         if check_version and not create:
             absent, expected = read == 0, read or None
-    return copy_unchecked(instance, owned), owned, absent, expected
+    return instance.model_copy(update=owned), owned, absent, expected
 
 
 @cache
