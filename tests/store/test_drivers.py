@@ -10,7 +10,7 @@ import pytest
 
 from gateleg.store import AsyncStore, Call, NoAnswer, Store, TimedOut, TransactionCanceled, create, put
 from gateleg.store.operations import get, query, transact
-from gateleg.store.operations.entity_reads import batch_write_flow
+from gateleg.store.operations.batch_flows import batch_write_flow
 from gateleg.store.transports import AsyncTransport, Transport, Unreachable
 from gateleg.store.transports.embedded import open_embedded
 from tests.model.seeds.jobs import Job, JobStatus, queue

@@ -13,7 +13,7 @@ from gateleg.migrate.execution import create_backup, until_settled
 from gateleg.migrate.inspection import offered
 from gateleg.migrate.moves.digests import canonical
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import GET_LIMIT, batch_write_flow, rounds
+from gateleg.store.operations.batch_flows import GET_LIMIT, batch_write_flow, rounds
 from gateleg.store.operations.operation import identity
 from gateleg.store.operations.tables import describe
 

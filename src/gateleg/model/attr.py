@@ -154,7 +154,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return self if self.bounds is not None or outer is not None else None
 
     @cached_property
-    def _predecessors(self) -> dict[States, tuple[Operand[Any], ...]]:
+    def _predecessors(self) -> dict[States, tuple[Constant[Any], ...]]:
         """Cache: the allowed predecessors of each target state that was used."""
         return {}
 
@@ -190,7 +190,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         reasons = "; ".join(problem_message(problem) for problem in error.errors())
         return ExpressionValue(f"{self!r} cannot be {shown(value)}: {reasons}.")
 
-    def constant(self, value: Any) -> Operand[Any]:
+    def constant(self, value: Any) -> Constant[Any]:
         """An operand to compare with: validated as the attribute's type, without its constraints."""
         try:
             checked = self._comparer(value)

@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from gateleg.model import spec_of
 from gateleg.model.keys import Presets
+from gateleg.store.operations.batch_flows import GET_LIMIT
 from gateleg.store.operations.batches import BatchGet
-from gateleg.store.operations.entity_reads import GET_LIMIT
 from gateleg.store.operations.operation import identity, locate
 
 if TYPE_CHECKING:

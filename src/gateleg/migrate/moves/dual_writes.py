@@ -33,7 +33,7 @@ from gateleg.net import span
 from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
 from gateleg.store.error_translation import explain_refusal
 from gateleg.store.flow import Pause
-from gateleg.store.operations.legacy_keys import migrate_to_current_key
+from gateleg.store.operations.older_items import migrate_to_current_key
 from gateleg.store.operations.write_operation import ConditionCheck, Delete, Patch, Put, reread
 
 if TYPE_CHECKING:

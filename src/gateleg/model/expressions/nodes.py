@@ -44,8 +44,8 @@ class Placeholders:
 
     names: dict[str, str] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
-    #: for values that the model computed, the function that computes them
-    recipes: dict[str, Callable[[Any], Value]] = field(default_factory=dict)
+    #: for values that the model added, the function that computes them; None for one that is always the same
+    recipes: dict[str, Callable[[Any], Value] | None] = field(default_factory=dict)
 
     def name(self, attribute: str) -> str:
         """Add an attribute name and return its placeholder, which contains the name if its characters allow it."""
@@ -408,11 +408,11 @@ class Transition(SetAction):
     """SET path = state, allowed only from one of the state's predecessors."""
 
     target: States = None  # type: ignore[assignment]
-    sources: tuple[Operand[Any], ...] = ()
+    sources: tuple[Constant[Any], ...] = ()
 
     def cache_key(self, values: list[Value]) -> Hashable:
-        """The path and the number of predecessors, which become values of a condition."""
-        return super().cache_key(values), len(self.sources)
+        """The path and the state, which determines the predecessors."""
+        return type(self), self.path, self.owner, self.target, self.operand.cache_key(values)
 
 
 def render_actions(actions: Iterable[Action], out: Placeholders) -> str:

@@ -9,8 +9,9 @@ from pydantic import BaseModel
 
 from gateleg.model import Ref, spec_of
 from gateleg.store.errors import InvalidOption, NotBatchable
-from gateleg.store.operations.entity_reads import ListReader, batch_get_flow, batch_write_flow, read_refs
-from gateleg.store.operations.legacy_keys import migrate_to_current_key
+from gateleg.store.operations.batch_flows import batch_get_flow, batch_write_flow
+from gateleg.store.operations.entity_reads import ListReader, read_refs
+from gateleg.store.operations.older_items import migrate_to_current_key
 from gateleg.store.operations.operation import Identity, Operation, identity
 from gateleg.store.operations.write_operation import Delete, Put
 from gateleg.store.sizes import check_size
