@@ -15,8 +15,8 @@ from gateleg.model.expressions.nodes import (
     Arithmetic,
     Condition,
     Constant,
+    Path,
     Placeholders,
-    Reference,
     RemoveAction,
     SetAction,
     ValueCall,
@@ -139,10 +139,10 @@ def _put_around_counts(
     actions += [RemoveAction((wire,)) for wire in sorted(known - item.keys() - kept)]
     for wire in spec.counted_wires:
         if wire not in merged.deltas:
-            zero: ValueCall[Any] = ValueCall("if_not_exists", (Reference((wire,)), Constant(0, {"N": "0"})))
+            zero: ValueCall[Any] = ValueCall("if_not_exists", (Path((wire,)), Constant(0, {"N": "0"})))
             actions.append(SetAction((wire,), operand=zero))
     for wire in counted_on:
-        stored: ValueCall[Any] = ValueCall("if_not_exists", (Reference((wire,)), Constant(version_read, {"N": str(version_read)})))
+        stored: ValueCall[Any] = ValueCall("if_not_exists", (Path((wire,)), Constant(version_read, {"N": str(version_read)})))
         actions.append(SetAction((wire,), operand=Arithmetic(stored, "+", Constant(1, {"N": "1"}))))
     key = {name: item[name] for name in spec.table.attributes}
     parameters = {"Key": key, "UpdateExpression": render_actions([*actions, *merged.actions], out)}
