@@ -166,7 +166,7 @@ class World:
     """An engine with both tables, and the verbs on it."""
 
     def __init__(self) -> None:
-        self.engine = Engine(":memory:")
+        self.engine = Engine(":memory:", background=False)
         self.store = Store(EmbeddedTransport(self.engine))
         self.async_store = AsyncStore(AsyncEmbeddedTransport(self.engine))
         self.store.create_tables(notes, scenes)

@@ -1,4 +1,4 @@
-"""Translate errors of the service into errors of the store."""
+"""Translate errors of the service into errors of the store, and explain refused writes from what they expected of the stored item."""
 
 from __future__ import annotations
 
@@ -45,6 +45,87 @@ if TYPE_CHECKING:
 
 __all__ = ["WriteCondition", "explain_refusal"]
 
+_DENIED = frozenset(
+    {
+        "AccessDeniedException",
+        "UnrecognizedClientException",
+        "InvalidSignatureException",
+        "IncompleteSignatureException",
+        "MissingAuthenticationTokenException",
+        "MissingAuthenticationToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "OptInRequired",
+    }
+)
+_LONG_KEY = re.compile(r"size of (hashkey|all range keys|rangekey) has exceeded", re.IGNORECASE)
+_LARGE_ITEM = re.compile(r"item size.* maximum allowed size", re.IGNORECASE)
+_NO_INDEX = re.compile(r"does not have the specified index", re.IGNORECASE)
+_MISSING = frozenset({"ResourceNotFoundException", "TableNotFoundException", "IndexNotFoundException"})
+_BUSY = frozenset({"ResourceInUseException", "TableInUseException", "TableAlreadyExistsException"})
+
+
+def translated(error: ServiceError | Unreachable, request: Request | None) -> StoreError:
+    """The store's error for an error of the service that no flow handled."""
+    if isinstance(error, Unreachable):
+        return NoAnswer(error.message, request=request)
+    what = f"{_named(request)}: {(error.message or error.code).rstrip('.')}."
+    if error.code == CLOSED:
+        return StoreClosed(what, request=request)
+    if error.code.startswith(FOREIGN) or error.code == NotDynamoDB.__name__:
+        return NotDynamoDB(error.message, request=request)
+    if error.code == "ValidationException":
+        return refused(what, error.message, request)
+    kind: type[StoreError]
+    if error.code in _MISSING:
+        kind = TableMissing
+    elif error.code in _BUSY:
+        kind = TableBusy
+    elif error.code == "LimitExceededException" or error.code == "ItemCollectionSizeLimitExceededException":
+        kind = QuotaExceeded
+    elif is_throttled(error.code, error.status):
+        kind = Throttled
+    elif error.code in CONFLICTS or error.code == "TransactionCanceledException":
+        kind = TransactionConflict
+    elif error.code == "IdempotentParameterMismatchException":
+        kind = IdempotencyMismatch
+    elif error.code in _DENIED:
+        kind = AccessDenied
+    elif error.status >= 500:
+        kind = ServiceFailed
+    else:
+        kind = Refused
+    return kind(what, request=request)
+
+
+def refused(what: str, message: str, request: Request | None) -> StoreError:
+    """The store's error for a request that the service rejected as invalid, chosen by the service's message."""
+    if _LARGE_ITEM.search(message):
+        if request is None or request.operation != "PutItem":
+            return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
+        return too_large(request.payload["Item"], request.pattern.partition(".")[0], request)
+    if _LONG_KEY.search(message):
+        return KeyTooLong(what, request=request)
+    if _NO_INDEX.search(message):
+        return TableMissing(what, fix="Create the index with `gateleg tables apply`.", request=request)
+    return Refused(what, request=request)
+
+
+def _named(request: Request | None) -> str:
+    """The name of a request in messages: its operation and tables."""
+    if request is None:
+        return "The request"
+    tables = sorted(_tables_of(request.payload))
+    return f"{request.operation} on {', '.join(tables)}" if tables else request.operation
+
+
+def _tables_of(payload: Mapping[str, Any]) -> set[str]:
+    """The tables of a request for an item, a transaction or a batch."""
+    if isinstance(table := payload.get("TableName"), str):
+        return {table}
+    written = {write["TableName"] for entry in payload.get("TransactItems", ()) for write in entry.values()}
+    return written | set(payload.get("RequestItems", ()))
+
 
 @dataclass(frozen=True, slots=True)
 class WriteCondition:
@@ -90,12 +171,12 @@ def explain_refusals(
     another reason for the refusal is then already known.
     """
     if item is None:
-        return {number: explain_refusal(one, None, request) for number, one in expected.items()}
-    certain = {number: _certain(one, item, request) for number, one in expected.items()}
+        return {number: explain_refusal(expectation, None, request) for number, expectation in expected.items()}
+    certain = {number: _certain(expectation, item, request) for number, expectation in expected.items()}
     if certain_only or any(certain.values()):
         return {number: cause for number, cause in certain.items() if cause is not None}
-    asking = {number: one for number, one in expected.items() if one.conditional} or expected
-    return {number: explain_refusal(one, item, request) for number, one in asking.items()}
+    conditional = {number: expectation for number, expectation in expected.items() if expectation.conditional} or expected
+    return {number: explain_refusal(expectation, item, request) for number, expectation in conditional.items()}
 
 
 def _certain(expected: WriteCondition, item: Item, request: Request | None) -> StoreError | None:
@@ -132,8 +213,8 @@ def _certain(expected: WriteCondition, item: Item, request: Request | None) -> S
 def bound_error(guard: BoundGuard, ref: Ref[Any], item: Item | None, verb: str, request: Request | None) -> ConstraintFailed:
     """The error of a write that would break a bound of an item's attribute."""
     current = None if item is None else _current(ref, item)
-    found = getattr(current, guard.attribute, None)
-    now = "" if found is None else f" It is {found!r} now."
+    stored = getattr(current, guard.attribute, None)
+    now = "" if stored is None else f" It is {stored!r} now."
     what = f"The {verb} would break a bound of {ref}: {guard.attribute} must be {guard.text} ({guard.rule}={guard.bound}).{now}"
     return ConstraintFailed(what, attribute=guard.attribute, bound=f"{guard.rule}={guard.bound}", current=current, request=request)
 
@@ -152,85 +233,3 @@ def _current(ref: Ref[Any], item: Item) -> Any:
         return spec_of(ref.entity).decode(item)
     except DecodeError:
         return None
-
-
-_DENIED = frozenset(
-    {
-        "AccessDeniedException",
-        "UnrecognizedClientException",
-        "InvalidSignatureException",
-        "IncompleteSignatureException",
-        "MissingAuthenticationTokenException",
-        "MissingAuthenticationToken",
-        "ExpiredTokenException",
-        "InvalidClientTokenId",
-        "OptInRequired",
-    }
-)
-_LONG_KEY = re.compile(r"size of (hashkey|all range keys|rangekey) has exceeded", re.IGNORECASE)
-_LARGE_ITEM = re.compile(r"item size.* maximum allowed size", re.IGNORECASE)
-_NO_INDEX = re.compile(r"does not have the specified index", re.IGNORECASE)
-_MISSING = frozenset({"ResourceNotFoundException", "TableNotFoundException", "IndexNotFoundException"})
-_BUSY = frozenset({"ResourceInUseException", "TableInUseException", "TableAlreadyExistsException"})
-
-
-def _named(request: Request | None) -> str:
-    """The name of a request in messages: its operation and tables."""
-    if request is None:
-        return "The request"
-    tables = sorted(_tables_of(request.payload))
-    return f"{request.operation} on {', '.join(tables)}" if tables else request.operation
-
-
-def _tables_of(payload: Mapping[str, Any]) -> set[str]:
-    """The tables of a request for an item, a transaction or a batch."""
-    if isinstance(table := payload.get("TableName"), str):
-        return {table}
-    written = {one["TableName"] for entry in payload.get("TransactItems", ()) for one in entry.values()}
-    return written | set(payload.get("RequestItems", ()))
-
-
-def refused(what: str, message: str, request: Request | None) -> StoreError:
-    """The store's error for a request that the service rejected as invalid, chosen by the service's message."""
-    if _LARGE_ITEM.search(message):
-        if request is None or request.operation != "PutItem":
-            return TooLarge(what, size=None, limit=ITEM_LIMIT, request=request)
-        return too_large(request.payload["Item"], request.pattern.partition(".")[0], request)
-    if _LONG_KEY.search(message):
-        return KeyTooLong(what, request=request)
-    if _NO_INDEX.search(message):
-        return TableMissing(what, fix="Create the index with `gateleg tables apply`.", request=request)
-    return Refused(what, request=request)
-
-
-def translated(error: ServiceError | Unreachable, request: Request | None) -> StoreError:
-    """The store's error for an error of the service that no flow handled."""
-    if isinstance(error, Unreachable):
-        return NoAnswer(error.message, request=request)
-    what = f"{_named(request)}: {(error.message or error.code).rstrip('.')}."
-    if error.code == CLOSED:
-        return StoreClosed(what, request=request)
-    if error.code.startswith(FOREIGN) or error.code == NotDynamoDB.__name__:
-        return NotDynamoDB(error.message, request=request)
-    if error.code == "ValidationException":
-        return refused(what, error.message, request)
-    kind: type[StoreError]
-    if error.code in _MISSING:
-        kind = TableMissing
-    elif error.code in _BUSY:
-        kind = TableBusy
-    elif error.code == "LimitExceededException" or error.code == "ItemCollectionSizeLimitExceededException":
-        kind = QuotaExceeded
-    elif is_throttled(error.code, error.status):
-        kind = Throttled
-    elif error.code in CONFLICTS or error.code == "TransactionCanceledException":
-        kind = TransactionConflict
-    elif error.code == "IdempotentParameterMismatchException":
-        kind = IdempotencyMismatch
-    elif error.code in _DENIED:
-        kind = AccessDenied
-    elif error.status >= 500:
-        kind = ServiceFailed
-    else:
-        kind = Refused
-    return kind(what, request=request)

@@ -12,7 +12,7 @@ from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.model.errors import ExpressionValue
-from gateleg.model.expressions.evaluation import Size, Term, is_satisfied
+from gateleg.model.expressions.evaluation import is_satisfied
 from gateleg.model.expressions.nodes import (
     AddAction,
     Arithmetic,
@@ -23,9 +23,11 @@ from gateleg.model.expressions.nodes import (
     DeleteAction,
     Not,
     Operand,
-    Reference,
+    Path,
     RemoveAction,
     SetAction,
+    Size,
+    Term,
     ValueCall,
     all_of,
 )
@@ -34,7 +36,7 @@ from gateleg.model.wire import decimal_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gateleg.model.expressions.nodes import Action, Operator, Path
+    from gateleg.model.expressions.nodes import Action, DocumentPath, Operator
     from gateleg.model.wire import Item
 
 _OPERATORS: dict[str, Operator] = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
@@ -108,7 +110,7 @@ def _plain(operand: Operand[Any]) -> Operand[Any]:
     return operand.operand if isinstance(operand, Term) else operand
 
 
-def _variable(operand: Operand[Any]) -> tuple[Path, Decimal | None] | None:
+def _variable(operand: Operand[Any]) -> tuple[DocumentPath, Decimal | None] | None:
     """The path of an operand that reads one attribute, and its default if the attribute is missing; None for other operands."""
     if isinstance(operand, ValueCall) and operand.function == "if_not_exists":
         path, default = _path(operand.arguments[0]), operand.arguments[1]
@@ -119,12 +121,12 @@ def _variable(operand: Operand[Any]) -> tuple[Path, Decimal | None] | None:
     return None if path is None else (path, None)
 
 
-def _path(operand: Operand[Any]) -> Path | None:
-    path: Path | None = getattr(operand, "path", None)
+def _path(operand: Operand[Any]) -> DocumentPath | None:
+    path: DocumentPath | None = getattr(operand, "path", None)
     return path
 
 
-def _number_guards(action: Action, path: Path, default: Decimal | None, sign: int, shift: Decimal) -> Iterator[BoundGuard]:
+def _number_guards(action: Action, path: DocumentPath, default: Decimal | None, sign: int, shift: Decimal) -> Iterator[BoundGuard]:
     """The bounds of `sign * value + shift` as conditions on the value at `path`; a missing value counts as `default`."""
     assert action.attr is not None
     for rule, operator in _OPERATORS.items():
@@ -136,7 +138,7 @@ def _number_guards(action: Action, path: Path, default: Decimal | None, sign: in
             continue
         exact = Decimal(str(bound))
         limit: Constant[Any] = Constant(None, {"N": decimal_text(sign * (exact - shift))})
-        within: Condition = Comparison(Reference(path), operator if sign > 0 else _MIRRORED[operator], limit)
+        within: Condition = Comparison(Path(path), operator if sign > 0 else _MIRRORED[operator], limit)
         if default is not None and _COMPARE[operator](sign * default + shift, exact):
             within = within | _absent(path)
         yield BoundGuard(action.attribute, rule, bound, within)  # type: ignore[arg-type]
@@ -144,7 +146,7 @@ def _number_guards(action: Action, path: Path, default: Decimal | None, sign: in
 
 def _set_guards(action: Action, tag: str, elements: list[str]) -> Iterator[BoundGuard]:
     assert action.attr is not None
-    place: Reference[Any] = Reference(action.path)
+    place: Path[Any] = Path(action.path)
     members = [BooleanCall("contains", (place, Constant(None, {tag[0]: element}))) for element in elements]
     if isinstance(action, AddAction):
         most = action.attr.bounds.max_length
@@ -178,7 +180,7 @@ def _fits(action: Action, added: int, most: int) -> Condition:
 
 def _element_guards(actions: Sequence[Action]) -> Iterator[BoundGuard]:
     """The bounds of the lengths of lists and maps whose elements are set or removed."""
-    touched: dict[tuple[Path, bool], list[Action]] = {}
+    touched: dict[tuple[DocumentPath, bool], list[Action]] = {}
     for action in actions:
         parent = action.attr.parent if action.attr is not None else None
         if parent is not None and parent.bounds is not None and isinstance(action, SetAction | RemoveAction):
@@ -186,7 +188,7 @@ def _element_guards(actions: Sequence[Action]) -> Iterator[BoundGuard]:
     for (path, grows), parts in touched.items():
         assert parts[0].attr is not None
         parent = parts[0].attr.parent
-        places = [Reference[Any](part.path) for part in parts]
+        places = [Path[Any](part.path) for part in parts]
         if grows and (most := parent.bounds.max_length) is not None:
             there = all_of(*(BooleanCall("attribute_exists", (place,)) for place in places))
             assert there is not None
@@ -197,9 +199,9 @@ def _element_guards(actions: Sequence[Action]) -> Iterator[BoundGuard]:
             yield BoundGuard(parent.name, "min_length", least, _size(path, ">=", least + len(parts)) | gone)
 
 
-def _absent(path: Path) -> Condition:
-    return BooleanCall("attribute_not_exists", (Reference(path),))
+def _absent(path: DocumentPath) -> Condition:
+    return BooleanCall("attribute_not_exists", (Path(path),))
 
 
-def _size(path: Path, operator: Operator, count: int) -> Condition:
-    return Comparison(Size(Reference(path)), operator, Constant(count, {"N": str(count)}))
+def _size(path: DocumentPath, operator: Operator, count: int) -> Condition:
+    return Comparison(Size(Path(path)), operator, Constant(count, {"N": str(count)}))

@@ -17,8 +17,8 @@ from gateleg.model.expressions.nodes import (
     Comparison,
     Condition,
     Constant,
+    Path,
     Placeholders,
-    Reference,
     RemoveAction,
     SetAction,
     all_of,
@@ -190,7 +190,7 @@ class MergedChanges:
                 stored = (self.seen or {}).get(wire)
                 conditions.append(missing(wire) if stored is None else equals(wire, stored))
             elif delta < 0:
-                conditions.append(Comparison(Reference((wire,)), ">=", Constant(-delta, {"N": str(-delta)})))
+                conditions.append(Comparison(Path((wire,)), ">=", Constant(-delta, {"N": str(-delta)})))
         return all_of(*conditions)
 
     def lacks(self, item: Item) -> bool:

@@ -15,8 +15,8 @@ from gateleg.model.expressions.nodes import (
     Arithmetic,
     Condition,
     Constant,
+    Path,
     Placeholders,
-    Reference,
     RemoveAction,
     SetAction,
     ValueCall,
@@ -28,7 +28,6 @@ from gateleg.model.expressions.nodes import (
 from gateleg.model.keys import spec_of
 from gateleg.model.planning.companions import NOTHING_MERGED, CounterChange, as_marked, counter_changes, moved_markers
 from gateleg.model.planning.writes import Kind, Write, expired, present_schema, version_condition, with_condition
-from gateleg.model.validation import copy_unchecked
 from gateleg.model.wire import epoch_text
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def _put_guard(
 def _counted_from_zero(spec: Spec[Any], instance: E, merged: MergedChanges | None) -> E:
     """The instance with the counts of a new item: zero, plus the changes in the same transaction."""
     deltas = merged.deltas if merged is not None else {}
-    return copy_unchecked(instance, {name: max(0, deltas.get(wire, 0)) for wire, name in spec.counted_wires.items()})
+    return instance.model_copy(update={name: max(0, deltas.get(wire, 0)) for wire, name in spec.counted_wires.items()})
 
 
 def _put_around_counts(
@@ -140,10 +139,10 @@ def _put_around_counts(
     actions += [RemoveAction((wire,)) for wire in sorted(known - item.keys() - kept)]
     for wire in spec.counted_wires:
         if wire not in merged.deltas:
-            zero: ValueCall[Any] = ValueCall("if_not_exists", (Reference((wire,)), Constant(0, {"N": "0"})))
+            zero: ValueCall[Any] = ValueCall("if_not_exists", (Path((wire,)), Constant(0, {"N": "0"})))
             actions.append(SetAction((wire,), operand=zero))
     for wire in counted_on:
-        stored: ValueCall[Any] = ValueCall("if_not_exists", (Reference((wire,)), Constant(version_read, {"N": str(version_read)})))
+        stored: ValueCall[Any] = ValueCall("if_not_exists", (Path((wire,)), Constant(version_read, {"N": str(version_read)})))
         actions.append(SetAction((wire,), operand=Arithmetic(stored, "+", Constant(1, {"N": "1"}))))
     key = {name: item[name] for name in spec.table.attributes}
     parameters = {"Key": key, "UpdateExpression": render_actions([*actions, *merged.actions], out)}
@@ -162,7 +161,7 @@ def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_ve
         owned[version] = read + 1
         if check_version and not create:
             absent, expected = read == 0, read or None
-    return copy_unchecked(instance, owned), owned, absent, expected
+    return instance.model_copy(update=owned), owned, absent, expected
 
 
 @cache

@@ -21,9 +21,9 @@ from gateleg.model.expressions.nodes import (
     Comparison,
     Condition,
     Constant,
-    Membership,
+    In,
+    Path,
     Placeholders,
-    Reference,
     RemoveAction,
     SetAction,
     Transition,
@@ -300,7 +300,7 @@ class UpdateDraft(Generic[E]):
             owned[version.name] = self.values[version.name] + 1
             operand: Any = derived(lambda inputs: {"N": str(inputs.before[version.name] + 1)}, self._inputs())
         else:
-            old: Any = ValueCall("if_not_exists", (Reference((version.wire,)), fixed({"N": "0"})))
+            old: Any = ValueCall("if_not_exists", (Path((version.wire,)), fixed({"N": "0"})))
             operand = Arithmetic(old, "+", fixed({"N": "1"}))
         self.actions.append(SetAction((version.wire,), operand=operand))
 
@@ -343,7 +343,7 @@ class UpdateDraft(Generic[E]):
 
     def _write_if_new(self, wire: str, value: Constant[Any]) -> None:
         if not self._writes(wire):
-            self.actions.append(SetAction((wire,), operand=ValueCall("if_not_exists", (Reference((wire,)), value))))
+            self.actions.append(SetAction((wire,), operand=ValueCall("if_not_exists", (Path((wire,)), value))))
 
     def _enter(self, plan: KeyPlan, after: Mapping[str, Any]) -> None:
         """Write the index keys of a new item that the update does not already write."""
@@ -364,10 +364,10 @@ class UpdateDraft(Generic[E]):
         """The condition that each stored state is a predecessor of its new state."""
         conditions = []
         for move in self.moves:
-            reference: Reference[Any] = Reference(move.path)
+            state: Path[Any] = Path(move.path)
             # They follow from the new state, which the cache key contains.
             first, *others = [fixed(source.wire) for source in move.sources]
-            legal: Condition = Membership(reference, (first, *others)) if others else Comparison(reference, "=", first)
+            legal: Condition = In(state, (first, *others)) if others else Comparison(state, "=", first)
             conditions.append(legal if mode == "patch" else legal | missing(str(move.path[0])))
         return all_of(*conditions)
 
@@ -380,7 +380,7 @@ class UpdateDraft(Generic[E]):
             if self.values.get(source.name) is None:
                 conditions.append(missing(source.wire))
             else:
-                conditions.append(Comparison(Reference((source.wire,)), "=", derived(_stored_value(source), self._inputs())))
+                conditions.append(Comparison(Path((source.wire,)), "=", derived(_stored_value(source), self._inputs())))
         return all_of(*conditions)
 
     def unchanged(self) -> Condition | None:
@@ -389,9 +389,9 @@ class UpdateDraft(Generic[E]):
         if version is None or not self.guarded:
             return None
         if self.values[version.name] == 0:
-            return missing(version.wire) | Comparison(Reference((version.wire,)), "=", fixed({"N": "0"}))
+            return missing(version.wire) | Comparison(Path((version.wire,)), "=", fixed({"N": "0"}))
         stored = derived(lambda inputs: {"N": str(inputs.before[version.name])}, self._inputs())
-        return Comparison(Reference((version.wire,)), "=", stored)
+        return Comparison(Path((version.wire,)), "=", stored)
 
 
 def _not_an_attribute(spec: Spec[Any], action: Action) -> ExpressionError:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.expressions.nodes import Comparison, Condition, Constant, Not, Placeholders, Reference, equals, missing
+from gateleg.model.expressions.nodes import Comparison, Condition, Constant, Not, Path, Placeholders, equals, missing
 from gateleg.model.planning.plan_cache import fixed
 from gateleg.model.wire import epoch_text
 
@@ -89,7 +89,7 @@ def present_schema(spec: Spec[Any], *, may_be_missing: bool) -> Condition | None
     """
     if spec.schema == 1:
         return None
-    present: Condition = Comparison(Reference((spec.table.schema,)), ">=", fixed({"N": str(spec.schema)}))
+    present: Condition = Comparison(Path((spec.table.schema,)), ">=", fixed({"N": str(spec.schema)}))
     return present | missing(spec.table.hash) if may_be_missing else present
 
 
@@ -114,7 +114,7 @@ def expired(spec: Spec[Any], now: datetime) -> Condition | None:
     """The condition that an item has expired; None for an entity without a TTL attribute."""
     if spec.ttl is None:
         return None
-    return Comparison(Reference((spec.ttl.wire,)), "<=", Constant(now, {"N": epoch_text(now)}))
+    return Comparison(Path((spec.ttl.wire,)), "<=", Constant(now, {"N": epoch_text(now)}))
 
 
 def not_expired(spec: Spec[Any], plan: KeyPlan, now: datetime) -> Condition | None:
