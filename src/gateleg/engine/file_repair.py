@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import apsw
 import orjson
 
-from gateleg.engine import changelog, expiry, files, keys, stored_backups, upgrades
+from gateleg.engine import changelog, expiry, files, keys, stored_backups, throttle, upgrades
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.database import Database
 from gateleg.engine.definitions import dump, load, recover
@@ -438,7 +438,7 @@ class _Repair:
         for index in layout.indexes:
             connection.executemany(index.insert, _entries(index, rows))
         expiry.index(connection, table)
-        while expiry.fill(connection, table, expiry.SMALL_TABLE_ROWS):
+        while expiry.fill(connection, table, throttle.SMALL_TABLE_ROWS):
             pass
         namespace = table.namespace
         connection.execute(

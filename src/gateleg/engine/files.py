@@ -1,18 +1,15 @@
-"""Files and folders that only their owner can access, whatever the umask.
+"""A database file and what surrounds it: permissions, read-only media, page checksums, and SQLite's errors in words.
 
-SQLite gives the write-ahead log and its index the permissions of the database file.
+Files and new folders are accessible to their owner only, whatever the umask; SQLite gives the write-ahead log and its index the permissions
+of the database file.
 
-Files on read-only media, or in folders that this process cannot write: whether and how SQLite can read them.
+In WAL mode even a reader writes, to the shared memory beside the file. Where it cannot, on read-only media or in a folder that this process
+cannot write, SQLite reads a file whose log is empty as if nobody could ever change it, or joins processes that have it open and share their
+memory.
 
-In WAL mode even a reader writes, to the shared memory beside the file. Where it cannot, SQLite reads a file whose log is empty as if nobody
-could ever change it, or joins processes that have it open and share their memory.
-
-Page checksums by SQLite's checksum VFS: reading a corrupt page is an error, never a wrong answer.
-
-The last eight bytes of each page hold its checksum. It is computed when a page is written to the log or the file and verified when it is
-read; this covers rows, indexes, the catalog, the change log and backups alike, and SQLite's own pointers between pages.
-
-Errors of SQLite, translated for the caller.
+SQLite's checksum VFS makes reading a corrupt page an error, never a wrong answer. The last eight bytes of each page hold its checksum. It
+is computed when a page is written to the log or the file and verified when it is read; this covers rows, indexes, the catalog, the change
+log and backups alike, and SQLite's own pointers between pages.
 """
 
 import os
@@ -58,12 +55,12 @@ def make_folder(path: Path) -> None:
 def open_to_others(folder: Path) -> str | None:
     """A warning if other users can access an existing folder of ours; None if they cannot, or if it is not ours."""
     try:
-        found = folder.stat()
+        status = folder.stat()
     except OSError:
         return None
-    if found.st_uid != os.geteuid() or not found.st_mode & 0o077:
+    if status.st_uid != os.geteuid() or not status.st_mode & 0o077:
         return None
-    mode = f"{found.st_mode & 0o777:04o}"
+    mode = f"{status.st_mode & 0o777:04o}"
     return (
         f"other users of this machine can list {folder} (mode {mode}). They cannot read the database, which only its owner can open, "
         f"but they see which files exist. Unless that is intended, run: chmod 700 {folder}"
@@ -83,13 +80,13 @@ def make_file(path: Path) -> None:
         os.fchmod(handle, FILE_MODE)
         os.close(handle)
         with suppress(FileExistsError):
-            _name(draft, path)
+            _rename(draft, path)
     finally:
         os.unlink(draft)
 
 
-def _name(draft: str, path: Path) -> None:
-    """Rename a closed file to a name that must be free."""
+def _rename(draft: str, path: Path) -> None:
+    """Give a closed file a name that must be free."""
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -117,9 +114,9 @@ def tighten(database: Path) -> None:
     """Revoke other users' access to an existing database and to the files that SQLite keeps beside it, as far as they are ours."""
     for path in (database, *(Path(f"{database}{end}") for end in SQLITE_SUFFIXES)):
         with suppress(FileNotFoundError):
-            found = path.stat()
-            if found.st_uid == os.geteuid() and stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:
-                path.chmod(found.st_mode & ~0o077 & 0o7777)
+            status = path.stat()
+            if status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
+                path.chmod(status.st_mode & ~0o077 & 0o7777)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +146,15 @@ class NeedsUpgrade(EngineError):
         )
 
 
-def read_only_access(path: str, *, wanted: bool = False) -> ReadOnlyAccess | None:
-    """How to open an existing file for reading only, if this process cannot write it, or if that is `wanted`; None otherwise."""
+def read_only_access(path: str, *, force: bool = False) -> ReadOnlyAccess | None:
+    """How to open an existing file for reading only, if this process cannot write it, or with `force`; None otherwise."""
     file = Path(path)
     if not file.is_file() or not file.stat().st_size:
         return None
     name = f"file:{quote(str(file.resolve()))}"
     obstacle = _obstacle(file)
     if obstacle is None:
-        return ReadOnlyAccess(name, "is open for reading only: nothing was written", may_recover=True) if wanted else None
+        return ReadOnlyAccess(name, "is open for reading only: nothing was written", may_recover=True) if force else None
     refusal = f"is open for reading only, because {obstacle}: nothing was written. Copy it to a folder that can be written to change it"
     log, shared = Path(f"{path}-wal"), Path(f"{path}-shm")
     if shared.exists() and log.exists():

@@ -84,7 +84,7 @@ def _upgrade(path: str) -> None:
 
 def _copy(path: str, copy: Path) -> None:
     """A copy of a database that others may be writing to."""
-    access = read_only_access(path, wanted=True)
+    access = read_only_access(path, force=True)
     if access is None:
         return  # an empty file, as an interrupted creation leaves it
     source = access.connect(apsw.Connection, files.vfs())

@@ -11,8 +11,8 @@ from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import changelog, copies
-from gateleg.engine.copies import Copy
+from gateleg.engine import changelog, chunked_drop, online_copy
+from gateleg.engine.online_copy import Copy
 from gateleg.engine.schema import Namespace, Table
 
 #: How long the system backup of a deleted table is kept.
@@ -52,7 +52,7 @@ def begin(connection: apsw.Connection, table: Table, name: str, now: float, coun
     """Register a backup of a table, and the copy that fills it. `counted` are the numbers of items and bytes, as far as known."""
     backup = _register(connection, table, name, "USER", now, counted)
     create_rows_table(connection, backup.rows)
-    return backup, copies.of_table(connection, table, backup.rows)
+    return backup, online_copy.begin_from_table(connection, table, backup.rows)
 
 
 def complete(connection: apsw.Connection, number: int, items: int, size: int) -> None:
@@ -128,7 +128,7 @@ def list_backups(
 
 def remove(connection: apsw.Connection, backup: Backup) -> None:
     """Remove a backup and its rows."""
-    copies.drop_rows(connection, backup.rows)
+    chunked_drop.drop_rows(connection, backup.rows)
     connection.execute("DELETE FROM backups WHERE id = ?", (backup.id,))
 
 

@@ -32,7 +32,6 @@ import orjson
 
 from gateleg.engine import changelog, stored_backups
 from gateleg.engine.catalog import Context
-from gateleg.engine.copies import StepPacer
 from gateleg.engine.database import DatabaseConnection
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import Prepared, prepare
@@ -42,6 +41,7 @@ from gateleg.engine.operations import definition
 from gateleg.engine.operations.definition import iso_milliseconds
 from gateleg.engine.operations.items import ItemChange, check_item_size
 from gateleg.engine.schema import Namespace, Table
+from gateleg.engine.throttle import Throttle
 from gateleg.engine.values import Item, canonicalize_item
 
 _log = logging.getLogger(__name__)
@@ -448,7 +448,7 @@ def load(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, 
     """Create the table and fill it; returns additional members of the import's description. Running it again has the same result."""
     bucket = _import_bucket(context, transfer)
     layout = Layout(_create(context, transfer))
-    counts, pace = _ImportCounts(), StepPacer(context.database)
+    counts, pace = _ImportCounts(), Throttle(context.database)
     for key in bucket.keys(transfer.request["S3BucketSource"].get("S3KeyPrefix") or ""):
         items = _read(bucket, key, transfer, layout.table, counts)
         pending: deque[Any] = deque()

@@ -13,11 +13,11 @@ from typing import Any
 
 import apsw
 
-from gateleg.engine import changelog, copies, copy_steps, stored_backups
+from gateleg.engine import changelog, copy_steps, online_copy, stored_backups
 from gateleg.engine.catalog import Context
-from gateleg.engine.copies import Copy
 from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.online_copy import Copy
 from gateleg.engine.operations.definition import (
     ON_DEMAND,
     check_bounds,
@@ -42,7 +42,7 @@ def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     counted = context.statistics(_source_table(context, name))  # slow, so outside of the transaction
     with context.database.write() as connection:
         table = _source_table(context, name)
-        if copies.is_source(connection, f"items_{table.id}"):
+        if online_copy.is_source(connection, f"items_{table.id}"):
             raise backup_in_use()
         backup, copy = stored_backups.begin(connection, table, request["BackupName"], context.now(), counted)
         copy_steps.begin(context.catalog, connection, copy)
@@ -84,7 +84,7 @@ def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
                 f"User is not allowed to delete the system backup with arn {backup.arn}. "
                 f"It will automatically expire on {iso_milliseconds(backup.expires)}"
             )
-        if not backup.complete or copies.is_source(connection, backup.rows):
+        if not backup.complete or online_copy.is_source(connection, backup.rows):
             raise backup_in_use()
         stored_backups.remove(connection, backup)
     context.wake()
@@ -399,7 +399,7 @@ def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) ->
         table = plan(source, request, context.namespace, now)
         summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
         cut = changelog.first_after(connection, source.id, at)
-        response = restore(context, connection, table, summary, lambda rows: copies.of_table(connection, source, rows, cut))
+        response = restore(context, connection, table, summary, lambda rows: online_copy.begin_from_table(connection, source, rows, cut))
     context.wake()
     return response
 
@@ -453,7 +453,7 @@ def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict
         check_target(context, request["TargetTableName"])
         table = plan(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
-        response = restore(context, connection, table, summary, lambda rows: copies.of_backup(connection, backup.rows, rows))
+        response = restore(context, connection, table, summary, lambda rows: online_copy.begin_from_backup(connection, backup.rows, rows))
     context.wake()
     return response
 
