@@ -1,9 +1,8 @@
-"""The server: listens, enforces timeouts, and stops gracefully.
+"""The server: listens, enforces timeouts, and stops gracefully; in this process, in a thread, or in several processes on one port.
 
-Several server processes on one port, each with its own engine on the same file, so that reads use several cores.
-
-The parent opens no engine, because SQLite's locks do not survive a fork. It reserves the port, starts the children, restarts those that
-die, and stops them when it receives a signal. If the parent dies, the children notice that its pipe is closed, and stop too.
+Several processes have an engine each on the same file, so that reads use several cores. Their parent opens no engine, because SQLite's
+locks do not survive a fork. It reserves the port, starts the children, restarts those that die, and stops them when it receives a signal.
+If the parent dies, the children notice that its pipe is closed, and stop too.
 """
 
 import asyncio
@@ -23,11 +22,10 @@ from types import TracebackType
 from typing import Self
 
 from gateleg.endpoint.connection import ClientConnection, ServerState
-from gateleg.endpoint.dispatcher import Backend, Dispatcher, EndpointOptions, Verifier
+from gateleg.endpoint.dispatcher import Backend, Dispatcher, EndpointOptions
+from gateleg.endpoint.signature import Verifier
 from gateleg.engine.commit_queue import CommitQueue
 from gateleg.event_loops import new_event_loop
-
-__all__ = ["serve_from_processes"]
 
 _log = logging.getLogger(__name__)
 
@@ -62,14 +60,14 @@ class Server:
         options = self.options
         loop = asyncio.get_running_loop()
         verifier = Verifier(options.credentials) if options.credentials else None
-        gate = Dispatcher(
+        dispatcher = Dispatcher(
             self._engine.is_write, region=options.region, verifier=verifier, separate=options.separate, max_body=options.limits.body
         )
         threaded = options.threaded_commits
         if threaded is None:
             threaded = self._engine.durability == "full" and self._engine.path != ":memory:"
         commits = CommitQueue(self._engine, max_writes=_MAX_GROUP_WRITES, thread=True, commits_in_thread=threaded)
-        state = self._state = ServerState(self._engine, gate, options.origins(), commits, options.limits)
+        state = self._state = ServerState(self._engine, dispatcher, options.origins(), commits, options.limits)
         self._tick(loop, state)
         try:
             self._server = await loop.create_server(

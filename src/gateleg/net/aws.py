@@ -5,7 +5,7 @@ Constant parts are computed once: the address and headers once per client, the s
 AWS Signature Version 4 for any service, for signing and verifying. No I/O.
 
 A signature is an HMAC, with a key derived from the secret, over the canonical form of a request. Signing (`aws_json`, `presign`) and
-verification (`gateleg.endpoint.dispatcher`) both build that form here, so that they cannot differ.
+verification (`gateleg.endpoint.signature`) both build that form here, so that they cannot differ.
 
 Credentials: passed by the caller, or loaded from the places where botocore looks.
 """
