@@ -3,9 +3,8 @@
     python bench/ablation.py [--rounds 3]
 
 The verbs are those of `bench/verbs.py`, claims and completions those of a worker (`bench/queues/claims.py`). Microseconds of processor
-time, the best of all rounds, and in brackets the Python functions that one call enters. `lock` is the part of an update or a completion
-during which other writers have to wait (`bench/write_lock.py`). A fast path is turned off in a process of its
-own; all take turns in every round, so that a machine that is slow for a while is slow for all. Under each figure that differs by more
+time, the best of all rounds, and in brackets the Python functions that one call enters. A fast path is turned off in a
+process of its own; all take turns in every round, so that a machine that is slow for a while is slow for all. Under each figure that differs by more
 than a twentieth from the one with nothing turned off stands what that is.
 """
 
@@ -24,8 +23,7 @@ from gateleg.plain import FAST_PATHS, VARIABLE
 HERE = Path(__file__).parent
 VERBS = ("get, rich", "create, rich", "patch, rich", "query of 100, rich")
 JOBS = ("claim", "complete")
-LOCK = ("lock: update", "lock: complete")
-PROGRAMS = ([str(HERE / "verbs.py"), "--quick", "--json"], ["-m", "queues.claims", "--rounds", "10"], [str(HERE / "write_lock.py")])
+PROGRAMS = ([str(HERE / "verbs.py"), "--quick", "--json"], ["-m", "queues.claims", "--rounds", "10"])
 #: What differs by less is the noise of a machine that others use too.
 _NOISE = 0.05
 Row = dict[str, tuple[float, int]]
@@ -66,9 +64,9 @@ def main() -> None:
     for _ in range(rounds):
         for name, value in values.items():
             rows[name] = better(rows.get(name, {}), measured(value))
-    table = Figures("turned off", *VERBS, *JOBS, *LOCK)
+    table = Figures("turned off", *VERBS, *JOBS)
     for name, row in rows.items():
-        table.add_row(name, *(shown(row[column], rows["nothing"][column]) for column in (*VERBS, *JOBS, *LOCK)))
+        table.add_row(name, *(shown(row[column], rows["nothing"][column]) for column in (*VERBS, *JOBS)))
     out = Console(width=150)
     out.print(table)
     for name, what in FAST_PATHS.items():

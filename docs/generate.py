@@ -22,10 +22,9 @@ from gateleg.engine.protocol import OPERATIONS
 from gateleg.jobs import errors as job_errors
 from gateleg.migrate import errors as migrate_errors
 from gateleg.model import errors as model_errors
-from gateleg.net import credentials as credential_errors
+from gateleg.net import aws as credential_errors
 from gateleg.net import errors as net_errors
 from gateleg.net import tokens as token_errors
-from gateleg.net.http import errors as http_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.web import errors as web_errors
@@ -135,7 +134,6 @@ def errors() -> str:
         ("Store", store_errors),
         ("Objects", object_errors),
         ("Outgoing requests", net_errors),
-        ("HTTP client", http_errors),
         ("Credentials", credential_errors),
         ("Endpoint", endpoint_errors),
         ("Tokens and signatures", token_errors),

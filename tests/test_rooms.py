@@ -61,6 +61,7 @@ ROOTS = (
     "model",
     "net",
     "net.http",
+    "processes",
     "store",
     "engine",
     "endpoint",

@@ -1,10 +1,12 @@
-"""The event loop of servers. Imports no room."""
+"""The event loop of servers, and imports that must not hold it. Imports no room."""
 
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
+from typing import Any
 
-__all__ = ["new_event_loop"]
+__all__ = ["import_in_thread", "new_event_loop"]
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -14,3 +16,8 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     except ImportError:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
+
+
+async def import_in_thread(name: str) -> Any:
+    """Import a module in a thread: one with large dependencies takes up to seconds, in which the event loop must go on."""
+    return await asyncio.to_thread(import_module, name)

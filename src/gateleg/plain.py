@@ -26,8 +26,7 @@ FAST_PATHS: Mapping[str, str] = {
     "plans": "an update of a kind that was planned before only binds new values",
     "prepared": "claims and completions of jobs bind prepared updates, without looking up the plan of their kind",
     "gets": "the engine answers a GetItem that has only a table and a key without checking for other parameters",
-    "speculation": "an update is computed on the last known content of its row before the write lock is taken",
-    "update_plans": "the engine validates what all updates of one prepared update share only once",
+    "request_plans": "the engine checks what requests with the same expressions and names share only once",
 }
 
 

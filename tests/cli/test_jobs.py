@@ -24,6 +24,7 @@ from gateleg.jobs.tables.records import summary_of
 from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
 from tests.jobs.chores import jobs
+from tests.jobs.foreign.seed_items import NO_UUID, pipeline_item, wire_item
 
 #: What a worker's record has besides its name and its clock.
 RECORD: dict[str, Any] = {
@@ -66,6 +67,18 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     with Store.connect(place) as store:
         Queue(store, jobs).ensure_tables()
     return Desk(place)
+
+
+def test_an_item_whose_id_is_no_uuid_is_named_by_each_command(desk: Desk) -> None:
+    with Store.connect(desk.store) as store:
+        queue = Queue(store, jobs)
+        store.transport.call("PutItem", {"TableName": queue.context.queue_table_name, "Item": wire_item(pipeline_item(job_id=NO_UUID))})
+    for command in ("show", "tree", "logs", "cancel", "retry"):
+        refused = desk.run(command, NO_UUID)
+        assert (refused.exit_code, "Put the job again with one, such as" in refused.output) == (1, True), refused.output
+    listed = desk.run("list")
+    assert f"{NO_UUID} is unreadable: job_id: '{NO_UUID}' is not a UUID. Put the job again" in listed.output
+    assert desk.json("list")["unreadable"][0]["job_id"] == NO_UUID
 
 
 def test_a_job_is_submitted_listed_and_shown(desk: Desk) -> None:

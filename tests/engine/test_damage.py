@@ -407,3 +407,100 @@ def test_a_repair_takes_what_is_only_in_the_log(whole: Path, tmp_path: Path) -> 
     saved, lost, _ = repaired(tmp_path / "data.db", unchanged=False)
     assert not lost
     assert saved["Plain"] == {**EXPECTED["Plain"], '{"id":{"B":"9999"}}': {"id": {"B": "9999"}}}
+
+
+@pytest.mark.parametrize("name", ["items_1", "items_4"])
+def test_a_table_whose_root_is_gone_is_saved_whole_as_by_no_other_way(whole: Path, tmp_path: Path, name: str) -> None:
+    start = (root_of(whole, name) - 1) * PAGE_SIZE
+    path = damage(whole, tmp_path, *range(start, start + PAGE_SIZE), bit=0x55)
+    table = "Songs" if name == "items_1" else "Plain"
+    with Engine(str(path), background=False) as engine, pytest.raises(EngineError, match="damaged"):
+        engine.call("Scan", {"TableName": table})
+    with pytest.raises(EngineError, match="damaged"):
+        compact(str(path))
+    # Nor does SQLite read the table, even if it does not look at the checksums.
+    copy = shutil.copyfile(path, tmp_path / "copy.db")
+    connection = apsw.Connection(str(copy), vfs="unix")
+    for statement in (f"SELECT * FROM {name}", f"SELECT * FROM {name} ORDER BY k", f"VACUUM INTO '{tmp_path}/vacuumed.db'", "VACUUM"):
+        with pytest.raises(apsw.CorruptError):
+            connection.execute(statement).fetchall()
+    connection.close()
+    saved, lost, report = repaired(path)
+    assert saved == EXPECTED
+    assert not lost
+    assert report.is_complete
+    assert report.recovered == {table: len(EXPECTED[table])}
+
+
+@pytest.mark.parametrize("pages", [1, 2, 3, 5, 8, 13, 21, 34, 55, 89])
+def test_what_was_in_the_end_of_a_file_that_has_been_cut_is_named(whole: Path, tmp_path: Path, pages: int) -> None:
+    path = tmp_path / "data.db"
+    path.write_bytes(whole.read_bytes()[: pages * PAGE_SIZE])
+    saved, lost, report = repaired(path)
+    assert not report.is_complete
+    named = " ".join((*report.missing, *report.aside))
+    for number, (table, items) in {1: ("Songs", EXPECTED["Songs"]), 4: ("Plain", EXPECTED["Plain"])}.items():
+        kept = saved.get(table, {})
+        assert all(items[key] == item for key, item in kept.items())
+        assert items.keys() - kept.keys() <= lost or f"Items of {table} " in named or f"table number {number} is not" in named
+
+
+@pytest.mark.parametrize("size", [0, 20, PAGE_SIZE - 1])
+def test_a_file_without_a_whole_page_has_nothing_to_save(whole: Path, tmp_path: Path, size: int) -> None:
+    path = tmp_path / "data.db"
+    path.write_bytes(whole.read_bytes()[:size])
+    with pytest.raises(EngineError, match="no whole page"):
+        repair(path, tmp_path / "new.db")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data.db"]
+
+
+def damage_row(path: Path, rows: str, key: bytes) -> None:
+    """Change the page that has the row of a key, in its content."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    numbers = [int(str(number)) for (number,) in connection.execute("SELECT pageno FROM dbstat WHERE name = ?", (rows,))]
+    connection.close()
+    content = bytearray(path.read_bytes())
+    (place,) = [
+        (number - 1) * PAGE_SIZE + at for number in numbers if (at := content[(number - 1) * PAGE_SIZE : number * PAGE_SIZE].find(key)) >= 0
+    ]
+    for at in range(place + len(key) + 6, place + len(key) + 10):
+        content[at] ^= 0x15
+    path.write_bytes(content)
+
+
+def test_a_lost_row_of_a_backup_is_not_replaced_by_what_the_table_has_since(tmp_path: Path) -> None:
+    path = tmp_path / "data.db"
+    with Engine(str(path), background=False) as engine:
+        engine.call("CreateTable", SONGS)
+        old, new = ({"artist": {"S": "a"}, "year": {"N": "1"}, "note": {"S": note}} for note in ("as backed up", "changed since"))
+        engine.call("PutItem", {"TableName": "Songs", "Item": old})
+        engine.call("CreateBackup", {"TableName": "Songs", "BackupName": "Kept"})
+        engine.call("PutItem", {"TableName": "Songs", "Item": new})
+        key = engine.catalog.layout(engine.namespace, "Songs").key(old)
+    damage_row(path, "backup_1", key)
+    report = repair(path, tmp_path / "new.db")
+    assert [lost.table for lost in report.lost] == ["backup Kept of Songs"]
+    assert not report.is_complete
+    with Engine(str(tmp_path / "new.db"), background=False) as engine:
+        assert engine.call("Scan", {"TableName": "Songs"})["Items"] == [new]
+        (backup,) = engine.call("ListBackups", {})["BackupSummaries"]
+        engine.call("RestoreTableFromBackup", {"BackupArn": backup["BackupArn"], "TargetTableName": "Restored"})
+        assert engine.call("Scan", {"TableName": "Restored"})["Items"] == []
+
+
+def test_a_lost_item_is_not_replaced_by_one_that_was_logged_before_a_gap(tmp_path: Path) -> None:
+    path = tmp_path / "data.db"
+    stream = SONGS["StreamSpecification"]
+    with Engine(str(path), background=False) as engine:
+        engine.call("CreateTable", {**PLAIN, "TableName": "Songs", "StreamSpecification": stream})
+        item = {"id": {"B": "0001"}, "note": {"S": "logged"}}
+        engine.call("PutItem", {"TableName": "Songs", "Item": item})
+        engine.call("UpdateTable", {"TableName": "Songs", "StreamSpecification": {"StreamEnabled": False}})
+        engine.call("PutItem", {"TableName": "Songs", "Item": {**item, "note": {"S": "not logged"}}})
+        engine.call("UpdateTable", {"TableName": "Songs", "StreamSpecification": stream})
+        key = engine.catalog.layout(engine.namespace, "Songs").key(item)
+    damage_row(path, "items_1", key)
+    report = repair(path, tmp_path / "new.db")
+    assert [lost.table for lost in report.lost] == ["Songs"]
+    with Engine(str(tmp_path / "new.db"), background=False) as engine:
+        assert engine.call("Scan", {"TableName": "Songs"})["Items"] == []

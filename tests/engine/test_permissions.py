@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gateleg.engine import Engine
-from gateleg.engine import files as permissions
 from gateleg.engine.transfers import BucketFolder
 from tests.engine.world import World, text
 
@@ -49,21 +48,7 @@ def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["data.db"]
 
 
-@pytest.mark.parametrize("rights", [0o755, 0o710, 0o701])
-def test_a_folder_that_is_open_to_others_is_warned_of(tmp_path: Path, rights: int) -> None:
-    tmp_path.chmod(rights)
-    warning = permissions.open_to_others(tmp_path) or ""
-    assert f"(mode {rights:04o})" in warning
-    assert warning.endswith(f"chmod 700 {tmp_path}")
-
-
-def test_a_folder_of_ones_own_is_not_warned_of(tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
-    assert permissions.open_to_others(tmp_path) is None
-    assert permissions.open_to_others(tmp_path / "missing") is None
-
-
-def test_a_database_that_others_may_read_is_tightened(tmp_path: Path) -> None:
+def test_a_database_that_others_can_open_is_named_and_stays_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "data.db"
     with subprocess.Popen([sys.executable, "-c", OPEN_AND_WAIT, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdin is not None
@@ -71,9 +56,10 @@ def test_a_database_that_others_may_read_is_tightened(tmp_path: Path) -> None:
         assert other.stdout.readline() == b"open\n"
         files = [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
         for file in files:
-            file.chmod(0o644)
+            file.chmod(0o640)
         engine = Engine(str(path), background=False)
-        assert [mode(file) for file in files] == [0o600] * 3
+        assert [mode(file) for file in files] == [0o640] * 3
+        assert [record.message.rpartition(": ")[2] for record in caplog.records] == [f"chmod 600 {file}" for file in files[:2]]
         engine.close()
         other.stdin.close()
 

@@ -1,16 +1,50 @@
-"""`Engine.ready` is `call` in two steps."""
+"""`Engine.prepare_call` is `call` in two steps: it leaves and returns the same, whatever happens between the steps."""
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateleg.engine import EngineError
-from tests.engine.operations.requests import index
+from gateleg.engine import Engine, EngineError, check_integrity
+from tests.engine.test_entries import INDEXES, library
 from tests.engine.world import World, text
+
+KEYS = [text(artist="Nina", title="Sinnerman"), text(artist="Ella", title="Misty")]
+UPDATES = st.fixed_dictionaries(
+    {
+        "Key": st.sampled_from(KEYS),
+        "UpdateExpression": st.sampled_from(
+            [
+                "SET genre = :t",
+                "SET genre = :t, label = :t",
+                "REMOVE genre",
+                "SET #y = :n",
+                "ADD plays :n",
+                "SET note.a = :t",
+                "SET note = :m",
+            ]
+        ),
+        "ReturnValues": st.sampled_from(["NONE", "ALL_NEW", "ALL_OLD", "UPDATED_NEW"]),
+    },
+    optional={"ConditionExpression": st.sampled_from(["attribute_exists(genre)", "plays > :n", "genre = :t"])},
+)
+VALUES: dict[str, list[dict[str, Any]]] = {
+    ":t": [{"S": "jazz"}, {"S": "soul"}, {"N": "1"}],
+    ":n": [{"N": "1"}, {"N": "2.5"}],
+    ":m": [{"M": {}}, {"M": {"a": {"S": "b"}}}],
+}
+STEPS = st.lists(st.tuples(UPDATES, st.integers(0, 2), st.sampled_from(["", "", "put", "delete", "elsewhere"])), max_size=12)
+
+
+def request_of(update: dict[str, Any], choice: int) -> dict[str, Any]:
+    said = update["UpdateExpression"] + update.get("ConditionExpression", "")
+    values = {name: choices[choice % len(choices)] for name, choices in VALUES.items() if name in said}
+    names = {"ExpressionAttributeNames": {"#y": "year"}} if "#y" in said else {}
+    return {"TableName": "Music", **update, **names, **({"ExpressionAttributeValues": values} if values else {})}
 
 
 def outcome(act: Any) -> Any:
@@ -21,70 +55,60 @@ def outcome(act: Any) -> Any:
         return error.code, error.message
 
 
-def world_with_an_item() -> World:
-    world = World()
-    world.create("a")
-    world.put(text(a="x", b="y"))
-    return world
-
-
-def world_with_an_index() -> World:
-    world = World()
-    world.create("a", defined=("a", "c"), GlobalSecondaryIndexes=[index("by_c", "c")])
-    world.put(text(a="x", b="y", c="z"))
-    return world
-
-
-UPDATES = st.fixed_dictionaries(
-    {
-        "TableName": st.sampled_from(["Music", "Nowhere", "x"]),
-        "Key": st.sampled_from([text(a="x"), text(a="new"), text(b="x"), text(a=""), {"a": {"N": "1"}}, {}, {"a": 5}]),
-        "UpdateExpression": st.sampled_from(["SET b = :v", "SET a = :v", "REMOVE b", "SET b.c = :v", "ADD b :v", "SET", "SET c = :w"]),
-        "ExpressionAttributeValues": st.sampled_from([text(**{":v": "z"}), {":v": {"N": "1"}}, {":v": {}}]),
-        "ReturnValues": st.sampled_from(["NONE", "ALL_NEW", "ALL_OLD", "UPDATED_NEW", "EVERYTHING"]),
-    },
-    optional={"ConditionExpression": st.sampled_from(["b = :v", "attribute_exists(b)", "attribute_not_exists(a)", "b"])},
-)
-
-
-@given(UPDATES)
-def test_it_answers_what_a_call_does_and_leaves_the_same(request: dict[str, Any]) -> None:
-    one, two = world_with_an_item(), world_with_an_item()
-    answer = one.engine.prepare_call("UpdateItem", request)
-    assert outcome(answer) == outcome(lambda: two.engine.call("UpdateItem", request))
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_what_happens_between_the_steps_counts(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
+    place = tmp_path_factory.mktemp("steps")
+    for folder in ("one", "two"):
+        (place / folder).mkdir()
+    one, two = library(place / "one"), library(place / "two")
+    others = [Engine(one.engine.path), Engine(two.engine.path)]
+    for update, choice, between in steps:
+        request = request_of(update, choice)
+        ready = one.engine.prepare_call("UpdateItem", request)
+        if between == "put":
+            for world in (one, two):
+                world.call("PutItem", TableName="Music", Item={**update["Key"], "genre": {"S": "blues"}, "plays": {"N": "7"}})
+        elif between == "delete":
+            for world in (one, two):
+                world.call("DeleteItem", TableName="Music", Key=update["Key"])
+        elif between == "elsewhere":
+            for other in others:
+                change = request_of({"Key": update["Key"], "UpdateExpression": "ADD plays :n"}, choice)
+                outcome(lambda other=other, change=change: other.call("UpdateItem", change))
+        assert outcome(ready) == outcome(lambda request=request: two.engine.call("UpdateItem", request))
     assert one.call("Scan", TableName="Music") == two.call("Scan", TableName="Music")
-    one.engine.close()
-    two.engine.close()
+    for index in INDEXES:
+        scan = {"TableName": "Music", "IndexName": index["IndexName"]}
+        assert one.call("Scan", **scan) == two.call("Scan", **scan)
+    for engine in (one.engine, two.engine, *others):
+        engine.close()
+    assert check_integrity(one.engine.path) == []
 
 
-PREPARED = st.fixed_dictionaries(
-    {
-        "Key": st.sampled_from([text(a="x"), text(a="new"), text(b="x"), text(a=""), {"a": {"N": "1"}}]),
-        "UpdateExpression": st.sampled_from(
-            ["SET b = :v", "SET c = :v, d = :w", "SET b.c = :v", "ADD n :v", "SET c = if_not_exists(n, :v)"]
-        ),
-        "ReturnValues": st.sampled_from(["NONE", "ALL_NEW"]),
-    },
-    optional={"ConditionExpression": st.sampled_from(["b = :v", "attribute_exists(b)"])},
-)
-GIVEN = st.sampled_from(
-    [{"S": "z"}, {"S": "y"}, {"N": "1"}, {"N": "01"}, {"S": ""}, {"M": {"a": {"N": "2.50"}}}, {"N": "one"}, {}, {"S": 5}]
-)
+def raise_plays(engine: Engine) -> Any:
+    request = request_of({"Key": KEYS[0], "UpdateExpression": "ADD plays :n", "ReturnValues": "ALL_NEW"}, 0)
+    return engine.prepare_call("UpdateItem", request)
 
 
-@given(st.lists(st.tuples(PREPARED, GIVEN, GIVEN), max_size=8))
-def test_a_statement_makes_no_difference(steps: list[Any]) -> None:
-    one, two = world_with_an_index(), world_with_an_index()
-    for step, first, second in steps:
-        values = {":v": first} | ({":w": second} if ":w" in step["UpdateExpression"] else {})
-        request = {"TableName": "Music", **step, "ExpressionAttributeValues": values}
-        statement = tuple((name, part) for name, part in request.items() if name not in ("Key", "ExpressionAttributeValues"))
-        answer = one.engine.prepare_call("UpdateItem", request, statement)
-        assert outcome(answer) == outcome(lambda request=request: two.engine.call("UpdateItem", request))
-    assert one.call("Scan", TableName="Music") == two.call("Scan", TableName="Music")
-    assert one.call("Scan", TableName="Music", IndexName="by_c") == two.call("Scan", TableName="Music", IndexName="by_c")
-    one.engine.close()
-    two.engine.close()
+def test_what_another_process_wrote_in_between_counts(tmp_path: Path) -> None:
+    world = library(tmp_path)
+    with Engine(world.engine.path) as other:
+        raise_plays(world.engine)()
+        ready = raise_plays(world.engine)
+        raise_plays(other)()
+        assert ready()["Attributes"]["plays"] == {"N": "3"}
+    world.engine.close()
+
+
+def test_what_was_rolled_back_is_not_built_upon(tmp_path: Path) -> None:
+    world = library(tmp_path)
+    raise_plays(world.engine)()
+    group = world.engine.begin_group()
+    raise_plays(world.engine)()
+    group.roll_back()
+    assert raise_plays(world.engine)()["Attributes"]["plays"] == {"N": "2"}
+    world.engine.close()
 
 
 def test_nothing_happens_before_the_second_step(world: World) -> None:

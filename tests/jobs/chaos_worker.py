@@ -10,7 +10,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +119,11 @@ class Faulty(GroupCommitTransport):
 
     fate: Fate
 
-    def execute(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
-        return self._fated(lambda: GroupCommitTransport.execute(self, operation, request, statement))
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return self._fated(lambda: GroupCommitTransport.execute(self, operation, request))
 
-    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
-        step = super().prepare_call(operation, request, statement)
+    def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        step = super().prepare_call(operation, request)
         return lambda: self._fated(step)
 
     def _fated(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:

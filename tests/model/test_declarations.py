@@ -25,6 +25,7 @@ from gateleg.model import (
     stamp,
     state,
 )
+from gateleg.model.constraints import marker_key
 from gateleg.model.errors import (
     BadMark,
     BadOption,
@@ -37,7 +38,6 @@ from gateleg.model.errors import (
     UnsupportedType,
 )
 from gateleg.model.expressions import Placeholders
-from gateleg.model.layout import marker_key
 from gateleg.model.planning import plan_update
 
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from gateleg.objects import ByteRange, RangeOutside
 from gateleg.objects.errors import BadMetadata
-from gateleg.objects.protocol import CHUNK_SIZE, chunks_of, content_type_of
+from gateleg.objects.values import CHUNK_SIZE, chunks_of, content_type_of
 
 
 @pytest.mark.parametrize(

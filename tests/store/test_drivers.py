@@ -1,37 +1,133 @@
 """The sync and async drivers: the same methods and results, timeouts, other transports, closing."""
 
+import asyncio
 import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from random import Random
 from typing import Any
 
 import pytest
 
-from gateleg.store import AsyncStore, NoAnswer, Store, TimedOut, TransactionCanceled, create, put
-from gateleg.store.operations import get, query
-from gateleg.store.store import SharedViews
+from gateleg.store import AsyncStore, Call, NoAnswer, Store, TimedOut, TransactionCanceled, create, put
+from gateleg.store.operations import get, query, transact
+from gateleg.store.operations.entity_reads import batch_write_flow
 from gateleg.store.transports import AsyncTransport, Transport, Unreachable
 from gateleg.store.transports.embedded import open_embedded
 from tests.model.seeds.jobs import Job, JobStatus, queue
-from tests.store.doubles import Scripted, Ticking, refusal
+from tests.store.doubles import Answer, Scripted, Ticking, refusal
 from tests.store.notes import Draft, Note, notes, shelf
 
-VERBS = [
-    name
-    for name, member in vars(Store).items()
-    if not name.startswith("_") and callable(member) and name not in ("drive", "iterate", "embedded", "connect")
-]
+METHODS = [name for name in dir(Store) if not name.startswith("_") and callable(getattr(Store, name))]
+#: the methods that read and write, each of which both stores define
+VERBS = [name for name in METHODS if name in vars(Store) and name not in ("drive", "iterate")]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_both_stores_have_the_verb_with_the_same_signature(verb: str) -> None:
-    ours, theirs = getattr(Store, verb), getattr(AsyncStore, verb)
+@pytest.mark.parametrize("method", METHODS)
+def test_both_stores_have_the_method_with_the_same_signature(method: str) -> None:
+    ours, theirs = getattr(Store, method), getattr(AsyncStore, method)
     assert inspect.signature(ours).parameters.keys() == inspect.signature(theirs).parameters.keys()
-    assert inspect.getdoc(ours)
-    assert inspect.getdoc(ours) == inspect.getdoc(theirs)
+    documentation = inspect.getdoc(ours)
+    assert documentation
+    assert documentation == (inspect.getdoc(theirs) or "").replace("async with", "with")
 
 
-def test_views_are_shared() -> None:
-    assert issubclass(Store, SharedViews)
-    assert issubclass(AsyncStore, SharedViews)
+def test_the_async_store_has_no_methods_of_its_own() -> None:
+    assert {name for name in dir(AsyncStore) if not name.startswith("_")} == {name for name in dir(Store) if not name.startswith("_")}
+
+
+class AsyncScripted(Scripted):
+    """As `Scripted`, awaited."""
+
+    async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:  # type: ignore[override]
+        return super().call(operation, request, timeout=timeout)
+
+
+class Watching:
+    """A hook that records what it saw."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[Any, ...]] = []
+
+    def before(self, call: Call) -> None:
+        self.seen.append(("before", call.request.operation, call.request.retries))
+
+    def after(self, call: Call) -> None:
+        self.seen.append(("after", call.request.operation, call.items, call.units, type(call.error)))
+
+
+ITEM = {
+    "pk": {"S": "BOOK#b"},
+    "sk": {"S": "NOTE#000001"},
+    "book": {"S": "b"},
+    "number": {"N": "1"},
+    "text": {"S": ""},
+    "kind": {"S": "note"},
+}
+MORE = {"Items": [ITEM], "Count": 1, "LastEvaluatedKey": {"pk": {"S": "x"}}}
+CONFLICT = refusal("TransactionConflictException")
+LOST = Unreachable("connection reset")
+REFS = [Note.key(book="b", number=number) for number in range(150)]
+
+#: what to do with a store, and how its transport answers
+SCRIPTS: dict[str, tuple[Callable[[Any], Any], list[Answer]]] = {
+    "one request": (lambda store: store.put(Note(book="b", number=1)), [{}]),
+    "nothing there": (lambda store: store.find(Note, book="b", number=1), [{}]),
+    "an error of the operation": (lambda store: store.get(Note, book="b", number=1), [{}]),
+    "a refusal": (lambda store: store.create(Note(book="b", number=1)), [refusal("ConditionalCheckFailedException")]),
+    "an unknown refusal": (lambda store: store.find(Note, book="b", number=1), [refusal("Odd")]),
+    "no answer": (lambda store: store.find(Note, book="b", number=1), [LOST]),
+    "retries": (lambda store: store.put(Note(book="b", number=1)), [CONFLICT, CONFLICT, {}]),
+    "too many retries": (lambda store: store.put(Note(book="b", number=1)), [CONFLICT] * 20),
+    "a lost connection in a retry": (lambda store: store.put(Note(book="b", number=1)), [CONFLICT, LOST]),
+    "several requests": (lambda store: store.count(Note.in_book, book="b"), [MORE, {"Items": [], "Count": 0}]),
+    "an error of a later request": (lambda store: store.count(Note.in_book, book="b"), [MORE, LOST]),
+    "requests at once": (lambda store: store.batch_get(REFS), [{"Responses": {}}, {"Responses": {}}]),
+    "an error of one of several": (lambda store: store.batch_get(REFS), [{"Responses": {}}, LOST]),
+    "an operation as a value": (lambda store: store.run(transact([put(Note(book="b", number=1))])), [{}]),
+    "a stream": (lambda store: store.query(Note.in_book, book="b"), [MORE, {"Items": [ITEM], "Count": 1}]),
+    "a stream that fails": (lambda store: store.query(Note.in_book, book="b"), [MORE, refusal("Odd")]),
+    "a stream as a value": (lambda store: store.stream(query(Note.in_book(book="b"))), [{"Items": [ITEM], "Count": 1}]),
+    "a flow": (lambda store: store.drive(batch_write_flow({}, store.setup, "none")), []),
+    "outside of the scope": (lambda store: store.scope(book="c").get(Note, book="b", number=1), []),
+}
+OPTIONS: dict[str, dict[str, Any]] = {"plain": {}, "timeout": {"timeout": 3}, "short timeout": {"timeout": 0.02}}
+
+
+async def trace(kind: Any, script: str, options: str, watched: bool) -> tuple[Any, ...]:
+    """All that a script does to a store: its items or its result, its error, the requests that were sent, the pauses, what hooks saw."""
+    act, answers = SCRIPTS[script]
+    hook, clock = Watching(), Ticking()
+
+    async def sleep(seconds: float) -> None:
+        clock.sleep(seconds)
+
+    awaited = kind is AsyncStore
+    transport: Any = (AsyncScripted if awaited else Scripted)(*answers)
+    members: dict[str, Any] = {"clock": clock, "ticks": clock, "random": Random(7), "hooks": [hook] if watched else []}
+    store: Any = kind(transport, sleep=sleep if awaited else clock.sleep, **members, **OPTIONS[options])
+    items: list[Any] = []
+    result: Any = None
+    try:
+        result = act(store)
+        if awaited and isinstance(result, Awaitable):
+            result = await result
+        elif isinstance(result, AsyncIterator):
+            async for item in result:
+                items.append(item)  # noqa: PERF401 -- those before an error count too
+        elif isinstance(result, Iterator):
+            items.extend(result)
+    except Exception as error:
+        outcome: Any = (type(error), str(error), type(error.__cause__))
+    else:
+        outcome = items or result
+    return items, outcome, transport.calls, transport.answers, clock.slept, hook.seen
+
+
+@pytest.mark.parametrize("watched", [False, True], ids=["direct", "hooks"])
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("script", SCRIPTS)
+async def test_both_drivers_do_the_same(script: str, options: str, watched: bool) -> None:
+    assert await trace(Store, script, options, watched) == await trace(AsyncStore, script, options, watched)
 
 
 async def test_async_methods_do_the_same_as_sync_ones(async_store: AsyncStore) -> None:
@@ -48,6 +144,23 @@ async def test_async_methods_do_the_same_as_sync_ones(async_store: AsyncStore) -
     assert (await store.patch(job, Job.status.to(JobStatus.CANCELLED))).version == 2
     assert len([item async for item in store.scan(shelf)]) == 30
     assert await store.delete_all(Note.in_book, book="b") == 30
+
+
+async def test_other_tasks_get_a_turn_between_many_reads() -> None:
+    async with AsyncStore.embedded() as store:
+        await store.create_tables(shelf)
+        await store.put(Note(book="b", number=1))
+        turns = 0
+
+        async def read() -> None:
+            for _ in range(1_000):
+                await store.get(Note, book="b", number=1)
+
+        reading = asyncio.create_task(read())
+        while not reading.done():
+            await asyncio.sleep(0)
+            turns += 1
+    assert turns >= 10
 
 
 async def test_awaited_blocks_send_at_their_end(async_store: AsyncStore) -> None:

@@ -11,7 +11,7 @@ from gateleg.engine.values import canonicalize_item
 from gateleg.model.errors import EncodeError
 from gateleg.model.wire import wire
 from gateleg.store import TooLarge
-from gateleg.store.transports import ITEM_LIMIT, check_size, item_size
+from gateleg.store.sizes import ITEM_LIMIT, check_size, item_size
 
 scalars = (
     st.text(st.characters(exclude_categories=["Cs"]))

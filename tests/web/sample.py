@@ -144,6 +144,16 @@ def _routes(resources: Resources) -> APIRouter:
     async def cover(request: Request, title: str) -> int:
         return len(await request.body())
 
+    @router.post("/lists")
+    @body_limit(50_000)
+    async def count(numbers: list[int]) -> int:
+        return len(numbers)
+
+    @router.post("/pairs")
+    @body_limit(50_000, values=30)
+    async def count_few(numbers: list[int]) -> int:
+        return len(numbers)
+
     return router
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.jobs.tables import WorkerRecord
 from gateleg.web import Application, Check, CheckResult, Resources
-from gateleg.web.doctor import clock_result, disk_result, examine, worker_result
+from gateleg.web.doctor import clock_result, disk_result, examine, private_files_result, worker_result
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
 from tests.web.sample import make_application
@@ -28,6 +28,15 @@ def test_a_queue_with_handlers_and_no_worker_is_a_warning() -> None:
 @pytest.mark.parametrize(("free", "status"), [(3e9, "ok"), (1e9, "warning"), (1e8, "failed")])
 def test_a_full_disk_fails_before_it_is_full(free: float, status: str) -> None:
     assert disk_result(int(free), Path("data")).status == status
+
+
+def test_files_that_others_can_access_are_named_with_the_command_that_ends_it(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.touch(0o600)
+    assert private_files_result([tmp_path, secret]).status == "ok"
+    secret.chmod(0o644)
+    result = private_files_result([tmp_path, secret])
+    assert (result.status, result.message.endswith(f"run: chmod 600 {secret}.")) == ("warning", True)
 
 
 def test_clocks_that_differ_are_named() -> None:
@@ -61,6 +70,7 @@ async def test_everything_is_checked_and_what_fails_says_so(settings: Settings) 
         "tables": "ok",
         "objects": "ok",
         "disk": found[None, "disk"].status,
+        "private files": "ok",
         "worker": "warning",
         "clock": "ok",
         "jobs": "ok",

@@ -112,6 +112,8 @@ RULES: dict[tuple[str, str], int] = {
     ("POST", "/api/music/jobs/{job_id}/retry"): MEMBER,
     ("GET", "/events/music/jobs/{job_id}"): MEMBER,
     ("POST", "/api/music/recordings"): MEMBER,
+    ("POST", "/api/music/lists"): MEMBER,
+    ("POST", "/api/music/pairs"): MEMBER,
     ("POST", "/api/music/covers/{title}"): MEMBER,
     ("GET", "/events/music/songs/{song}"): MEMBER,
     ("GET", "/events/music/silence"): OPERATOR,

@@ -168,6 +168,8 @@ def repair(
     Items of tables whose definition cannot be read are set aside in a file beside the new database, and so is the list of lost items. Exits
     with 1 if anything is missing from the new database.
     """
+    import orjson
+
     from gateleg.engine import EngineError
     from gateleg.engine import repair as save
     from gateleg.store.transports.embedded import database_file
@@ -194,7 +196,7 @@ def repair(
     if report.lost:
         listing = Path(f"{new}.lost.jsonl")
         listing.touch(mode=0o600)
-        listing.write_text("".join(f"{lost.line()}\n" for lost in report.lost))
+        listing.write_bytes(b"".join(orjson.dumps(lost) + b"\n" for lost in report.lost))
         absent.append(f"{count(len(report.lost), 'item')} lost; {listing} has what stands in their place")
     if report.aside:
         absent.append(f"{count(sum(report.aside.values()), 'item')} of {', '.join(report.aside)} set aside in {new}.aside.jsonl")
@@ -270,10 +272,10 @@ def _cannot_listen(error: OSError, options: "EndpointOptions") -> str:
 
 
 def _warn_of_others(folder: Path) -> None:
-    """Warn if an existing data folder is readable by others. It may be intended, so it is not changed."""
-    from gateleg.engine.files import open_to_others
+    """Warn if others can enter an existing data folder. It may be intended, so it is not changed."""
+    from gateleg.private_files import exposure
 
-    warning = open_to_others(folder)
+    warning = exposure(folder)
     if warning is not None:
         typer.echo(f"gateleg: warning: {warning}", err=True)
 

@@ -1,21 +1,18 @@
 """The server: listens, enforces timeouts, and stops gracefully; in this process, in a thread, or in several processes on one port.
 
-Several processes have an engine each on the same file, so that reads use several cores. Their parent opens no engine, because SQLite's
-locks do not survive a fork. It reserves the port, starts the children, restarts those that die, and stops them when it receives a signal.
-If the parent dies, the children notice that its pipe is closed, and stop too.
+Several server processes may share one port, each with its own engine on the same file, so that reads use several cores. Their parent
+reserves the port, and opens no engine, because SQLite's locks do not survive a fork.
 """
 
 import asyncio
 import contextlib
 import errno
-import logging
 import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from email.utils import formatdate
 from types import TracebackType
@@ -26,8 +23,7 @@ from gateleg.endpoint.dispatcher import Backend, Dispatcher, EndpointOptions
 from gateleg.endpoint.signature import Verifier
 from gateleg.engine.commit_queue import CommitQueue
 from gateleg.event_loops import new_event_loop
-
-_log = logging.getLogger(__name__)
+from gateleg.processes import run_replicas
 
 #: The maximum seconds for a client to confirm the end of a TLS connection. Idle clients rarely do.
 _TLS_SHUTDOWN_SECONDS = 1.0
@@ -189,10 +185,6 @@ def serve_in_thread(engine: Backend, options: EndpointOptions | None = None) -> 
 OpenEngine = Callable[[], AbstractContextManager[Backend]]
 
 
-#: Delay before restarting a process that died right after its start.
-_RESTART_SECONDS = 1.0
-
-
 def serve_from_processes(open_engine: OpenEngine, options: EndpointOptions, processes: int, ready: Callable[[str], None]) -> None:
     """Serve from several processes until SIGTERM or SIGINT, then let each finish its current requests.
 
@@ -203,7 +195,12 @@ def serve_from_processes(open_engine: OpenEngine, options: EndpointOptions, proc
         raise OSError(errno.ENOTSUP, "several processes cannot listen on one port on this system")
     with closing(_reserve_port(options)) as reserved:
         options = replace(options, port=reserved.getsockname()[1], reuse_port=True)
-        _ChildProcesses(open_engine, options, processes, ready).run()
+
+        def serve(ready: Callable[[str], None], until_closed: int) -> None:
+            with open_engine() as engine:
+                serve_until_signal(engine, options, ready, until_closed)
+
+        run_replicas(serve, processes, ready)
 
 
 def _reserve_port(options: EndpointOptions) -> socket.socket:
@@ -222,94 +219,3 @@ def _reserve_port(options: EndpointOptions) -> socket.socket:
         reserved.close()
         raise
     return reserved
-
-
-class _ChildProcesses:
-    """The child processes, as managed by the parent."""
-
-    def __init__(self, open_engine: OpenEngine, options: EndpointOptions, processes: int, ready: Callable[[str], None]) -> None:
-        self._open_engine = open_engine
-        self._options = options
-        self._processes = processes
-        self._ready = ready
-        #: start time by process id
-        self._started: dict[int, float] = {}
-        self._stopping = False
-        #: a pipe that is closed when the parent ends, however that happens
-        self._child_end, self._parent_end = os.pipe()
-
-    def run(self) -> None:
-        """Start the processes and supervise them until a signal."""
-        previous_handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            urls = [self._start() for _ in range(self._processes)]
-            if not self._stopping:
-                if not all(urls):
-                    raise OSError(errno.ECHILD, "a process could not be started: see the log for the reason")
-                self._ready(urls[0])
-            while self._started:
-                self._supervise()
-        finally:
-            self._stop()
-            while self._started:
-                self._supervise()
-            os.close(self._parent_end)
-            os.close(self._child_end)
-            for number, handler in previous_handlers.items():
-                signal.signal(number, handler)
-
-    def _stop(self, *_: object) -> None:
-        self._stopping = True
-        for pid in list(self._started):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM)
-
-    def _start(self) -> str:
-        """Start a process; returns the URL that it listens on, or an empty string if it failed."""
-        listening, ready_pipe = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            os.close(listening)
-            os.close(self._parent_end)
-            self._serve(ready_pipe)
-        os.close(ready_pipe)
-        self._started[pid] = time.monotonic()
-        if self._stopping:  # the signal arrived before this process was registered
-            self._stop()
-        with os.fdopen(listening) as file:
-            return file.readline().strip()
-
-    def _serve(self, ready_pipe: int) -> None:
-        """The main function of a child process."""
-        status = 1
-        try:
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, signal.SIG_DFL)
-
-            def ready(url: str) -> None:
-                os.write(ready_pipe, f"{url}\n".encode())
-                os.close(ready_pipe)
-
-            with self._open_engine() as engine:
-                serve_until_signal(engine, self._options, ready, until_closed=self._child_end)
-            status = 0
-        except BaseException:
-            _log.exception("an endpoint process failed")
-        finally:
-            os._exit(status)
-
-    def _supervise(self) -> None:
-        """Wait until a process ends, and restart it unless all are stopping."""
-        try:
-            pid, status = os.waitpid(-1, 0)
-        except ChildProcessError:
-            self._started.clear()
-            return
-        started = self._started.pop(pid, None)
-        if started is None or self._stopping:
-            return
-        _log.warning("endpoint process %d ended (exit code %s); restarting it", pid, os.waitstatus_to_exitcode(status))
-        if time.monotonic() - started < _RESTART_SECONDS:
-            time.sleep(_RESTART_SECONDS)
-        if not self._stopping:
-            self._start()

@@ -43,6 +43,14 @@ def advance(connection: apsw.Connection, table: Table, max_rows: int) -> Table |
     return _restored(replace(table, indexes=tuple(replace(i, status="ACTIVE") if i.id == index.index.id else i for i in table.indexes)))
 
 
+def rebuild(connection: apsw.Connection, table: Table) -> Table:
+    """Fill all indexes of a table, which are empty, at once; returns the resulting definition."""
+    table = replace(table, indexes=tuple(replace(index, status="CREATING") for index in table.indexes))
+    while pending(table):
+        table = advance(connection, table, throttle.SMALL_TABLE_ROWS) or table
+    return table
+
+
 def forget(connection: apsw.Connection, table: Table) -> None:
     """Cancel the backfills of a table."""
     connection.executemany("DELETE FROM backfills WHERE index_id = ?", [(index.id,) for index in table.indexes])

@@ -20,6 +20,7 @@ from gateleg.engine.errors import EngineError
 from gateleg.engine.file_format import check_readable, prepare
 from gateleg.engine.files import CLOSED, Busy, ReadOnlyAccess, read_only_access, translate
 from gateleg.engine.locking import MAX_WAIT_SECONDS, BusyHandler, WriteAheadLog, WriterQueue, limited_wait
+from gateleg.private_files import make_file, make_folder, warn_of_exposure
 
 Durability = Literal["full", "relaxed"]
 Row = tuple[Any, ...]
@@ -73,7 +74,7 @@ class Database:
         if path != ":memory:":
             self._read_only = read_only_access(path, force=read_only)
             if self._read_only is None:
-                self._restrict_permissions()
+                self._make_file()
             locking.register(self)
         first = self._connect()
         if path == ":memory:":
@@ -87,13 +88,13 @@ class Database:
             self.close()
             raise translate(error) from None
 
-    def _restrict_permissions(self) -> None:
-        """Make the file, and the folders created for it, accessible to the owner only."""
+    def _make_file(self) -> None:
+        """Create the file and its folders unless they exist. SQLite gives the files beside it the same permissions."""
         path = Path(self.path)
         try:
-            files.make_folder(path.parent)
-            files.make_file(path)
-            files.tighten(path)
+            make_folder(path.parent)
+            make_file(path)
+            warn_of_exposure(path, Path(f"{path}-wal"))
         except OSError as error:
             raise EngineError("InternalServerError", f"{self.path} cannot be opened: {error}") from None
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -129,31 +129,33 @@ class Engine:
     def _context_for(self, namespace: Namespace, splice: bool = False) -> Context:
         return replace(self._context, namespace=namespace, splice=splice)
 
-    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         """Split a `call` in two: this part needs no write lock, and the returned function does the rest.
 
         Callers that hold the write lock meanwhile keep others waiting for less time. Errors in the request are raised by the second part.
-        `statement` identifies an UpdateItem apart from its key and values: requests with an equal `statement` must be equal in everything
-        else, which is then validated only once.
         """
         context = self._context
         if operation != "UpdateItem":
             with suppress(EngineError):
                 handler_of(operation)  # import it now
             return lambda: self._run(context, operation, request)
-        from gateleg.engine.operations.items import prepare_update, prepare_update_from_plan
+        from gateleg.engine.operations.items import prepare_known_update, prepare_update
 
         try:
-            update = None if statement is None else prepare_update_from_plan(context, request, statement)
+            update = prepare_known_update(context, request)
             if update is None:
                 protocol.check(operation, request)
-                update = prepare_update(context, request, statement)
+                update = prepare_update(context, request)
         except (EngineError, InvalidValueError, apsw.Error):
             return lambda: self._run(context, operation, request)
         return lambda: self._run(context, operation, request, update)
 
     def _run(self, context: Context, operation: str, request: Any, ready: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
         """Answer a request; `ready` is the second part of a call that `prepare_call` has validated."""
+        if ready is None and operation == "UpdateItem":
+            from gateleg.engine.operations.items import prepare_known_update
+
+            ready = prepare_known_update(context, request)
         if ready is None:
             protocol.check(operation, request)
         handler = _OPERATIONS.get(operation) or handler_of(operation)

@@ -1,7 +1,4 @@
-"""A database file and what surrounds it: permissions, read-only media, page checksums, and SQLite's errors in words.
-
-Files and new folders are accessible to their owner only, whatever the umask; SQLite gives the write-ahead log and its index the permissions
-of the database file.
+"""A database file: how to open it on read-only media, page checksums, and SQLite's errors in words.
 
 In WAL mode even a reader writes, to the shared memory beside the file. Where it cannot, on read-only media or in a folder that this process
 cannot write, SQLite reads a file whose log is empty as if nobody could ever change it, or joins processes that have it open and share their
@@ -13,10 +10,7 @@ log and backups alike, and SQLite's own pointers between pages.
 """
 
 import os
-import stat
-import tempfile
 import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -29,94 +23,8 @@ from gateleg.engine.errors import EngineError
 
 C = TypeVar("C", bound=apsw.Connection)
 
-FILE_MODE = 0o600
-FOLDER_MODE = 0o700
-
-#: Suffixes of the files that SQLite creates beside a database.
-SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
-
-
-def make_folder(path: Path) -> None:
-    """Create a folder and its missing parents. Existing folders are left as they are: they may be shared on purpose."""
-    missing = []
-    while not path.exists():
-        missing.append(path)
-        path = path.parent
-    for folder in reversed(missing):
-        try:
-            folder.mkdir(mode=FOLDER_MODE)
-        except FileExistsError:
-            continue  # another process created it first
-        folder.chmod(FOLDER_MODE)
-    if not path.is_dir():
-        raise NotADirectoryError(20, "not a folder", str(path))
-
-
-def open_to_others(folder: Path) -> str | None:
-    """A warning if other users can access an existing folder of ours; None if they cannot, or if it is not ours."""
-    try:
-        status = folder.stat()
-    except OSError:
-        return None
-    if status.st_uid != os.geteuid() or not status.st_mode & 0o077:
-        return None
-    mode = f"{status.st_mode & 0o777:04o}"
-    return (
-        f"other users of this machine can list {folder} (mode {mode}). They cannot read the database, which only its owner can open, "
-        f"but they see which files exist. Unless that is intended, run: chmod 700 {folder}"
-    )
-
-
-def make_file(path: Path) -> None:
-    """Create an empty file unless it exists.
-
-    It is created under a temporary name and renamed after closing: closing a file that SQLite has open in this process would release
-    SQLite's locks on it.
-    """
-    if path.exists():
-        return
-    handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        os.fchmod(handle, FILE_MODE)
-        os.close(handle)
-        with suppress(FileExistsError):
-            _rename(draft, path)
-    finally:
-        os.unlink(draft)
-
-
-def _rename(draft: str, path: Path) -> None:
-    """Give a closed file a name that must be free."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        # Some file systems have no hard links. Another thread of this process is unlikely to open the same new file at this very moment.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))
-        path.chmod(FILE_MODE)
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file atomically, replacing one that may exist."""
-    handle, draft = tempfile.mkstemp(prefix=f".{path.name[:64]}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(handle, FILE_MODE)
-            file.write(content)
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
-
-
-def tighten(database: Path) -> None:
-    """Revoke other users' access to an existing database and to the files that SQLite keeps beside it, as far as they are ours."""
-    for path in (database, *(Path(f"{database}{end}") for end in SQLITE_SUFFIXES)):
-        with suppress(FileNotFoundError):
-            status = path.stat()
-            if status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
-                path.chmod(status.st_mode & ~0o077 & 0o7777)
+#: Bytes that are copied at once.
+COPY_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +52,26 @@ class NeedsUpgrade(EngineError):
             f"{path} was written by an earlier version of Gateleg and must be upgraded to be read, but it cannot be written: copy it, with "
             "the -wal file beside it if there is one, to a folder that can be written, and open the copy",
         )
+
+
+def copy_exclusively(source: Path, copy: Path) -> None:
+    """Copy a database that nobody has open. Uses SQLite's VFS: closing a descriptor of our own would release this process's locks."""
+    writable = is_writable(source)
+    flags = apsw.SQLITE_OPEN_MAIN_DB | (apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
+    file = apsw.VFSFile("unix", str(source.resolve()), [flags, 0])
+    try:
+        file.xLock(apsw.SQLITE_LOCK_SHARED)
+        if writable:
+            file.xLock(apsw.SQLITE_LOCK_EXCLUSIVE)
+        size = file.xFileSize()
+        with copy.open("wb") as new:
+            for at in range(0, size, COPY_CHUNK_BYTES):
+                new.write(file.xRead(min(COPY_CHUNK_BYTES, size - at), at))
+    except apsw.BusyError:
+        raise EngineError("InternalServerError", f"{source} is in use: stop the processes that have it open, then repair it") from None
+    finally:
+        file.xUnlock(apsw.SQLITE_LOCK_NONE)
+        file.xClose()
 
 
 def read_only_access(path: str, *, force: bool = False) -> ReadOnlyAccess | None:

@@ -39,7 +39,7 @@ def check_integrity(path: str | PathLike[str]) -> list[str]:
     _must_exist(path)
     if not Path(path).stat().st_size:
         return []  # the first process that opens it makes a database of it
-    damaged = _damaged_pages(path)
+    damaged = damaged_pages(path)
     found = [f"page {number} is corrupt" for number in damaged[:_MAX_REPORTED_PAGES]]
     if len(damaged) > _MAX_REPORTED_PAGES:
         found.append(f"{len(damaged) - _MAX_REPORTED_PAGES} more pages are corrupt")
@@ -50,7 +50,7 @@ def check_integrity(path: str | PathLike[str]) -> list[str]:
             copy = Path(folder) / "copy.db"
             try:
                 _copy(path, copy)
-                _upgrade(str(copy))
+                upgrade(str(copy))
                 return found + _logical_faults(str(copy), bool(damaged))
             except apsw.Error as error:
                 return [*found, f"SQLite: {error}"]
@@ -74,7 +74,8 @@ def _logical_faults(path: str, damaged: bool) -> list[str]:
     return found
 
 
-def _upgrade(path: str) -> None:
+def upgrade(path: str) -> None:
+    """Bring a file to today's form."""
     database = Database(path)
     try:
         Catalog(database)
@@ -106,7 +107,8 @@ def has_checksums(path: str | PathLike[str]) -> bool:
         pages.close()
 
 
-def _damaged_pages(path: str) -> list[int]:
+def damaged_pages(path: str) -> list[int]:
+    """The corrupt pages of a file; none if they cannot even be counted."""
     pages = Pages(Path(path))
     try:
         return pages.damaged()
@@ -154,6 +156,8 @@ def compact(path: str | PathLike[str]) -> tuple[int, int]:
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
         except apsw.BusyError:
             raise EngineError("InternalServerError", f"{path} is in use: stop the processes that have it open, then compact it") from None
+        except apsw.Error as error:
+            raise files.translate(error) from error
         return before, _bytes(path)
     finally:
         database.close()

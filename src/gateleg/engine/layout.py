@@ -7,7 +7,7 @@ the table's range key in an LSI, and by a hash of the table's key in a GSI.
 Index entries: their keys, their content, and how they follow changes of items.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,21 +24,6 @@ HASH_KEY_LIMIT = 2048
 RANGE_KEY_LIMIT = 1024
 #: A string of this many characters fits any key: no character takes more than four bytes.
 ALWAYS_SHORT_ENOUGH = RANGE_KEY_LIMIT // 4
-
-
-#: A change of an index row: SQL and bindings, and the index if the row moves, because it may not have the old row yet.
-Statement = tuple[str, tuple[Any, ...], "IndexLayout | None"]
-
-
-def execute_statements(connection: apsw.Connection, statements: Iterable[Statement]) -> None:
-    """Execute changes of index rows."""
-    execute = connection.cursor().execute
-    for sql, bindings, moved in statements:
-        execute(sql, bindings)
-        if moved is not None and not connection.changes():
-            # An index created after the item may not have its old row.
-            place, size_, content, _, key = bindings
-            execute(moved.insert, (place, key, size_, content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +104,32 @@ class IndexLayout:
             return None
         return was, now
 
-    def change_statement(
-        self, key: bytes, tie_breaker: bytes, was: bytes | None, now: bytes | None, new: Item | None, new_size: int
-    ) -> "Statement":
-        """The statement that moves an entry from one key to another, as `key_change` found them; `key` is the item's row key.
+    def write(
+        self,
+        connection: apsw.Connection,
+        key: bytes,
+        tie_breaker: bytes,
+        was: bytes | None,
+        now: bytes | None,
+        new: Item | None,
+        new_size: int,
+    ) -> None:
+        """Move an entry from one key to another, as `key_change` found them; `key` is the item's row key.
 
         `tie_breaker` is the result of `Layout.tie_breaker`.
         """
         end = b"" if self._tie_breaker is None else tie_breaker
         if new is None or now is None:
             assert was is not None
-            return self.delete, (was + end, key), None
+            connection.execute(self.delete, (was + end, key))
+            return
         size_, content = self.entry(new, new_size)
-        if was is None or was == now:
-            return self.insert, (now + end, key, size_, content), None
-        return self.move, (now + end, size_, content, was + end, key), self
+        if was is not None and was != now:
+            connection.execute(self.move, (now + end, size_, content, was + end, key))
+            if connection.changes():
+                return
+            # The index was created after the item, and does not have its old row.
+        connection.execute(self.insert, (now + end, key, size_, content))
 
     def _differs(self, old: Item | None, new: Item | None) -> bool:
         """Whether the projected attributes of two items differ."""
@@ -189,9 +185,8 @@ def _index_key_too_long(index: Index, attribute: KeyAttribute, limit: int) -> En
 
 #: Attribute sets for which a table caches the affected indexes.
 _MAX_CACHED_ATTRIBUTE_SETS = 512
-#: Recently changed rows to cache, and the largest row (or set of names above) to cache: small enough for the processor's caches.
-_MAX_RECENT_ROWS = 64
-_MAX_CACHED_BYTES = 8192
+#: The longest of these: names may have 64 KB each.
+_MAX_CACHED_CHARACTERS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,15 +210,10 @@ class Layout:
         self.get = f"SELECT size, v FROM {self.name} WHERE k = ?"
         self.put = f"INSERT INTO {self.name} VALUES (?, ?, ?) ON CONFLICT(k) DO UPDATE SET size = excluded.size, v = excluded.v"
         self.update = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ?"
-        self.compare_and_swap = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ? AND v = ?"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
         #: for each copy in progress: the statement to run before a row changes, and the one to run before it is deleted
         self._copy_statements = tuple(online_copy.copy_before_change(self.name, target) for target in table.copies)
         self._tie_breaker = keys.tie_breaker(table.keys.attributes) if table.keys.range else None
-        #: size and content of recently changed rows; may be outdated if another process has written
-        self.recent: dict[bytes, tuple[int, bytes]] = {}
-        #: plans of updates by statement (`operations/update_plans.py`)
-        self.update_plans: dict[Hashable, Any] = {}
         self._affected_indexes: dict[frozenset[str], AffectedIndexes] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
         #: `request_key` for short, non-empty strings, the common case; None if the key needs the full checks
@@ -315,7 +305,7 @@ class Layout:
         if found is None:
             own = {a.name: a.type for layout in self.indexes_by_name for a in layout.index.keys.attributes if a.name in attributes}
             found = AffectedIndexes(tuple(own.items()), tuple(layout for layout in self.indexes if layout.depends_on(attributes)))
-            if sum(map(len, attributes)) <= _MAX_CACHED_BYTES:
+            if sum(map(len, attributes)) <= _MAX_CACHED_CHARACTERS:
                 if len(self._affected_indexes) >= _MAX_CACHED_ATTRIBUTE_SETS:
                     self._affected_indexes.clear()
                 self._affected_indexes[attributes] = found
@@ -343,38 +333,32 @@ class Layout:
         elif old is None:
             connection.execute(self.put, (key, new_size, orjson.dumps(new)))
         else:
-            content = orjson.dumps(new)
-            connection.execute(self.update, (new_size, content, key))
-            self.remember(key, new_size, content)
-        execute_statements(connection, self.index_statements(key, old, new, new_size, written_attributes))
+            connection.execute(self.update, (new_size, orjson.dumps(new), key))
+        if self.indexes:
+            self._write_index_rows(connection, key, old, new, new_size, written_attributes)
 
-    def index_statements(
-        self, key: bytes, old: Item | None, new: Item | None, new_size: int, written_attributes: frozenset[str] | None
-    ) -> list[Statement]:
-        """The statements that bring the indexes in line with a write."""
+    def _write_index_rows(
+        self,
+        connection: apsw.Connection,
+        key: bytes,
+        old: Item | None,
+        new: Item | None,
+        new_size: int,
+        written_attributes: frozenset[str] | None,
+    ) -> None:
+        """Bring the indexes in line with a write."""
         item = old if new is None else new
-        if not self.indexes or item is None:
-            return []
-        found: list[Statement] = []
+        if item is None:
+            return
         tie_breaker: bytes | None = None
-        for layout in self.indexes if old is None or written_attributes is None else self.affected_indexes(written_attributes).indexes:
-            required = layout.required_attribute
+        for index in self.indexes if old is None or written_attributes is None else self.affected_indexes(written_attributes).indexes:
+            required = index.required_attribute
             if (new is not None and required in new) or (old is not None and required in old):
-                change = layout.key_change(old, new)
+                change = index.key_change(old, new)
                 if change is not None:
                     if tie_breaker is None:
                         tie_breaker = self.tie_breaker(key, item)
-                    found.append(layout.change_statement(key, tie_breaker, *change, new, new_size))
-        return found
-
-    def remember(self, key: bytes, bytes_: int, content: bytes) -> None:
-        """Cache a row after a change, because rows that change tend to change again soon."""
-        recent = self.recent
-        recent.pop(key, None)
-        if len(content) <= _MAX_CACHED_BYTES:
-            if len(recent) >= _MAX_RECENT_ROWS:
-                del recent[next(iter(recent))]
-            recent[key] = bytes_, content
+                    index.write(connection, key, tie_breaker, *change, new, new_size)
 
     def index_writes(self, old: Item | None, new: Item | None) -> list[IndexWrite]:
         """What the replacement of one item by another does to each index."""

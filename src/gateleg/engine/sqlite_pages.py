@@ -1,4 +1,4 @@
-"""The pages of a SQLite file, read without SQLite: which are intact, and what records they hold.
+"""The pages and trees of a SQLite file, read without SQLite: which are intact, and what records they hold.
 
 SQLite gives up on a table at the first page that it cannot read. Here every page is read on its own, so that all others can be saved.
 The page format is that of https://sqlite.org/fileformat2.html.
@@ -7,6 +7,8 @@ The page format is that of https://sqlite.org/fileformat2.html.
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -223,6 +225,8 @@ def columns(record: bytes) -> tuple[Any, ...]:
 
 def _columns(record: bytes) -> Iterator[Any]:
     end, at = varint(record, 0)
+    if at >= end:
+        raise MalformedPage("a record has no values")
     body = end
     while at < end:
         kind, at = varint(record, at)
@@ -246,3 +250,101 @@ def _columns(record: bytes) -> Iterator[Any]:
             body += width
         else:
             raise MalformedPage("a record has a value of an unknown type")
+
+
+#: rowid (None in an index) and columns
+Record = tuple[int | None, tuple[Any, ...]]
+
+
+@dataclass(slots=True)
+class Tree:
+    """A b-tree of SQLite (a table or an index), as far as it can be read."""
+
+    #: records on intact pages
+    records: list[Record] = field(default_factory=list)
+    #: records on damaged pages, which may be wrong
+    suspects: list[Record] = field(default_factory=list)
+    pages: set[int] = field(default_factory=set)
+    #: whether parts of the tree cannot be read
+    damaged: bool = False
+
+    def numbers(self) -> dict[Any, int]:
+        """The second column by the first, of a tree of names, or keys, and numbers."""
+        return {values[0]: values[1] for _, values in self.records if len(values) == 2 and isinstance(values[1], int)}
+
+
+class Trees:
+    """The b-trees of a file by their names in SQLite's schema, and the records of tables on intact pages that no tree refers to.
+
+    Pointers on a damaged page are followed too, because the pages they lead to have checksums of their own, but never to a page of a tree
+    that could be read without.
+    """
+
+    def __init__(self, pages: Pages) -> None:
+        schema = _walk(pages, 1, taken=set(), lenient=True)
+        self.schema_is_intact = not schema.damaged
+        # A root after the end of the file is that of a damaged tree: the file has been cut.
+        roots: dict[str, int] = {
+            values[1]: values[3]
+            for _, values in schema.suspects + schema.records
+            if len(values) == 5 and isinstance(values[1], str) and isinstance(values[3], int) and values[3] > 1
+        }
+        free: set[int] = set().union(*pages.free()) if pages.is_intact(1) else set()
+        self.by_name = {name: _walk(pages, root, taken=free, lenient=False) for name, root in roots.items()}
+        owners = {number: name for name, tree in self.by_name.items() for number in tree.pages}
+        for name in [name for name, tree in self.by_name.items() if tree.damaged]:
+            others = {number for number, owner in owners.items() if owner != name}
+            self.by_name[name] = _walk(pages, roots[name], taken=others | schema.pages | free, lenient=True)
+        used = schema.pages.union(free, *(tree.pages for tree in self.by_name.values()))
+        #: by their first column
+        self.orphans: dict[Any, list[Record]] = {}
+        for number in set(range(2, pages.count + 1)) - used:
+            for rowid, values in _orphans(pages, number):
+                self.orphans.setdefault(values[0], []).append((rowid, values))
+
+    def tree(self, name: str) -> Tree:
+        """The tree of that name; an empty one if it is missing, damaged unless the list of trees is whole."""
+        return self.by_name.get(name) or Tree(damaged=not self.schema_is_intact)
+
+
+def _walk(pages: Pages, root: int, *, taken: set[int], lenient: bool) -> Tree:
+    """Read the tree below a root, except for pages in `taken`; below damaged pages only with `lenient`."""
+    tree, waiting = Tree(), [root]
+    while waiting:
+        number = waiting.pop()
+        if number in tree.pages or number in taken or not 1 <= number <= pages.count:
+            tree.damaged = True
+            continue
+        tree.pages.add(number)
+        intact = pages.is_intact(number)
+        tree.damaged = tree.damaged or not intact
+        if not (intact or lenient):
+            continue
+        try:
+            for cell in pages.cells(number):
+                waiting.extend(() if cell.child is None else (cell.child,))
+                _add(tree, cell, intact)
+        except (MalformedPage, IndexError):
+            tree.damaged = True
+    return tree
+
+
+def _add(tree: Tree, cell: Cell, intact: bool) -> None:
+    """Add the record of a cell to its tree."""
+    tree.pages.update(cell.overflow)
+    if cell.payload is None:
+        return
+    whole = intact and cell.record is not None
+    try:
+        (tree.records if whole else tree.suspects).append((cell.rowid, columns(cell.payload)))
+    except MalformedPage:
+        whole = False
+    tree.damaged = tree.damaged or not whole
+
+
+def _orphans(pages: Pages, number: int) -> Iterator[Record]:
+    with suppress(MalformedPage, IndexError):
+        if pages.is_intact(number) and pages.kind(number) == TABLE_LEAF:
+            for cell in pages.cells(number):
+                if cell.record is not None:
+                    yield cell.rowid, columns(cell.record)

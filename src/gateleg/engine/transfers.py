@@ -35,7 +35,6 @@ from gateleg.engine.catalog import Context
 from gateleg.engine.database import DatabaseConnection
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import Prepared, prepare
-from gateleg.engine.files import make_folder, write_file
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import definition
 from gateleg.engine.operations.definition import iso_milliseconds
@@ -43,6 +42,7 @@ from gateleg.engine.operations.items import ItemChange, check_item_size
 from gateleg.engine.schema import Namespace, Table
 from gateleg.engine.throttle import Throttle
 from gateleg.engine.values import Item, canonicalize_item
+from gateleg.private_files import make_folder, write_file
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ from its next write or look at the tables on it is refused, because it cannot re
 again, the number of the format tells it that a later version wrote the file.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import apsw
@@ -21,9 +20,6 @@ import orjson
 from gateleg.engine import backfill, chunked_drop, definitions, file_format, lifecycle
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
-
-#: Rows to index per step while an index is written again.
-_CHUNK_ROWS = 1000
 
 _CLUSTERED_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'items_[0-9]*' AND sql LIKE '%WITHOUT ROWID'"
 
@@ -90,7 +86,4 @@ def _write_again(connection: apsw.Connection, table: Table) -> Table:
     connection.execute(f"INSERT INTO {layout.name} SELECT k, size, v FROM {former} ORDER BY k")
     connection.execute(f"DROP TABLE {former}")
     backfill.forget(connection, table)
-    table = replace(table, indexes=tuple(replace(index, status="CREATING") for index in table.indexes))
-    while backfill.pending(table):
-        table = backfill.advance(connection, table, _CHUNK_ROWS) or table
-    return table
+    return backfill.rebuild(connection, table)

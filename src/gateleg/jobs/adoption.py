@@ -123,11 +123,20 @@ def adopt(context: QueueContext, item: Item) -> Flow[Job | None]:
 
     None if the item is not a valid job, which is noted, or if another writer was faster.
     """
+    adopted = yield from _try_to_adopt(context, item)
+    if isinstance(adopted, UnreadableJob):
+        context.notices.note(adopted)
+        return None
+    if adopted is not None:
+        context.notices.forget(str(adopted.job_id))
+    return adopted
+
+
+def _try_to_adopt(context: QueueContext, item: Item) -> Flow[Job | UnreadableJob | None]:
+    """The job, adopted if that is necessary, or what is wrong with it. None if another writer was faster."""
     job = read_job(context.tables.job, item)
     if isinstance(job, UnreadableJob):
-        context.notices.note(job)
-        return None
-    context.notices.forget(str(job.job_id))
+        return job
     unfinished = (yield from open_dependencies(context, job)) if job.status == JobStatus.PENDING else ()
     changes = changes_of(context, item, job, unfinished)
     if not changes:
@@ -139,8 +148,7 @@ def adopt(context: QueueContext, item: Item) -> Flow[Job | None]:
             return None
         if error.code == "ValidationException":
             # Such as an item that would become too large.
-            context.notices.note(UnreadableJob(str(job.job_id), (f"it cannot be updated: {error.message}",)))
-            return None
+            return UnreadableJob(str(job.job_id), (f"it cannot be updated: {error.message}",))
         raise
     adopted = spec_of(context.tables.job).decode(response["Attributes"])
     if adopted.status == JobStatus.PENDING and adopted.readiness is Readiness.READY:
@@ -189,7 +197,7 @@ def find_job(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
     except DecodeError as error:
         bad = UnreadableJob(str(job_id), tuple(error.problems) or (error.message,))
         context.notices.note(bad)
-        raise JobUnreadable(f"The item of job {job_id} is not a valid job: {bad.reason}.") from None
+        raise JobUnreadable(bad.sentence) from None
     return job
 
 
@@ -210,12 +218,13 @@ def job_to_change(context: QueueContext, job_id: UUID) -> Flow[Job]:
         item = yield from read_item(context, str(job_id))
         if item is None:
             break
-        adopted = yield from adopt(context, item)
+        adopted = yield from _try_to_adopt(context, item)
+        if isinstance(adopted, UnreadableJob):
+            context.notices.note(adopted)
+            raise JobUnreadable(adopted.sentence)
         if adopted is not None:
+            context.notices.forget(str(adopted.job_id))
             return adopted
-        bad = read_job(context.tables.job, item)
-        if isinstance(bad, UnreadableJob):
-            raise JobUnreadable(f"The item of job {job_id} is not a valid job: {bad.reason}.")
     job = yield from find_job(context, job_id)
     if job is None:
         raise JobMissing(f"Job {job_id} is not in the queue.")

@@ -214,6 +214,15 @@ def set_aside(context: QueueContext, *, clean: bool = False) -> Flow[list[Unread
     return [current[job_id] for job_id in noticed if job_id in current]
 
 
+def find_set_aside(context: QueueContext, job_id: str) -> Flow[UnreadableJob | None]:
+    """The item with an id, which may be any text, if it is not a valid job."""
+    for member in context.members:
+        for bad in (yield from _still_invalid(member, [job_id])):
+            context.notices.note(bad)
+            return bad
+    return None
+
+
 def _still_invalid(context: QueueContext, job_ids: Iterable[str]) -> Flow[list[UnreadableJob]]:
     table = context.queue_table_name
     keys = [{"job_id": {"S": job_id}} for job_id in job_ids]

@@ -160,27 +160,60 @@ _TOLERANCE = timedelta(seconds=5)
 
 
 def promote(context: QueueContext, queue: str, limit: int = 25) -> Flow[int]:
-    """Make up to `limit` delayed jobs of a queue claimable whose time has come, and return how many. Workers call it."""
-    attributes = (Job.job_id, Job.version, Job.queue, Job.priority, Job.created_at, Job.run_at)
+    """Make up to `limit` delayed jobs of a queue claimable whose time has come, and return how many. Workers call it.
+
+    Items that another program wrote and that cannot be promoted stay in the index; the jobs behind them are promoted nevertheless.
+    """
     due = context.tables.job.due(queue=queue).where(Job.run_at <= context.now())
-    found = yield from collect_stream(query(due, limit=limit, project=attributes), context)
-    promoted = 0
-    for values in found:
-        if any(attribute.name not in values for attribute in attributes):
-            # Another program wrote it.
-            yield from adopt_by_id(context, str(values["job_id"]))
-            continue
-        known = {"status": JobStatus.PENDING} | {name: values[name] for name in ("queue", "priority", "created_at", "run_at")}
-        ready = Job.readiness.set(Readiness.READY)
-        ref = context.tables.job.key(job_id=values["job_id"])
-        operation = patch(ref, ready, known=known, condition=Job.version == values["version"], returning="none")
-        try:
-            yield from operation.flow(context.setup)
-            promoted += 1
-        except (ConditionFailed, NotFound, ModelError):
-            # Another worker was faster, the job was cancelled, or another program wrote it in another form, or with invalid values.
-            yield from adopt_by_id(context, str(values["job_id"]))
+    promoted, start, first = 0, None, True
+    while promoted < limit and (first or start is not None):
+        (payload,) = due.requests(table_name=context.queue_table_name, limit=limit, start=start)
+        response = yield Request("Query", payload, "Job.due")
+        jobs, strays = readable_items(response["Items"], Due.read)
+        for job in jobs:
+            if (yield from _promote(context, queue, job)):
+                promoted += 1
+            else:
+                # Another worker was faster, the job was cancelled, or another program wrote it in another form, or with invalid values.
+                strays.append(str(job.job_id))
+        for job_id in strays:
+            # In further pages, only what is not known to be invalid: a repaired item is forgotten soon.
+            if first or not context.notices.knows(job_id):
+                yield from adopt_by_id(context, job_id)
+        start, first = response.get("LastEvaluatedKey"), False
     return promoted
+
+
+def _promote(context: QueueContext, queue: str, job: Due) -> Flow[bool]:
+    """Make a due job claimable. False if that cannot be done with what the index has of it."""
+    known = {"status": JobStatus.PENDING, "queue": queue, **{name: getattr(job, name) for name in ("priority", "created_at", "run_at")}}
+    ref, unchanged = context.tables.job.key(job_id=job.job_id), Job.version == job.version
+    try:
+        yield from patch(ref, Job.readiness.set(Readiness.READY), known=known, condition=unchanged, returning="none").flow(context.setup)
+    except (ConditionFailed, NotFound, ModelError):
+        return False
+    return True
+
+
+class Due(NamedTuple):
+    """A delayed job whose time has come, as read from `DueIndex`."""
+
+    job_id: UUID
+    version: int
+    priority: int
+    created_at: datetime
+    run_at: datetime
+
+    @classmethod
+    def read(cls, item: Mapping[str, Any]) -> Self:
+        """Decode an index item."""
+        return cls(
+            job_id=UUID(item["job_id"]["S"]),
+            version=int(item["version"]["N"]),
+            priority=int(item["priority"]["N"]),
+            created_at=to_utc(datetime.fromisoformat(item["created_at"]["S"])),
+            run_at=to_utc(datetime.fromisoformat(item["run_at"]["S"])),
+        )
 
 
 class Delayed(NamedTuple):

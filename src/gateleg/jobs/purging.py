@@ -341,7 +341,7 @@ def longest_interval(purges: Sequence[Purge[Any]]) -> timedelta:
 _MAX_FAILURES = 20
 
 
-class PurgeReport(BaseModel):
+class PurgeReport(BaseModel, defer_build=True):
     """How many items, children and objects a purge has removed."""
 
     #: items that were due
@@ -380,7 +380,7 @@ class PurgeReport(BaseModel):
         return ", ".join(f"{number:,} {name}" for name, number in counts.items())
 
 
-class PurgeConfig(BaseModel):
+class PurgeConfig(BaseModel, defer_build=True):
     """The config of the purge job."""
 
     #: only count the items that are due

@@ -113,7 +113,7 @@ class Verb(Generic[P, R]):
                 raise _explained(method, error) from None
             return self.store.drive(started)
 
-        method: Callable[..., Any] = describe(verb, flow, hides=1, within=within)
+        method: Callable[..., Any] = describe(verb, flow, fills=1, within=within)
         return method
 
 
@@ -185,6 +185,7 @@ class QueueVerbs:
     survey = Verb(foreign_jobs.survey)
     record_set_aside = Verb(foreign_jobs.record_set_aside)
     set_aside = Verb(foreign_jobs.set_aside)
+    find_set_aside = Verb(foreign_jobs.find_set_aside)
     find_schedule = Verb(_schedules.find_schedule)
     read_jobs = Verb(queue_context.read_jobs)
     jobs_where = Verb(queue_context.jobs_where)

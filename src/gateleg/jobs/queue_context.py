@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from uuid import NAMESPACE_URL, uuid5
 
 from gateleg.jobs.rules import RETENTION
 from gateleg.jobs.tables.job import Job, JobStatus, job_key
@@ -149,10 +150,15 @@ class UnreadableJob:
         """What is wrong, in one line."""
         return "; ".join(self.problems)
 
+    @property
+    def sentence(self) -> str:
+        """Which item it is, and what is wrong."""
+        return f"The item of job {self.job_id} is not a valid job: {self.reason}."
+
     @classmethod
     def of(cls, bad: Unreadable) -> UnreadableJob:
         """The description of an item that the store could not decode."""
-        return cls(job_id_of(bad.item), _problems(bad.error))
+        return cls(job_id_of(bad.item), _problems(bad.item, bad.error))
 
 
 def job_id_of(item: Item) -> str:
@@ -160,9 +166,17 @@ def job_id_of(item: Item) -> str:
     return str(item.get("job_id", {}).get("S", "unknown"))
 
 
-def _problems(error: ModelError) -> tuple[str, ...]:
+def _problems(item: Item, error: ModelError) -> tuple[str, ...]:
     found = error.problems if isinstance(error, DecodeError) else ()
+    if any(problem.startswith("job_id:") for problem in found):
+        # What the decoder says of the characters does not help: the key of an item cannot be corrected.
+        found = (_bad_id(job_id_of(item)), *(problem for problem in found if not problem.startswith("job_id:")))
     return tuple(found) or (error.message,)
+
+
+def _bad_id(job_id: str) -> str:
+    proposed = uuid5(NAMESPACE_URL, job_id)
+    return f"job_id: {job_id[:60]!r} is not a UUID. Put the job again with one, such as {proposed}, and delete this item"
 
 
 def read_job(kind: type[Job], item: Item) -> Job | UnreadableJob:
@@ -171,10 +185,10 @@ def read_job(kind: type[Job], item: Item) -> Job | UnreadableJob:
     try:
         job = spec.decode(item)
     except ModelError as error:
-        return UnreadableJob(job_id_of(item), _problems(error))
+        return UnreadableJob(job_id_of(item), _problems(item, error))
     problems = ["status is missing"] if "status" not in item else []
     if job_id_of(item) != str(job.job_id):
-        problems.append(f"job_id is not a UUID in its usual form, which is {job.job_id}")
+        problems.append(f"job_id: it is not in the usual form of a UUID. Put the job again as {job.job_id}, and delete this item")
     if job.status == JobStatus.PENDING:
         problems += [f"{name}: {problem}" for name, problem in spec.violations(job).items() if name not in _UNBOUNDED]
     return UnreadableJob(job_id_of(item), tuple(problems)) if problems else job

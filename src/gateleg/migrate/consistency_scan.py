@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.migrate.backfill import Fault, belongs, read_current
 from gateleg.model import ModelError, spec_of
-from gateleg.model.layout import markers
-from gateleg.model.tables import is_marker
+from gateleg.model.constraints import is_marker, markers
 from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.operation import Identity, identity
 from gateleg.store.operations.scans import Scan

@@ -17,6 +17,7 @@ from pydantic_core import PydanticUndefined
 from gateleg.errors import problem_message
 from gateleg.model.attr import Attribute, attribute_of
 from gateleg.model.codec import build_codec
+from gateleg.model.constraints import Counter, Unique, resolve_unique
 from gateleg.model.errors import (
     BadKeyOption,
     BadMark,
@@ -36,27 +37,24 @@ from gateleg.model.errors import (
 )
 from gateleg.model.key_parts import KeyPart, PartComponent, build_text_key
 from gateleg.model.key_text import FixedComponent, IntegerComponent, Template, parse_template
-from gateleg.model.keys import KeyField, KeyPlan, KeySource, check_when
-from gateleg.model.layout import Counter, Key, resolve_unique
+from gateleg.model.keys import Key, KeyField, KeyPlan, KeySource, check_when, spec_of
 from gateleg.model.patterns import Pattern, resolve_pattern
 from gateleg.model.shapes import attr_type, case_of, field_names, shape_of
-from gateleg.model.spec import Spec, spec_of
-from gateleg.model.tables import Unique
+from gateleg.model.spec import Spec
 from gateleg.model.types import read_annotation, traits_of
 from gateleg.model.validation import construct_bare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.model.spec import Table
-    from gateleg.model.tables import Index, KeyType
+    from gateleg.model.tables import Index, KeyType, Table
 
 E = TypeVar("E", bound=BaseModel)
 M = TypeVar("M")
 
 
 def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> Spec[E]:
-    """Read attributes, keys, patterns and constraints; check them; compile the codec; register the entity with its table."""
+    """Read attributes, keys, patterns and constraints; check them; register the entity with its table."""
     attributes = _attributes(entity)
     check_attributes(entity.__name__, attributes)
     check_defaults(entity, attributes)
@@ -66,7 +64,7 @@ def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> S
     key = resolver.primary(declared[""])
     indexes = {index.name: resolver.index(index, declared.get(index.name), key) for index in table.indexes}
     present = {name: plan for name, plan in indexes.items() if plan is not None}
-    spec = Spec(entity, table, tag, schema, attributes, sources, key, present, computed=_computed(entity))
+    spec = Spec(entity, table, tag, schema, attributes, sources, key, present, build_codec, computed=_computed(entity))
     check_spec(spec)
     for name, pattern in _members(entity, Pattern).items():
         spec.patterns[name] = resolve_pattern(spec, pattern)
@@ -79,8 +77,7 @@ def build_spec(entity: type[E], table: Table, tag: str | None, schema: int) -> S
         spec.uniques[name] = resolve_unique(spec, unique)
     for name, counter in _members(entity, Counter).items():
         spec.counters[name] = _resolve_counter(spec, name, counter)
-    spec.install(build_codec(spec))
-    table.members[:] = [other for other in table.specs if not _same_class(other.entity, entity)] + [spec]
+    table.register(spec)
     return spec
 
 
@@ -115,11 +112,6 @@ def _resolve_counter(spec: Spec[Any], name: str, declared: Counter) -> Counter:
             )
     counter.parent_names = parent.key.names
     return counter
-
-
-def _same_class(one: type, other: type) -> bool:
-    """Whether both are the same class, possibly before and after a reload."""
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
 def _members(entity: type, kind: type[M]) -> dict[str, M]:

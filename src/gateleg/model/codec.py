@@ -19,9 +19,9 @@ from pydantic import BaseModel, ValidationError
 from gateleg.model.errors import DeclarationError, DecodeError, EncodeError, LookupNeeded, MissingUpcaster, ModelError, WrongEntity
 from gateleg.model.fast_decoder import KEPT, VARIABLE, direct_source, remainder_source
 from gateleg.model.key_text import render_source
-from gateleg.model.keys import ONE_FORM, STORED, Stored, empty_key, may_differ, shard_of, sharded, stored_key
-from gateleg.model.layout import layout_of
+from gateleg.model.keys import empty_key, shard_of, sharded, spec_of
 from gateleg.model.shapes import BINARY, INSTANT, TEXT, UNKNOWN, UUID_TEXT, CodeScope, SetShape
+from gateleg.model.stored_forms import STORED, compared_sources, keep_stored_form, may_differ, stored_key
 from gateleg.model.types import empty_is_absent
 from gateleg.model.validation import reading_validator
 from gateleg.model.wire import Item, Upcaster
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from gateleg.model.attr import Attribute
     from gateleg.model.key_parts import TextKey
-    from gateleg.model.keys import KeyField, KeyPlan, KeySource, Ref
-    from gateleg.model.layout import EntityLayout
+    from gateleg.model.keys import KeyField, KeyPlan, Ref
+    from gateleg.model.spec import Spec
     from gateleg.model.wire import Value
 
 __all__ = ["schema_of", "upcast_steps", "upcasting_needs_lookup"]
@@ -53,7 +53,7 @@ class Codec(Generic[E]):
     source: str
 
 
-def build_codec(spec: EntityLayout[E]) -> Codec[E]:
+def build_codec(spec: Spec[E]) -> Codec[E]:
     """Generate and compile the codec of an entity."""
     scope = CodeScope()
     reader = SlowDecoder(spec)
@@ -70,7 +70,7 @@ def build_codec(spec: EntityLayout[E]) -> Codec[E]:
         "wrong": reader.wrong,
         "aged": reader.aged,
         "stored_key": lambda values: stored_key(spec.with_members(values)),
-        "remember": lambda item, instance: remember(spec, item, instance),
+        "keep_form": lambda item, instance: keep_stored_form(spec, item, instance),
     }
     source = "\n".join([*_encoder(spec, scope), *_decoder(spec, scope)]) + "\n"
     exec(compile(source, f"<codec of {spec.name}>", "exec"), scope.names)
@@ -83,7 +83,7 @@ _VALUE = "d[{!r}]"
 _UUID = "uuid_{}"
 
 
-def _access(spec: EntityLayout[Any], name: str, value: str = _VALUE) -> str:
+def _access(spec: Spec[Any], name: str, value: str = _VALUE) -> str:
     """Source for the value of a key component; `value` is the source pattern for an attribute's value."""
     source = spec.sources[name]
     return value.format(source.attribute) + (f".{source.member}" if source.member else "")
@@ -99,7 +99,7 @@ def _always(attribute: Attribute) -> bool:
     return not attribute.optional and not isinstance(attribute.shape, SetShape) and attribute.declared.type is not Any
 
 
-def _encoder(spec: EntityLayout[Any], scope: CodeScope) -> list[str]:
+def _encoder(spec: Spec[Any], scope: CodeScope) -> list[str]:
     lines = ["def encode(e):", "  try:", "    d = e.__dict__", *_empty_checks(spec), "    item = {"]
     lines += [f"      {a.wire!r}: {_packed(a, scope)}," for a in spec.attributes.values() if _always(a)]
     lines += [f"      {entry.attribute!r}: {_key_source(spec, entry, scope)}," for entry in spec.key.derived]
@@ -137,7 +137,7 @@ def _packed(attribute: Attribute, scope: CodeScope) -> str:
     return f'{{"S": ({_UUID.format(attribute.name)} := {UUID_TEXT.text(v)})}}'
 
 
-def _empty_checks(spec: EntityLayout[Any]) -> list[str]:
+def _empty_checks(spec: Spec[Any]) -> list[str]:
     """Lines that refuse empty text or binary in attributes that are used as keys directly."""
     sources = {entry.source.name: entry.source for plan in (spec.key, *spec.indexes.values()) for entry in plan.fields if entry.source}
     checked = [source for source in sources.values() if source.shape in (TEXT, BINARY)]
@@ -148,7 +148,7 @@ def _empty_checks(spec: EntityLayout[Any]) -> list[str]:
     ]
 
 
-def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: CodeScope, value: str = _VALUE) -> str:
+def _key_source(spec: Spec[Any], entry: KeyField, scope: CodeScope, value: str = _VALUE) -> str:
     """Source for the wire value of a derived key attribute, given all its components."""
     if entry.text is None:
         assert entry.source is not None
@@ -156,7 +156,7 @@ def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: CodeScope, valu
     return f'{{"S": {_text_source(spec, entry, entry.text, scope, value)}}}'
 
 
-def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope: CodeScope, value: str = _VALUE) -> str:
+def _text_source(spec: Spec[Any], entry: KeyField, text: TextKey, scope: CodeScope, value: str = _VALUE) -> str:
     """Source for the text of a key attribute with a template."""
     pieces = [repr(text.template.literals[0])] if text.template.literals[0] else []
     for name, component, literal in zip(entry.names, text.components, text.template.literals[1:], strict=True):
@@ -169,7 +169,7 @@ def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope:
     return " + ".join(pieces)
 
 
-def _index_source(spec: EntityLayout[Any], plan: KeyPlan, scope: CodeScope) -> list[str]:
+def _index_source(spec: Spec[Any], plan: KeyPlan, scope: CodeScope) -> list[str]:
     """Lines that write the derived key attributes of one index, if the item belongs in the index."""
     known = {entry.attribute for entry in spec.key.derived}
     derived = [entry for entry in plan.derived if entry.attribute not in known]
@@ -189,7 +189,7 @@ def _index_source(spec: EntityLayout[Any], plan: KeyPlan, scope: CodeScope) -> l
     return lines
 
 
-def _cannot_encode(spec: EntityLayout[Any], instance: Any, error: Exception) -> EncodeError:
+def _cannot_encode(spec: Spec[Any], instance: Any, error: Exception) -> EncodeError:
     for attribute in spec.attributes.values():
         value = instance.__dict__.get(attribute.name)
         if value is not None:
@@ -200,7 +200,7 @@ def _cannot_encode(spec: EntityLayout[Any], instance: Any, error: Exception) -> 
     return EncodeError(f"{instance!r} cannot be written as {spec.name}: {type(error).__name__}: {error}.")
 
 
-def _decoder(spec: EntityLayout[Any], scope: CodeScope) -> list[str]:
+def _decoder(spec: Spec[Any], scope: CodeScope) -> list[str]:
     lines = ["def decode(item):", "  get = item.get"]
     if spec.tag is not None and spec.table.tag is not None:
         lines += [f"  w = get({spec.table.tag!r})", f"  if w is not None and w.get('S') != {spec.tag!r}: wrong(item)"]
@@ -211,23 +211,21 @@ def _decoder(spec: EntityLayout[Any], scope: CodeScope) -> list[str]:
     if direct is not None:
         # `_form_check` fails for an item without one of these attributes, so the source after it can rely on them.
         texts = frozenset(entry.attribute for entry in spec.key.fields if entry.text is not None)
-        read = [*direct, *_form_check(spec, scope, VARIABLE, "remember(item, m); keep(item, m)", kept), *remainder_source(spec, texts)]
+        read = [*direct, *_form_check(spec, scope, VARIABLE, "keep_form(item, m); keep(item, m)", kept), *remainder_source(spec, texts)]
     else:
-        read = [*_validated_source(spec, scope), "d = m.__dict__", *_form_check(spec, scope, _VALUE, "remember(item, m)")]
+        read = [*_validated_source(spec, scope), "d = m.__dict__", *_form_check(spec, scope, _VALUE, "keep_form(item, m)")]
     return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
 
 
-def _kept_attributes(spec: EntityLayout[Any]) -> dict[str, str]:
+def _kept_attributes(spec: Spec[Any]) -> dict[str, str]:
     """The attributes whose wire values `_form_check` needs, by wire name: UUIDs in the key, and times that conditions compare."""
     uuids = {a.wire: a.name for a in spec.attributes.values() if a.name in spec.key.names and _is_uuid(a)}
-    times = {source.wire: source.name for source in checked_sources(spec) if source.shape is INSTANT}
+    times = {source.wire: source.name for source in compared_sources(spec) if source.shape is INSTANT}
     return {wire: name for wire, name in (uuids | times).items() if name in spec.attributes}
 
 
-def _form_check(
-    spec: EntityLayout[Any], scope: CodeScope, value: str, remember: str, kept: Mapping[str, str] = MappingProxyType({})
-) -> list[str]:
-    """Lines that run the statement `remember` if the item is stored in a form that the model would not write: see `stored_keys`.
+def _form_check(spec: Spec[Any], scope: CodeScope, value: str, keep_form: str, kept: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Lines that run the statement `keep_form` if the item is stored in a form that the model would not write: see `stored_forms`.
 
     They run for every item that is read, so they compare texts rather than wire values, and take the text of a UUID from the item: a valid
     UUID of 36 characters is, in lower case, what the model writes. `kept` are the attributes, by wire name, whose wire values are in
@@ -246,14 +244,14 @@ def _form_check(
             tests.append(f'item[{entry.attribute!r}]["S"] != {_text_source(spec, entry, entry.text, scope, value)}')
         elif may_differ(entry.source):
             tests.append(f"get({entry.attribute!r}) != {_key_source(spec, entry, scope, value)}")
-    for source in checked_sources(spec):
+    for source in compared_sources(spec):
         v = _access(spec, source.name, value)
         odd = f"{v} is not None and get({source.wire!r}) != {source.shape.pack(v, scope)}"
         tests.append(_odd_time(stored(source.wire)) if source.shape is INSTANT else f"({odd})")
-    return [f"if {' or '.join(tests)}: {remember}"] if tests else []
+    return [f"if {' or '.join(tests)}: {keep_form}"] if tests else []
 
 
-def _validated_source(spec: EntityLayout[Any], scope: CodeScope) -> list[str]:
+def _validated_source(spec: Spec[Any], scope: CodeScope) -> list[str]:
     """Lines that decode `item` into the instance `m` with the model's validator."""
     needed = [attribute for attribute in spec.attributes.values() if attribute.needed and not attribute.optional]
     lines = ["d = {", *(f"  {a.name!r}: {a.shape.unpack(f'item[{a.wire!r}]', scope)}," for a in needed), "}"]
@@ -274,7 +272,7 @@ def _odd_time(stored: str) -> str:
 class SlowDecoder(Generic[E]):
     """Decodes an item attribute by attribute, for items that the generated source cannot decode; keeps unknown attributes."""
 
-    def __init__(self, spec: EntityLayout[E]) -> None:
+    def __init__(self, spec: Spec[E]) -> None:
         self.spec = spec
         self.known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names
         self.validate = reading_validator(spec.entity)
@@ -316,7 +314,7 @@ class SlowDecoder(Generic[E]):
                 problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
             else:
                 self.keep(item, instance)
-                remember(self.spec, stored, instance)
+                keep_stored_form(self.spec, stored, instance)
                 return instance
         raise self._refused(item, problems)
 
@@ -408,7 +406,7 @@ def upcaster(entity: type[BaseModel], *, to: int, asks: Callable[[Item], Ref[Any
 
     Raises `DeclarationError` if the entity has no schema `to`, or already has an upcaster to it.
     """
-    spec = layout_of(entity)
+    spec = spec_of(entity)
     if not 2 <= to <= spec.schema:
         raise DeclarationError(
             f"{spec.name} has schema {spec.schema}, so it cannot have an upcaster to schema {to}.",
@@ -426,17 +424,17 @@ def upcaster(entity: type[BaseModel], *, to: int, asks: Callable[[Item], Ref[Any
     return register
 
 
-def schema_of(item: Item, spec: EntityLayout[Any]) -> int:
+def schema_of(item: Item, spec: Spec[Any]) -> int:
     """The schema number of an item."""
     return int(item.get(spec.table.schema, {"N": "1"})["N"])
 
 
-def upcasting_needs_lookup(item: Item, spec: EntityLayout[Any]) -> bool:
+def upcasting_needs_lookup(item: Item, spec: Spec[Any]) -> bool:
     """Whether upcasting an item needs other items."""
     return bool(spec.lookups) and schema_of(item, spec) < max(spec.lookups)
 
 
-def upcast(item: Item, spec: EntityLayout[Any]) -> Item:
+def upcast(item: Item, spec: Spec[Any]) -> Item:
     """Upcast an item to the entity's current schema; raise `LookupNeeded` if that needs another item.
 
     An item of a newer schema is returned unchanged; its unknown attributes are preserved.
@@ -450,7 +448,7 @@ def upcast(item: Item, spec: EntityLayout[Any]) -> Item:
     raise LookupNeeded(f"An item of {spec.name} has schema {schema_of(item, spec)}; upcasting it needs {ref.entity.__name__} {ref.key}.")
 
 
-def upcast_steps(item: Item, spec: EntityLayout[Any]) -> Generator[Ref[Any], Any, Item]:
+def upcast_steps(item: Item, spec: Spec[Any]) -> Generator[Ref[Any], Any, Item]:
     """Upcast an item: yields references to items that its upcasters need, expects each entity (or None) sent back, and returns the item."""
     number = schema_of(item, spec)
     for step in range(number + 1, spec.schema + 1):
@@ -467,45 +465,10 @@ def upcast_steps(item: Item, spec: EntityLayout[Any]) -> Generator[Ref[Any], Any
     return item if number >= spec.schema else {**item, spec.table.schema: {"N": str(spec.schema)}}
 
 
-def _attempt(spec: EntityLayout[Any], step: int, function: Callable[..., T], *arguments: Any) -> T:
+def _attempt(spec: Spec[Any], step: int, function: Callable[..., T], *arguments: Any) -> T:
     try:
         return function(*arguments)
     except ModelError:
         raise
     except Exception as error:  # an application's function may raise anything
         raise DecodeError(f"The upcaster of {spec.name} to schema {step} failed: {type(error).__name__}: {error}.") from error
-
-
-def checked_sources(spec: EntityLayout[Any]) -> tuple[KeySource, ...]:
-    """The attributes outside the primary key that conditions compare and that may be stored in several forms."""
-    names = {name for plan in spec.rewritable for name in plan.inputs}
-    names |= {name for unique in spec.uniques.values() for name in unique.by}
-    names |= {name for counter in spec.counters.values() for name in counter.when}
-    found = (source for name, source in spec.sources.items() if name in names and source.name not in spec.reachable(spec.key))
-    return tuple(source for source in found if source.member is None and source.shape not in ONE_FORM and source.shape.tag in ("S", "N"))
-
-
-def remember(spec: EntityLayout[Any], item: Item, instance: BaseModel) -> None:
-    """Attach the stored form to an instance, where it differs from what the model writes."""
-    values = spec.values(instance)
-    key, components = _foreign_key(spec, item, values)
-    others = {}
-    for source in checked_sources(spec):
-        value, stored = values.get(source.name), item.get(source.wire)
-        if value is not None and stored is not None and source.pack(value) != stored:
-            others[source.name] = (value, stored)
-    if key or others:
-        vars(instance)[STORED] = Stored(components, key, others)
-
-
-def _foreign_key(spec: EntityLayout[Any], item: Item, values: Mapping[str, Any]) -> tuple[Item, dict[str, Any]]:
-    key = {name: item[name] for name in spec.table.attributes if name in item}
-    # The first write moves an item from a legacy key to the current key.
-    if len(key) < len(spec.table.attributes) or any(plan.fits(item) for plan in spec.key.legacy):
-        return {}, {}
-    try:
-        if spec.key.build(values) == key:
-            return {}, {}
-    except ModelError:
-        pass
-    return key, {name: values[name] for name in spec.key.names}

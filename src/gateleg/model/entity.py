@@ -1,4 +1,9 @@
-"""`Entity` and `Record`: pydantic models whose class attributes are expressions."""
+"""`Entity` and `Record`: pydantic models whose class attributes are expressions.
+
+A class is built when it is declared, so that mistakes are found at import. With the class option `defer_build=True` (pydantic's, but for
+this class only), its validators and its spec are built at first use, which makes importing it cheap. It is meant for libraries, whose tests
+use every entity that they declare.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +14,20 @@ from pydantic.alias_generators import to_camel, to_pascal
 
 from gateleg.model.attr import Attr, attribute_of
 from gateleg.model.build import build_spec
+from gateleg.model.constraints import Counter, Unique
 from gateleg.model.errors import BadOption, DeclarationError
 from gateleg.model.fields import required
-from gateleg.model.layout import Counter, Key
+from gateleg.model.keys import Key
 from gateleg.model.patterns import Pattern
 from gateleg.model.shapes import UNKNOWN
-from gateleg.model.tables import Unique
+from gateleg.model.tables import building
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 
-    from gateleg.model.spec import Spec, Table
+    from gateleg.model.spec import Spec
+    from gateleg.model.tables import Table
     from gateleg.model.wire import Item
 else:
     # pydantic's metaclass is private, but it is the type of BaseModel.
@@ -61,30 +68,53 @@ class ModelMeta(ModelMetaclass):
                 raise AttributeError(f"{cls.__name__}.{name} is an attribute of every item: set it in an instance, not in the class.")
             super().__setattr__(name, value)
 
+    def __init__(cls, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        if options.get("defer_build"):
+            # Subclasses inherit the config.
+            cast("type[BaseModel]", cls).model_config["defer_build"] = False
+
     @property
     def __spec__(cls) -> Spec[Any]:
-        """The spec of an entity, built with the class, or at first use if its types were not yet defined."""
+        """The spec of an entity, built with the class, or at first use if that is deferred or its types were not yet defined."""
         spec: Spec[Any] | None = cls.__dict__.get("__own_spec__")
-        if spec is None:
-            table: Table | None = cls.__dict__.get("__table__")
-            if table is None:
-                raise DeclarationError(f"{cls.__name__} has no table.", fix=f"Declare class {cls.__name__}(Entity, table=...).")
-            cast("type[BaseModel]", cls).model_rebuild()
-            spec = build_spec(cls, table, cls.__dict__["__tag__"], cls.__dict__["__schema_number__"])
-            type.__setattr__(cls, "__own_spec__", spec)
+        return cls._build_spec() if spec is None else spec
+
+    def _build_spec(cls) -> Spec[Any]:
+        table: Table | None = cls.__dict__.get("__table__")
+        if table is None:
+            raise DeclarationError(f"{cls.__name__} has no table.", fix=f"Declare class {cls.__name__}(Entity, table=...).")
+        with building:
+            # Those declared earlier come first, so that the order of a table's entities does not depend on which is used first.
+            _ = table.specs
+            spec: Spec[Any] | None = cls.__dict__.get("__own_spec__")
+            if spec is None:
+                cast("type[BaseModel]", cls).model_rebuild()
+                spec = build_spec(cls, table, cls.__dict__["__tag__"], cls.__dict__["__schema_number__"])
+                type.__setattr__(cls, "__own_spec__", spec)
         return spec
 
 
-class Record(BaseModel, metaclass=ModelMeta):
+class _Model(BaseModel, metaclass=ModelMeta, defer_build=True):
+    """What records and entities have in common."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
+
+    __wire_case__: ClassVar[Any]
+
+    @classmethod
+    def model_rebuild(cls, *, _parent_namespace_depth: int = 2, **options: Any) -> bool | None:
+        """Build the validators of a class that is not complete yet, as pydantic does, but in one thread at a time."""
+        with building:
+            return super().model_rebuild(_parent_namespace_depth=_parent_namespace_depth + 1, **options)
+
+
+class Record(_Model, defer_build=True):
     """A map inside an item, declared as a pydantic model.
 
     The class option `case="camel"` converts its attribute names on the wire. Attributes that the class does not declare are kept, and
     written back with the item.
     """
-
-    model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
-
-    __wire_case__: ClassVar[Any]
 
     def __init_subclass__(cls, *, case: Case | None = None, **options: Any) -> None:
         """Note the naming convention."""
@@ -93,7 +123,7 @@ class Record(BaseModel, metaclass=ModelMeta):
             type.__setattr__(cls, "__wire_case__", _read_case(cls, case))
 
 
-class Entity(BaseModel, metaclass=ModelMeta):
+class Entity(_Model, defer_build=True):
     """A kind of item, declared as a pydantic model: `class Job(Entity, table=jobs)`.
 
     Class options: `table`, the table; `tag`, the value of the table's tag attribute in items of this entity; `case`, the naming convention
@@ -104,11 +134,7 @@ class Entity(BaseModel, metaclass=ModelMeta):
     model writes. It is called for items that are not in the form that the model writes, and must neither raise nor change its argument.
     """
 
-    model_config = ConfigDict(
-        extra="forbid", validate_assignment=True, protected_namespaces=(), ignored_types=(Key, Pattern, Unique, Counter, Attr)
-    )
-
-    __wire_case__: ClassVar[Any]
+    model_config = ConfigDict(ignored_types=(Key, Pattern, Unique, Counter, Attr))
 
     if TYPE_CHECKING:
         #: the table of the class; None, whatever its type says, for a base without one
@@ -139,10 +165,17 @@ class Entity(BaseModel, metaclass=ModelMeta):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
-        """Build and check the spec at import, unless types are not yet defined."""
+        """Build and check the spec at import, unless that is deferred or types are not yet defined."""
         super().__pydantic_init_subclass__(**options)
-        if cls.__dict__.get("__table__") is not None and cls.__pydantic_complete__:
+        table: Table | None = cls.__dict__.get("__table__")
+        if table is None:
+            return
+        # The counted attributes of a parent are known once the specs of its children are built.
+        counts = any(isinstance(value, Counter) for base in cls.__mro__ for value in vars(base).values())
+        if cls.__pydantic_complete__ or (counts and cls.model_config.get("defer_build")):
             _ = cls.__spec__
+        else:
+            table.postpone(cls)
 
 
 def unknown_attributes(instance: BaseModel) -> Item:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model.layout import EntityLayout
+    from gateleg.model.spec import Spec
 
 #: The variable for the value of a field.
 VARIABLE = "v_{}"
@@ -109,7 +109,7 @@ class _Slot:
     absent_is_none: bool = False
 
 
-def direct_source(spec: EntityLayout[Any], scope: CodeScope, kept: Collection[str] = ()) -> list[str] | None:
+def direct_source(spec: Spec[Any], scope: CodeScope, kept: Collection[str] = ()) -> list[str] | None:
     """Lines that decode `item` into the instance `m`, or None if the entity is better left to pydantic.
 
     The wire values of `kept` attributes remain in variables (`KEPT`) for the lines that follow; None for a missing attribute.
@@ -314,7 +314,7 @@ def _set_to_none(name: str) -> str:
     return f"if {VARIABLE.format(name)} is None: fields.add({name!r})"
 
 
-def remainder_source(spec: EntityLayout[Any], present: frozenset[str]) -> list[str]:
+def remainder_source(spec: Spec[Any], present: frozenset[str]) -> list[str]:
     """Lines that keep attributes that the entity does not declare. `present` are derived attributes that the item certainly has.
 
     It compares the number of attributes with the number of known ones, which is faster than looking up each name.
@@ -322,7 +322,7 @@ def remainder_source(spec: EntityLayout[Any], present: frozenset[str]) -> list[s
     return [_unknown_source(spec, present), *map(_set_to_none, sorted(spec.none_if_absent))]
 
 
-def _unknown_source(spec: EntityLayout[Any], present: frozenset[str]) -> str:
+def _unknown_source(spec: Spec[Any], present: frozenset[str]) -> str:
     derived = spec.derived_names - {attribute.wire for attribute in spec.attributes.values()}
     uncertain = sorted(derived - present)
     if len(uncertain) > _FEW:

@@ -27,9 +27,9 @@ from pydantic import BaseModel
 from gateleg.model.errors import S3KeyRefused
 from gateleg.model.fields import States
 from gateleg.model.key_text import DateComponent
+from gateleg.model.keys import spec_of
 from gateleg.model.patterns import tag_condition
 from gateleg.model.shapes import TimeShape, attr_type
-from gateleg.model.spec import spec_of
 from gateleg.model.types import check_s3_key, find_mark, read_annotation, union_members
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from gateleg.model.attr import Attribute
     from gateleg.model.keys import KeyField, KeyPlan
     from gateleg.model.patterns import Access
-    from gateleg.model.spec import Spec, Table
+    from gateleg.model.spec import Spec
+    from gateleg.model.tables import Table
 
 __all__ = ["Finding", "describe", "few_partitions", "is_refused", "lint", "refused_object_keys"]
 

@@ -22,12 +22,12 @@ Find the spec of an entity class.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast, get_args, get_origin, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -36,15 +36,16 @@ from gateleg.model.attr import Attr
 from gateleg.model.errors import BadWhen, EmptyKey, KeyValueError, MissingComponent, NotAKeyCondition, NotAnEntity, UnknownArgument
 from gateleg.model.expressions.nodes import Comparison, Condition, Constant
 from gateleg.model.key_parts import KeyPart
-from gateleg.model.key_text import HIGH, IntegerComponent, TextComponent, render_source
-from gateleg.model.shapes import BINARY, DECIMAL, FLOAT, INTEGER, NUMBER_ENUM, TEXT, TEXT_ENUM, CodeScope, Shape
+from gateleg.model.key_text import HIGH, IntegerComponent, Template, TextComponent, parse_template, render_source
+from gateleg.model.shapes import CodeScope, Shape
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from gateleg.model.key_parts import TextKey
     from gateleg.model.key_text import Component
+    from gateleg.model.spec import Spec
     from gateleg.model.tables import Index, KeyType
     from gateleg.model.types import Declared
     from gateleg.model.wire import Item, Value
@@ -53,6 +54,88 @@ __all__ = ["KeyPlan", "Presets", "key_components"]
 
 E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
 E = TypeVar("E", bound=BaseModel)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _cached(function: F) -> F:
+    """`functools.cache`, which hides the types of a function."""
+    return cast("F", cache(function))
+
+
+Form = str | Sequence[str]
+
+
+class Key:
+    """Declare how an entity's key attributes are built from its attributes.
+
+    `key = Key("PROJECT#{project_id}", "SCENE#{sequence:03d}")` is the primary key; with `index=`, it is the key of that index. A template
+    that consists of a single placeholder stores the attribute's value itself, so a number remains a number. An index whose key attributes
+    are attributes of the entity needs no declaration.
+
+    With `when={"status": ["PENDING"]}`, an item is in the index only if the attributes have one of the values. `shards=8` spreads each
+    hash value of an index over 8 partitions. `legacy` lists older templates of the primary key, under which items are still found: a hash
+    template, or a pair of templates. The first write moves such an item to its current key, where the release before does not find it. So
+    the first release of a changed key declares `writes="legacy"`: it reads both forms, writes new items under the first legacy one, and
+    leaves stored items where they are.
+    """
+
+    def __init__(
+        self,
+        hash: Form,
+        range: Form = (),
+        *,
+        index: str = "",
+        when: Mapping[str, Iterable[Any]] | None = None,
+        shards: int = 1,
+        legacy: Sequence[str | tuple[str, str]] = (),
+        writes: Literal["current", "legacy"] = "current",
+    ) -> None:
+        self.index = index
+        self.hash = _templates(hash)
+        self.range = _templates(range)
+        self.when = read_when(when)
+        self.shards = shards
+        self.legacy = tuple((form, None) if isinstance(form, str) else form for form in legacy)
+        self.writes = writes
+
+    @overload
+    def __get__(self, instance: None, owner: type[E]) -> BoundKey[E]: ...
+    @overload
+    def __get__(self, instance: E, owner: type[E]) -> Ref[E]: ...
+    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+        """On the class, a `BoundKey`, which builds references; on an instance, the reference to that item."""
+        bound: BoundKey[Any] = BoundKey(owner, spec_of(owner).plan(self.index))
+        return bound if instance is None else bound.of(instance)
+
+
+def _templates(form: Form) -> tuple[Template, ...]:
+    return tuple(parse_template(text) for text in ((form,) if isinstance(form, str) else form))
+
+
+class BoundKey(Generic[E]):
+    """The key of an entity. Call it with the components of a key to get a reference to an item."""
+
+    def __init__(self, entity: type[E], plan: KeyPlan) -> None:
+        self.entity = entity
+        self.plan = plan
+
+    def __call__(self, *conditions: Condition[E], **components: Any) -> Ref[E]:
+        """A reference to the item with these components: `Scene.key(sequence=1, ...)` or `Scene.key(Scene.sequence == 1, ...)`.
+
+        Type checkers check the second form. Values are validated like the entity's attributes. Raises `MissingComponent`,
+        `UnknownArgument` or another `KeyValueError` if they do not make a key.
+        """
+        spec = spec_of(self.entity)
+        values = key_components(self.entity, conditions, components, spec.reachable(self.plan))
+        return spec.locate(values) if self.plan is spec.key else spec.locate_validated(self.plan, values)
+
+    def of(self, instance: E) -> Ref[E]:
+        """The reference to the item of an instance."""
+        return spec_of(self.entity).ref_in(self.plan, instance)
+
+    def parse(self, item: Item) -> dict[str, Any]:
+        """The components of a wire item's key, by name."""
+        return self.plan.parse(item)
 
 
 @dataclass(frozen=True)
@@ -218,13 +301,29 @@ class Ref(Generic[E_co]):
 
     def legacy(self) -> list[Item]:
         """The item's keys under older templates (`Key(legacy=...)`), to try when the item is not found."""
-        plans: tuple[KeyPlan, ...] = read_spec(self.entity).key.legacy
+        plans: tuple[KeyPlan, ...] = spec_of(self.entity).key.legacy
         return [plan.build(self.values) for plan in plans if plan.holds(self.values)]
 
     def __str__(self) -> str:
         """The entity and the components of the key, for messages: `Job(job_id='...')`. Numbers are without quotes."""
-        names: tuple[str, ...] = read_spec(self.entity).key.names
+        names: tuple[str, ...] = spec_of(self.entity).key.names
         return f"{self.entity.__name__}({', '.join(f'{name}={_shown_component(self.values.get(name))}' for name in names)})"
+
+
+# Cached because each call of the store needs it several times. A spec never changes once built, and lives as long as its table.
+@_cached
+def spec_of(entity: type[E]) -> Spec[E]:
+    """The compiled metadata of an entity. Raises `NotAnEntity` for a class that is not an entity."""
+    try:
+        spec: Any = entity.__spec__  # type: ignore[attr-defined]
+    except AttributeError:
+        raise NotAnEntity(f"{getattr(entity, '__name__', entity)!s} is not an entity.") from None
+    if isinstance(spec, property):
+        # `entity` is the metaclass: the caller passed an entity class instead of an instance.
+        raise NotAnEntity(
+            "An entity class was passed where an instance is expected.", fix="Pass an instance of the entity, such as Book(title=...)."
+        )
+    return cast("Spec[E]", spec)
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,58 +529,3 @@ def _choices(kind: Any) -> list[Any]:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return [member.value for member in kind]
     return list(get_args(kind)) if get_origin(kind) is Literal else []
-
-
-#: The name under which an instance keeps its `Stored` form. Not a field: pydantic preserves it, also in copies.
-STORED = "_stored"
-#: Shapes whose values have only one form, or are compared by value.
-ONE_FORM = (TEXT, TEXT_ENUM, INTEGER, DECIMAL, FLOAT, NUMBER_ENUM, BINARY)
-
-
-@dataclass(frozen=True)
-class Stored:
-    """The stored form of an item."""
-
-    #: the values of the key's components, and the stored key; empty if the model would build the same key
-    components: Mapping[str, Any]
-    key: Item
-    #: by name, values that index keys, markers or counters depend on, each with its stored form
-    others: Mapping[str, tuple[Any, Value]]
-
-
-def may_differ(source: KeySource | None) -> bool:
-    """Whether a key attribute may be stored in another form than the model's. Plain text and numbers have only one."""
-    return source is None or source.member is not None or source.shape not in ONE_FORM
-
-
-def stored_key(values: Mapping[str, Any]) -> Item | None:
-    """The key under which an instance with these values is stored, or None if it is the key that the model would build."""
-    stored: Stored | None = values.get(STORED)
-    if stored is None or not stored.key or any(values.get(name) != value for name, value in stored.components.items()):
-        return None
-    return stored.key
-
-
-def stored_value(source: KeySource, values: Mapping[str, Any]) -> Value:
-    """The wire value that the database holds for an attribute of an instance that was read."""
-    value, stored = values[source.name], values.get(STORED)
-    if stored is not None and source.name in stored.others and stored.others[source.name][0] == value:
-        wire: Value = stored.others[source.name][1]
-        return wire
-    return source.pack(value)
-
-
-# Cached because each call of the store needs it several times. A spec never changes once built, and lives as long as its table.
-@cache
-def read_spec(entity: Any) -> Any:
-    """The spec of an entity class, untyped; `layout_of` and `spec_of` return it typed. Raises `NotAnEntity` for anything else."""
-    try:
-        found = entity.__spec__
-    except AttributeError:
-        raise NotAnEntity(f"{getattr(entity, '__name__', entity)!s} is not an entity.") from None
-    if isinstance(found, property):
-        # `entity` is the metaclass: the caller passed an entity class instead of an instance.
-        raise NotAnEntity(
-            "An entity class was passed where an instance is expected.", fix="Pass an instance of the entity, such as Book(title=...)."
-        )
-    return found

@@ -16,15 +16,14 @@ from gateleg.model.attr import Attr
 from gateleg.model.errors import BadOption, ConsistentOnGlobal, KeyInFilter, NotAKeyCondition, QueryError, UnknownArgument, UnservedPattern
 from gateleg.model.expressions.evaluation import check_about, compares, is_satisfied, orderable
 from gateleg.model.expressions.nodes import Between, BooleanCall, Comparison, Condition, Constant, Placeholders, all_of, equals
-from gateleg.model.keys import KeyField, KeyPlan, missing_components, read_components, read_spec, sharded
-from gateleg.model.layout import layout_of, layouts_of
+from gateleg.model.keys import KeyField, KeyPlan, missing_components, read_components, sharded, spec_of
 from gateleg.model.shapes import TimeShape
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gateleg.model.layout import EntityLayout
+    from gateleg.model.spec import Spec
     from gateleg.model.wire import Item, Value
 
 __all__ = ["render_key_condition"]
@@ -75,7 +74,7 @@ class Pattern:
 
     def __get__(self, instance: E | None, owner: type[E]) -> Access[E]:
         """The pattern for the entity, to call with arguments."""
-        access: Access[E] = read_spec(owner).patterns[self.name]
+        access: Access[E] = spec_of(owner).patterns[self.name]
         return access
 
 
@@ -105,7 +104,7 @@ class Access(Generic[E]):
         Values are validated like the entity's attributes. One of the conditions may be a range of the next sort component, as in
         `Query.where`. Raises `UnknownArgument`, `MissingComponent` or another `ModelError` for arguments that do not fit.
         """
-        spec, narrowed = layout_of(self.entity), None
+        spec, narrowed = spec_of(self.entity), None
         allowed = spec.reachable(self.plan) | set(self.pattern.within)
         if conditions:
             arguments, narrowed = read_components(self.entity, conditions, arguments, allowed)
@@ -134,7 +133,7 @@ class Access(Generic[E]):
         return query if narrowed is None else query.where(narrowed)
 
 
-def resolve_pattern(spec: EntityLayout[E], pattern: Pattern) -> Access[E]:
+def resolve_pattern(spec: Spec[E], pattern: Pattern) -> Access[E]:
     """Find the key that serves a pattern; raise `UnservedPattern` if there is none."""
     if pattern.index is not None or not pattern.by:
         if pattern.index and pattern.index not in spec.indexes:
@@ -159,7 +158,7 @@ def resolve_pattern(spec: EntityLayout[E], pattern: Pattern) -> Access[E]:
     )
 
 
-def _check_within(spec: EntityLayout[Any], pattern: Pattern, plan: KeyPlan) -> None:
+def _check_within(spec: Spec[Any], pattern: Pattern, plan: KeyPlan) -> None:
     """Raise an error for `within` arguments by which the index cannot filter."""
     where = f"{spec.name}.{pattern.name}"
     if pattern.legacy_indexed and not plan.index.name:
@@ -176,7 +175,7 @@ def _check_within(spec: EntityLayout[Any], pattern: Pattern, plan: KeyPlan) -> N
             raise BadOption(f"{where} has within={name!r}, which {place} does not contain.", fix=f"Project {source.wire} into the index.")
 
 
-def _served(spec: EntityLayout[Any], plan: KeyPlan, pattern: Pattern) -> tuple[str, ...] | None:
+def _served(spec: Spec[Any], plan: KeyPlan, pattern: Pattern) -> tuple[str, ...] | None:
     """The required arguments if the key serves the pattern, else None."""
     hash_names = tuple(dict.fromkeys(name for entry in plan.hash for name in entry.names))
     range_names = [name for entry in plan.range for name in entry.names]
@@ -362,7 +361,7 @@ class Query(Generic[E]):
     @property
     def filters(self) -> Condition | None:
         """The whole filter condition: that of `filter`, and the arguments of `within`."""
-        sources = layout_of(self.entity).sources
+        sources = spec_of(self.entity).sources
         return all_of(self.condition, *(equals(sources[name].wire, sources[name].pack(value)) for name, value in self.within.items()))
 
     def finds(self, item: Item, values: Mapping[str, Any]) -> bool:
@@ -400,7 +399,7 @@ class Query(Generic[E]):
         project: tuple[Attr[Any], ...],
         shard: int | None,
     ) -> dict[str, Any]:
-        spec, out = layout_of(self.entity), Placeholders()
+        spec, out = spec_of(self.entity), Placeholders()
         request: dict[str, Any] = {"TableName": table_name or spec.table.name}
         index = self.plan.index
         if index.name:
@@ -423,25 +422,25 @@ class Query(Generic[E]):
 
     def resume_key(self, item: Item) -> Item:
         """The ExclusiveStartKey that continues after an item, which need not be the last one of a page."""
-        table = layout_of(self.entity).table
+        table = spec_of(self.entity).table
         return {name: item[name] for name in (*table.attributes, *self.plan.index.attributes)}
 
     def sort_value(self, item: Item) -> tuple[Any, ...]:
         """The sort value for merging the answers of shards: the range of the index, then the primary key."""
-        table = layout_of(self.entity).table
+        table = spec_of(self.entity).table
         return tuple(orderable(item[name]) for name in (*self.plan.index.range, *table.attributes))
 
 
-def tag_condition(spec: EntityLayout[Any], plan: KeyPlan) -> Condition | None:
+def tag_condition(spec: Spec[Any], plan: KeyPlan) -> Condition | None:
     """A filter by entity tag; None if the key alone excludes the other entities of the table."""
     table = spec.table
     if spec.tag is None or table.tag is None:
         return None
-    others = [other for other in layouts_of(table) if other is not spec and shares_key(plan, other)]
+    others = [other for other in table.specs if other is not spec and shares_key(plan, other)]
     return equals(table.tag, {"S": spec.tag}) if others else None
 
 
-def shares_key(plan: KeyPlan, other: EntityLayout[Any]) -> bool:
+def shares_key(plan: KeyPlan, other: Spec[Any]) -> bool:
     """Whether a query of one entity in this index could find items of the other."""
     theirs = other.key if not plan.index.name else other.indexes.get(plan.index.name)
     if theirs is None:

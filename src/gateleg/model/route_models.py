@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateleg.model.errors import BadOption, DeclarationError, WrongCompletion
+from gateleg.model.keys import spec_of
 from gateleg.model.shapes import attr_type
-from gateleg.model.spec import spec_of
 from gateleg.model.types import Traits, did_you_mean
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ __all__ = ["InputModel", "OutputModel", "PatchModel"]
 E = TypeVar("E", bound=BaseModel)
 
 
-class _RouteModel(BaseModel, Generic[E]):
+# The bases without an entity are never used, so pydantic need not build them.
+class _RouteModel(BaseModel, Generic[E], defer_build=True):
     """A pydantic model with attributes of an entity. A subclass may restrict them with `include` or `exclude`."""
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
@@ -55,9 +56,8 @@ class _RouteModel(BaseModel, Generic[E]):
                 raise DeclarationError(
                     f"{cls.__name__}[...] needs an entity, not {entity!r}.", fix="Use a subclass of Entity in the brackets."
                 )
-            return type(cls)(
-                f"{cls.__name__}_{entity.__name__}", (cls,), {"__module__": entity.__module__, "__doc__": entity.__doc__}, of=entity
-            )
+            namespace = {"__module__": entity.__module__, "__doc__": entity.__doc__}
+            return type(cls)(f"{cls.__name__}_{entity.__name__}", (cls,), namespace, of=entity, defer_build=False)
 
     def __init_subclass__(
         cls, *, of: type[BaseModel] | None = None, include: Iterable[str] | None = None, exclude: Iterable[str] = (), **options: Any

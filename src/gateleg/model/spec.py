@@ -1,105 +1,325 @@
-"""Specs: the compiled metadata of entities and tables, for stores and tools.
-
-Decode records of a table's stream as changes of entities.
-
-Collections: several entities of one partition, read by one query.
-"""
+"""Specs: everything that the model knows about an entity, for stores and tools; and records of a table's stream as changes of entities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from gateleg.model.errors import DeclarationError, UnknownArgument
-from gateleg.model.expressions.nodes import Placeholders
-from gateleg.model.key_text import HIGH
-from gateleg.model.keys import KeyPlan, key_components, missing_components, read_spec
-from gateleg.model.layout import EntityLayout
-from gateleg.model.patterns import render_key_condition
-from gateleg.model.tables import TableLayout
+from gateleg.errors import problem_message
+from gateleg.model.errors import MissingComponent, ModelError, UnknownArgument, UnknownIndex
+from gateleg.model.keys import Ref, compile_ref
+from gateleg.model.stored_forms import stored_key
+from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
+    from gateleg.model.attr import Attribute
     from gateleg.model.codec import Codec
-    from gateleg.model.expressions.nodes import Condition
+    from gateleg.model.constraints import Counter, Unique
+    from gateleg.model.key_parts import KeyPart
+    from gateleg.model.keys import KeyPlan, KeySource, RefBuilder
     from gateleg.model.patterns import Access
     from gateleg.model.planning.plan_cache import CachedPlan
-    from gateleg.model.wire import Item
+    from gateleg.model.shapes import Shape
+    from gateleg.model.tables import KeyType, Table
+    from gateleg.model.wire import Item, Lookup, Upcaster
 
 E = TypeVar("E", bound=BaseModel)
 
 
-class Table(TableLayout):
-    """Declare a table: `Table("Orders", hash="customer_id", range="order_id", indexes=[GSI("by-status", hash="status")])`.
-
-    `name` is its name without the prefix of a deployment. `hash` and `range` are the key attributes. `tag` is the attribute that names the
-    entity of an item, for tables with several entities. `schema` is the attribute for the schema number of entities declared with
-    `schema=`. `types` maps key attributes that no entity uses to "S", "N" or "B" (the default is "S"). `stream` is the view type of the
-    table's stream, such as "NEW_AND_OLD_IMAGES"; by default the table has no stream. Raises a `DeclarationError` for invalid names, options
-    or indexes.
-    """
-
-    @property
-    def specs(self) -> list[Spec[Any]]:
-        """The specs of the table's entities, in the order of declaration."""
-        return [member for member in self.members if isinstance(member, Spec)]
-
-    def spec_for(self, item: Item) -> Spec[Any] | None:
-        """The spec of the entity that a wire item belongs to, by its tag or else by the form of its key; None if there is none."""
-        member = self.member_for(item)
-        return member if isinstance(member, Spec) else None
-
-
 @dataclass(eq=False)
-class Spec(EntityLayout[E]):
-    """The compiled metadata of an entity: attributes, keys, indexes, patterns and codec. `spec_of(entity)` returns it."""
+class Spec(Generic[E]):
+    """The compiled metadata of an entity: attributes, keys, indexes, constraints, patterns and codec. `spec_of(entity)` returns it."""
 
+    entity: type[E]
     table: Table
+    tag: str | None
+    schema: int
+    attributes: dict[str, Attribute]
+    sources: dict[str, KeySource]
+    key: KeyPlan
+    indexes: dict[str, KeyPlan]
+    #: builds the codec, at its first use
+    build_codec: Callable[[Spec[E]], Codec[E]]
+    computed: dict[str, tuple[str, Shape]] = field(default_factory=dict)
+    patterns: dict[str, Access[E]] = field(default_factory=dict)
+    uniques: dict[str, Unique] = field(default_factory=dict)
+    counters: dict[str, Counter] = field(default_factory=dict)
+    #: the attributes in which counters of other entities count, with those entities
+    counted: dict[str, list[type[BaseModel]]] = field(default_factory=dict)
+    upcasters: dict[int, Upcaster] = field(default_factory=dict)
+    #: for upcasters that need another item, the functions that return its reference
+    lookups: dict[int, Lookup] = field(default_factory=dict)
+    #: the plan cache of updates
+    plans: dict[Hashable, CachedPlan] = field(default_factory=dict)
+    # Values that every operation reads are plain fields, because reading a cached property takes several times as long.
+    #: the entity's class name
+    name: str = field(init=False)
+    #: the attribute for optimistic locking
+    version: Attribute | None = field(init=False)
+    #: the TTL attribute, after whose time DynamoDB deletes the item
+    ttl: Attribute | None = field(init=False)
+    #: whether writes depend on the current time, for stamps or because items expire
+    timed: bool = field(init=False)
     #: from an instance to a wire item, with all derived keys
     encode: Callable[[E], Item] = field(init=False)
     #: from a wire item to a validated instance
     decode: Callable[[Item], E] = field(init=False)
-    patterns: dict[str, Access[E]] = field(default_factory=dict)
-    #: the attributes in which counters of other entities count, with those entities
-    counted: dict[str, list[type[BaseModel]]] = field(default_factory=dict)
-    #: the plan cache of updates
-    plans: dict[Hashable, CachedPlan] = field(default_factory=dict)
-    _codec: Codec[E] | None = None
+    #: builds a reference from components that have exactly the declared types; returns None for other components
+    exact_ref: RefBuilder[E] = field(init=False)
+    _codec: Codec[E] | None = field(default=None, init=False)
+    _reachable: dict[str, frozenset[str]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        """Compute the fields that follow from the others."""
+        self.name = self.entity.__name__
+        self.version, self.ttl = self._marked("version"), self._marked("ttl")
+        self.timed = bool(self._stamped) or self.ttl is not None
+        self.exact_ref = compile_ref(self.entity, self.key, self.sources)
+        # The first call builds the codec, which replaces both by its own functions: that saves later ones a call.
+        self.encode = lambda instance: self.codec.encode(instance)
+        self.decode = lambda item: self.codec.decode(item)
 
     @property
     def codec(self) -> Codec[E]:
         """The generated codec and its source."""
-        assert self._codec is not None
+        if self._codec is None:
+            self._codec = self.build_codec(self)
+            self.encode, self.decode = self._codec.encode, self._codec.decode
         return self._codec
-
-    def install(self, codec: Codec[E]) -> None:
-        """Set the codec. `encode` and `decode` become its functions, to save a call."""
-        self._codec = codec
-        self.encode = codec.encode
-        self.decode = codec.decode
 
     def decode_partial(self, item: Item) -> dict[str, Any]:
         """The attributes of a projected item, validated, by Python name. Raises `DecodeError` if one is invalid."""
         return self.codec.decode_partial(item)
 
     @property
+    def doc(self) -> str:
+        """The first sentence of the entity's docstring."""
+        return (self.entity.__dict__.get("__doc__") or "").strip().split("\n")[0]
+
+    def violations(self, instance: E) -> dict[str, str]:
+        """The attributes of an instance that violate declared bounds, with a message each. Reads accept them, writes do not."""
+        try:
+            self.entity.__pydantic_validator__.validate_python({name: instance.__dict__[name] for name in self.attributes})
+        except ValidationError as error:
+            found = {str(problem["loc"][0]): problem_message(problem) for problem in error.errors() if problem["loc"]}
+            return {name: problem for name, problem in found.items() if name in self.attributes}
+        return {}
+
+    def plan(self, index: str) -> KeyPlan:
+        """The entity's key plan for an index, or for the table if the name is empty. Raises `UnknownIndex` if it has no key there."""
+        if not index:
+            return self.key
+        self.table.index(index)
+        if index not in self.indexes:
+            raise UnknownIndex(f"{self.name} is not in the index {index}.", fix=f"Declare Key(..., index={index!r}) on {self.name}.")
+        return self.indexes[index]
+
+    def values(self, instance: BaseModel) -> Mapping[str, Any]:
+        """The instance's attributes and the fields of its key parts, by name."""
+        return self.with_members(instance.__dict__)
+
+    def with_members(self, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The attributes of an instance, and the fields of its key parts."""
+        if not self._parts:
+            return attributes
+        values = dict(attributes)
+        for name, members in self._parts.items():
+            part = values[name]
+            for member in members:
+                values[member] = None if part is None else getattr(part, member)
+        return values
+
+    def arguments(self, given: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
+        """Validate components. Adds the fields of key parts, and builds the key parts in `needed` from their fields."""
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            source = self.sources.get(name)
+            if source is None:
+                known = list(self.sources)
+                fix = did_you_mean(name, known, otherwise=f"It has {', '.join(known)}.")
+                raise UnknownArgument(f"{self.name} has no attribute {name!r}.", fix=fix)
+            values[name] = value if value is None else source.validate(value, self.name)
+        for name, members in self._parts.items():
+            if values.get(name) is not None:
+                values |= {member: getattr(values[name], member) for member in members}
+            elif name in needed and values.keys() & set(members):
+                values[name] = self._assembled(name, values)
+                values |= {member: getattr(values[name], member) for member in members}
+        return values
+
+    def locate(self, components: Mapping[str, Any]) -> Ref[E]:
+        """A reference to the item with these primary key components, which are validated unless they already have the declared types."""
+        return self.exact_ref(components) or self.locate_validated(self.key, components)
+
+    def locate_validated(self, plan: KeyPlan, components: Mapping[str, Any]) -> Ref[E]:
+        """A reference by one of the entity's keys, from components that are validated first."""
+        values = self.arguments(components, plan.names)
+        reachable = self.reachable(plan)
+        for name in components:
+            if name not in reachable:
+                fix = did_you_mean(name, plan.names, otherwise=f"It has {', '.join(plan.names)}.")
+                raise UnknownArgument(f"{name!r} is not part of the key of {self.name}.", fix=fix)
+        return Ref(self.entity, values, plan.require(values, self.name))
+
+    def ref_in(self, plan: KeyPlan, instance: E) -> Ref[E]:
+        """The reference to an instance by one of the entity's keys, such as an index key."""
+        if plan is self.key:
+            return self.ref(instance)
+        reachable = self.reachable(plan)
+        values = {name: value for name, value in self.values(instance).items() if name in reachable}
+        return Ref(self.entity, values, plan.require(values, self.name))
+
+    def fits(self, item: Item) -> bool:
+        """Whether the key of an item matches the templates of the entity's primary key."""
+        return self.key.fits(item)
+
+    def fields_of(self, name: str) -> tuple[str, ...]:
+        """The field names of a key part; for any other attribute, a tuple of its name."""
+        return self._parts.get(name, (name,))
+
+    def stored(self, name: str) -> KeySource:
+        """The source of the attribute that stores a value: for a field of a key part that is not denormalised, that is the key part."""
+        source = self.sources[name]
+        return source if source.member is None or self._denormalised(source) else self.sources[source.attribute]
+
+    def _assembled(self, name: str, values: Mapping[str, Any]) -> KeyPart:
+        part = self.attributes[name].part
+        assert part is not None
+        missing = [member for member in part.__required__() if values.get(member) is None]
+        if missing:
+            fix = f"Give them, or {self.name}.{name} as a whole."
+            raise MissingComponent(f"{self.name}.{name} needs {', '.join(missing)}.", fix=fix, entity=self.name, missing=missing)
+        return part(**{member: values[member] for member in self._parts[name] if member in values})
+
+    def arguments_of(self, names: Iterable[str]) -> frozenset[str]:
+        """The names, completed: with the fields of each key part, and with each key part whose fields are all present."""
+        found = set(names)
+        for name, members in self._parts.items():
+            if name in found or set(members) <= found:
+                found |= {name, *members}
+        return frozenset(found)
+
+    def reachable(self, plan: KeyPlan) -> frozenset[str]:
+        """The arguments that a key accepts: its components, and the key parts that they belong to, whole or by field."""
+        found = self._reachable.get(plan.index.name)
+        if found is None:
+            names = set(plan.names)
+            for name, members in self._parts.items():
+                if name in names or names & set(members):
+                    names |= {name, *members}
+            found = self._reachable[plan.index.name] = frozenset(names)
+        return found
+
+    def ref(self, instance: E) -> Ref[E]:
+        """The reference to an instance by its primary key."""
+        values = self.values(instance)
+        key = stored_key(values) or self.key.require(values, self.name)
+        return Ref(self.entity, {name: values[name] for name in self._key_names}, key)
+
+    def ref_of(self, item: Item) -> Ref[E]:
+        """The reference to a stored item by its stored key, even if the item cannot be decoded."""
+        try:
+            values = self.key.parse(item)
+        except (ModelError, KeyError, TypeError, ValueError):
+            values = {}
+        return Ref(self.entity, values, {name: item[name] for name in self.table.attributes if name in item})
+
+    @cached_property
+    def _key_names(self) -> tuple[str, ...]:
+        return tuple(sorted(self.reachable(self.key)))
+
+    def key_types(self) -> dict[str, KeyType]:
+        """The types of all key attributes that the entity writes."""
+        return {entry.attribute: entry.type for plan in (self.key, *self.indexes.values()) for entry in plan.fields}
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for source in self.sources.values():
+            if source.member is not None:
+                found[source.attribute] = (*found.get(source.attribute, ()), source.member)
+        return found
+
+    @cached_property
+    def by_wire(self) -> dict[Any, Attribute]:
+        """The attributes by wire name."""
+        return {attribute.wire: attribute for attribute in self.attributes.values()}
+
+    @cached_property
+    def index_attributes(self) -> frozenset[str]:
+        """The key attributes of all indexes, by wire name."""
+        return frozenset(entry.attribute for plan in self.indexes.values() for entry in plan.fields)
+
+    @cached_property
+    def rewritable(self) -> tuple[KeyPlan, ...]:
+        """The index keys with derived attributes, which must be rewritten when one of their inputs changes."""
+        return tuple(plan for plan in self.indexes.values() if plan.derived)
+
+    @property
+    def ttl_name(self) -> str | None:
+        """The wire name of the TTL attribute."""
+        return None if self.ttl is None else self.ttl.wire
+
+    def _marked(self, kind: str) -> Attribute | None:
+        return next((attribute for attribute in self.attributes.values() if attribute.marked(kind)), None)
+
+    @cached_property
+    def write_stamps(self) -> tuple[Attribute, ...]:
+        """The attributes that every write sets to the current time."""
+        return self.stamped("write")
+
+    def stamped(self, on: str) -> tuple[Attribute, ...]:
+        """The attributes that are set to the current time, on "create" or on "write"."""
+        return self._stamped.get(on, ())
+
+    @cached_property
+    def _stamped(self) -> dict[str, tuple[Attribute, ...]]:
+        found: dict[str, tuple[Attribute, ...]] = {}
+        for attribute in self.attributes.values():
+            if attribute.traits.stamp is not None:
+                found[attribute.traits.stamp] = (*found.get(attribute.traits.stamp, ()), attribute)
+        return found
+
+    @cached_property
+    def none_if_absent(self) -> frozenset[str]:
+        """The attributes without a default that are None in an item without them: optional ones that no key holds instead."""
+        keyed = {self.sources[name].attribute for plan in (self.key, *self.indexes.values()) for name in plan.names}
+        return frozenset(a.name for a in self.attributes.values() if a.needed and a.optional and a.name not in keyed)
+
+    @cached_property
+    def derived_names(self) -> frozenset[str]:
+        """The wire names of attributes that the model adds to the entity's: keys, tag, schema number, fields of key parts and others."""
+        names = {entry.attribute for plan in (self.key, *self.indexes.values()) for entry in plan.derived}
+        names |= {source.wire for source in self.sources.values() if source.member is not None and self._denormalised(source)}
+        names |= {wire for wire, _ in self.computed.values()}
+        if self.tag is not None and self.table.tag is not None:
+            names.add(self.table.tag)
+        if self.schema > 1:
+            names.add(self.table.schema)
+        return frozenset(names)
+
+    def _denormalised(self, source: KeySource) -> bool:
+        part = self.attributes[source.attribute].part
+        return part is not None and part.__denormalise__
+
+    def denormalised(self) -> tuple[KeySource, ...]:
+        """The fields of key parts that are also stored as separate attributes."""
+        return self._stored_beside
+
+    @cached_property
+    def _stored_beside(self) -> tuple[KeySource, ...]:
+        return tuple(source for source in self.sources.values() if source.member is not None and self._denormalised(source))
+
+    @property
     def counted_wires(self) -> dict[str, str]:
         """The counted attributes: from wire name to Python name."""
         return {self.attributes[name].wire: name for name in self.counted}
-
-
-if TYPE_CHECKING:
-
-    def spec_of(entity: type[E]) -> Spec[E]:
-        """The compiled metadata of an entity. Raises `NotAnEntity` for a class that is not an entity."""
-        ...
-
-else:
-    spec_of = read_spec
 
 
 _KINDS: dict[str, Literal["created", "changed", "deleted"]] = {"INSERT": "created", "MODIFY": "changed", "REMOVE": "deleted"}
@@ -152,152 +372,3 @@ def read_change(table: Table, record: Mapping[str, Any]) -> Change | None:
 
 def _read_time(seconds: Any) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(float(seconds), UTC)
-
-
-class Collection:
-    """Entities that share a partition and are read by one query: `Collection(Project, Scene, title="A project and its scenes")`.
-
-    Call it with the components of the hash to select a partition. If the sort keys of all entities begin with the same components, those
-    can be passed too: with TEAM#{team} and TEAM#{team}#MEMBER#{member}, `team=` selects one team and its members. Raises `DeclarationError`
-    if the entities do not have the same table and the same hash template.
-    """
-
-    def __init__(self, *entities: type[BaseModel], title: str, index: str = "") -> None:
-        if not entities:
-            raise DeclarationError(
-                "A collection needs at least one entity.", fix='Name those that share a partition: Collection(Project, Scene, title="...").'
-            )
-        self.entities = entities
-        self.title = title
-        self.plans = [spec_of(entity).plan(index) for entity in entities]
-        first = self.plans[0].hash
-        self.table: Table = spec_of(entities[0]).table
-        for entity, plan in zip(entities, self.plans, strict=True):
-            if spec_of(entity).table is not self.table or [_form(entry) for entry in plan.hash] != [_form(entry) for entry in first]:
-                raise DeclarationError(
-                    f"{entity.__name__} does not share its partition with {entities[0].__name__}.",
-                    fix="Give all entities of a collection the same table and the same hash template.",
-                )
-        #: the components with which the sort keys of all entities begin
-        self.leading = _shared([_sort_names(plan) for plan in self.plans])
-
-    def __call__(self, *conditions: Condition, **arguments: Any) -> CollectionQuery:
-        """Make the query of one partition: `project_with_scenes(project_id=p)` or `project_with_scenes(Project.project_id == p)`."""
-        spec, plan = spec_of(self.entities[0]), self.plans[0]
-        names = {name for entry in plan.hash for name in entry.names}
-        known = spec.arguments_of((*names, *self.leading))
-        components = key_components(self.entities[0], conditions, arguments, known)
-        unknown = components.keys() - known
-        if unknown:
-            raise UnknownArgument(
-                f"{', '.join(sorted(unknown))} is not part of the partition.", fix=f"It has {', '.join((*sorted(names), *self.leading))}."
-            )
-        values = spec.arguments(components, names)
-        leading = [name for name in self.leading if values.get(name) is not None]
-        missing = sorted(name for name in names if values.get(name) is None) or [
-            name for name in self.leading[: len(leading)] if name not in leading
-        ]
-        if missing:
-            raise missing_components("The partition", spec.name, missing)
-        return CollectionQuery(self, {name: values[name] for name in (*names, *leading)})
-
-
-def _sort_names(plan: KeyPlan) -> tuple[str, ...]:
-    """The components of a sort key that consists of one text; empty for other sort keys."""
-    return plan.range[0].names if len(plan.range) == 1 and plan.range[0].text is not None else ()
-
-
-def _shared(sequences: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The longest common prefix of the sequences."""
-    count = 0
-    while all(len(names) > count for names in sequences) and len({names[count] for names in sequences}) == 1:
-        count += 1
-    return sequences[0][:count]
-
-
-def _form(entry: Any) -> Any:
-    return (entry.attribute, entry.text.template.text if entry.text is not None else entry.names)
-
-
-@dataclass(frozen=True)
-class CollectionQuery:
-    """The query of one partition of a collection."""
-
-    collection: Collection
-    values: dict[str, Any]
-
-    def requests(
-        self, *, table_name: str | None = None, limit: int | None = None, consistent: bool = False, start: Item | None = None
-    ) -> tuple[dict[str, Any], ...]:
-        """The Query requests, one for each shard."""
-        plan = self.collection.plans[0]
-        shards: Sequence[int | None] = range(plan.shards) if plan.shards > 1 else (None,)
-        return tuple(self._request(table_name, limit, consistent, start, shard) for shard in shards)
-
-    def _request(
-        self, table_name: str | None, limit: int | None, consistent: bool, start: Item | None, shard: int | None
-    ) -> dict[str, Any]:
-        first, out = self.collection.plans[0], Placeholders()
-        plan = KeyPlan(first.index, first.hash, (), shards=first.shards)
-        request: dict[str, Any] = {"TableName": table_name or self.collection.table.name}
-        if plan.index.name:
-            request["IndexName"] = plan.index.name
-        request["KeyConditionExpression"] = render_key_condition(plan, self.values, None, out, shard) + self._narrowed(out)
-        request |= out.parameters()
-        optional = {"Limit": limit, "ConsistentRead": consistent or None, "ExclusiveStartKey": start}
-        return request | {member: value for member, value in optional.items() if value is not None}
-
-    def _narrowed(self, out: Placeholders) -> str:
-        """The key condition for the leading sort components: one range that covers all entities."""
-        if not self._leading:
-            return ""
-        first = self.collection.plans[0].range[0]
-        low, high = [], []
-        for plan in self.collection.plans:
-            assert plan.range[0].text is not None
-            text, count = plan.range[0].text.build_prefix(self.values)
-            low.append(text)
-            high.append(text if count == len(plan.range[0].names) else text + HIGH)
-        return f" AND {out.name(first.attribute)} BETWEEN {out.value({'S': min(low)})} AND {out.value({'S': max(high)})}"
-
-    @property
-    def _leading(self) -> dict[str, Any]:
-        return {name: self.values[name] for name in self.collection.leading if name in self.values}
-
-    def sort(self, items: Iterable[Item], read: Callable[[Spec[Any], Item], Any] | None = None) -> Collected:
-        """Decode wire items and group them by entity. Items of other entities are left out, and items for which `read` returns None."""
-        found: dict[type[BaseModel], list[Any]] = {entity: [] for entity in self.collection.entities}
-        for item in items:
-            spec = self.collection.table.spec_for(item)
-            if spec is None or spec.entity not in found:
-                continue
-            instance = spec.decode(item) if read is None else read(spec, item)
-            # The range may contain other texts: "a b" sorts between "a" and "a#".
-            if instance is not None and all(getattr(instance, name) == value for name, value in self._leading.items()):
-                found[spec.entity].append(instance)
-        return Collected(found)
-
-
-@dataclass(frozen=True)
-class Collected:
-    """The result of a collection's query: instances by entity."""
-
-    found: dict[type[BaseModel], list[Any]]
-    #: items that could not be decoded, as the store reports them
-    unreadable: tuple[Any, ...] = ()
-
-    def of(self, entity: type[E]) -> list[E]:
-        """The items of one entity, in the order of their keys."""
-        return self._found(entity)
-
-    def one(self, entity: type[E]) -> E | None:
-        """The first item of an entity, or None: for entities with one item per partition."""
-        items = self._found(entity)
-        return items[0] if items else None
-
-    def _found(self, entity: type[E]) -> list[E]:
-        try:
-            return self.found[entity]
-        except KeyError:
-            names = ", ".join(one.__name__ for one in self.found)
-            raise UnknownArgument(f"{entity.__name__} is not part of the collection.", fix=f"It has {names}.") from None

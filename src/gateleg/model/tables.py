@@ -1,23 +1,22 @@
-"""Declare tables and indexes; build the request that creates them.
-
-Unique constraints, declared on entities.
-"""
+"""Declare tables and indexes; build the request that creates them; find the entity of an item."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gateleg.model.errors import BadMark, BadName, BadOption, IndexMismatch, TooManyIndexes, UnknownIndex
+from gateleg.model.constraints import is_marker
+from gateleg.model.errors import BadName, BadOption, IndexMismatch, TooManyIndexes, UnknownIndex
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from gateleg.model.spec import Spec
     from gateleg.model.wire import Item
-
-__all__ = ["is_marker"]
-
 
 KeyType = Literal["S", "N", "B"]
 StreamView = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"]
@@ -90,36 +89,19 @@ def _key_schema(hash: Iterable[str], range: Iterable[str]) -> list[dict[str, str
     return [{"AttributeName": name, "KeyType": "HASH"} for name in hash] + [{"AttributeName": name, "KeyType": "RANGE"} for name in range]
 
 
-class TableMember(Protocol):
-    """What a table needs to know about its entities."""
-
-    tag: str | None
-
-    @property
-    def ttl_name(self) -> str | None:
-        """The wire name of the entity's TTL attribute."""
-
-    def key_types(self) -> dict[str, KeyType]:
-        """The types of all key attributes that the entity writes."""
-
-    def fits(self, item: Item) -> bool:
-        """Whether the key of an item matches the templates of the entity's primary key."""
+#: Held while specs are built, because threads may use the same entity for the first time at the same time.
+building = RLock()
 
 
-@dataclass(frozen=True, eq=False)
-class TableLayout:
-    """A declared table: its key, its indexes and its entities."""
+class Table:
+    """Declare a table: `Table("Orders", hash="customer_id", range="order_id", indexes=[GSI("by-status", hash="status")])`.
 
-    name: str
-    hash: str
-    range: str | None = None
-    indexes: tuple[Index, ...] = ()
-    tag: str | None = None
-    schema: str = "_schema"
-    types: Mapping[str, KeyType] = field(default_factory=dict)
-    stream: StreamView | None = None
-    #: the table's entities, in the order of declaration
-    members: list[TableMember] = field(default_factory=list, repr=False)
+    `name` is its name without the prefix of a deployment. `hash` and `range` are the key attributes. `tag` is the attribute that names the
+    entity of an item, for tables with several entities. `schema` is the attribute for the schema number of entities declared with
+    `schema=`. `types` maps key attributes that no entity uses to "S", "N" or "B" (the default is "S"). `stream` is the view type of the
+    table's stream, such as "NEW_AND_OLD_IMAGES"; by default the table has no stream. Raises a `DeclarationError` for invalid names, options
+    or indexes.
+    """
 
     def __init__(
         self,
@@ -137,13 +119,54 @@ class TableLayout:
         listed: tuple[Any, ...] = () if isinstance(given, Index | str) else tuple(given)
         if isinstance(given, Index | str) or not all(isinstance(index, Index) for index in listed):
             raise BadOption(f"{name}: indexes= takes a list of indexes.", fix='Write indexes=[GSI("by-owner", hash="owner")].')
-        resolved = tuple(Index(i.name, (hash,), i.range, i.project, local=True) if i.local else i for i in listed)
-        values: dict[str, Any] = {"name": name, "hash": hash, "range": range, "indexes": resolved, "tag": tag, "schema": schema}
-        values |= {"types": dict(types or {}), "stream": stream, "members": []}
-        for attribute, value in values.items():
-            object.__setattr__(self, attribute, value)
+        self.name = name
+        self.hash = hash
+        self.range = range
+        self.indexes = tuple(Index(i.name, (hash,), i.range, i.project, local=True) if i.local else i for i in listed)
+        self.tag = tag
+        self.schema = schema
+        self.types = dict(types or {})
+        self.stream = stream
+        self._specs: list[Spec[Any]] = []
+        #: entities whose specs are built at first use
+        self._waiting: list[Any] = []
+        self._busy = False
         _check_options(self)
         _check_indexes(self)
+
+    def __repr__(self) -> str:
+        """The name and the key, for messages."""
+        return f"Table({self.name!r}, hash={self.hash!r}, range={self.range!r})"
+
+    @property
+    def specs(self) -> list[Spec[Any]]:
+        """The specs of the table's entities, in the order of declaration."""
+        if self._waiting:
+            self._build_waiting()
+        return self._specs
+
+    def postpone(self, entity: type[BaseModel]) -> None:
+        """Register an entity whose spec is built at first use: of the entity, or of anything that needs all entities of the table."""
+        self._waiting = [*(other for other in self._waiting if not _is_same(other, entity)), entity]
+
+    def register(self, spec: Spec[Any]) -> None:
+        """Register an entity by its spec. A reloaded class replaces its previous version."""
+        self._specs = [*(other for other in self._specs if not _is_same(other.entity, spec.entity)), spec]
+        self._waiting = [other for other in self._waiting if not _is_same(other, spec.entity)]
+
+    def _build_waiting(self) -> None:
+        with building:
+            if self._busy:
+                # Called while one of the specs is built: the others are compared with it later.
+                return
+            self._busy = True
+            try:
+                for entity in tuple(self._waiting):
+                    # Types that are not yet defined may be defined later.
+                    if entity.__pydantic_complete__ or entity.model_rebuild(raise_errors=False):
+                        _ = entity.__spec__
+            finally:
+                self._busy = False
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -172,22 +195,22 @@ class TableLayout:
     def key_types(self) -> dict[str, KeyType]:
         """The types of all key attributes of the table and its indexes, from the entities and `types`."""
         found: dict[str, KeyType] = {name: "S" for index in (self.primary, *self.indexes) for name in index.attributes}
-        found |= {name: kind for member in self.members for name, kind in member.key_types().items() if name in found}
+        found |= {name: kind for spec in self.specs for name, kind in spec.key_types().items() if name in found}
         found.update({name: kind for name, kind in self.types.items() if name in found})
         return found
 
     def ttl(self) -> str | None:
         """The wire name of the TTL attribute, or None."""
-        return next((member.ttl_name for member in self.members if member.ttl_name is not None), None)
+        return next((spec.ttl.wire for spec in self.specs if spec.ttl is not None), None)
 
-    def member_for(self, item: Item) -> TableMember | None:
-        """The entity that a wire item belongs to, by its tag or else by the form of its key; None if there is none."""
+    def spec_for(self, item: Item) -> Spec[Any] | None:
+        """The spec of the entity that a wire item belongs to, by its tag or else by the form of its key; None if there is none."""
         if is_marker(self, item):
             return None
         tag = item.get(self.tag, {}).get("S") if self.tag else None
-        for member in self.members:
-            if (tag is not None and member.tag == tag) or (tag is None and member.fits(item)):
-                return member
+        for spec in self.specs:
+            if (tag is not None and spec.tag == tag) or (tag is None and spec.key.fits(item)):
+                return spec
         return None
 
     def definition(self, prefix: str = "") -> dict[str, Any]:
@@ -208,12 +231,7 @@ class TableLayout:
         return request
 
 
-def is_marker(table: TableLayout, item: Item) -> bool:
-    """Whether an item is the marker of a unique constraint, which readers of whole tables skip."""
-    return str(item.get(table.hash, {}).get("S", "")).startswith(MARKER + "#")
-
-
-def _check_options(table: TableLayout) -> None:
+def _check_options(table: Table) -> None:
     if table.hash == table.range:
         raise BadOption(f"{table.name}: {table.hash!r} is both the hash and the range.", fix="Leave range out, or name another attribute.")
     for attribute, kind in table.types.items():
@@ -223,7 +241,7 @@ def _check_options(table: TableLayout) -> None:
         raise BadOption(f"{table.name}: stream={table.stream!r} is not a view type.", fix=did_you_mean(table.stream, get_args(StreamView)))
 
 
-def _check_indexes(table: TableLayout) -> None:
+def _check_indexes(table: Table) -> None:
     names = [index.name for index in table.indexes]
     for name in (table.name, *names):
         if _NAME.fullmatch(name) is None:
@@ -238,30 +256,6 @@ def _check_indexes(table: TableLayout) -> None:
         raise IndexMismatch(f"{table.name} has a local index but no range key.", fix="Add a range key, or use a global index.")
 
 
-#: The first part of the keys of marker items.
-MARKER = "~unique"
-
-
-class Unique:
-    """Declare that no two items of the entity have the same values in these attributes.
-
-    `name_once = Unique("repository_id", "name", ignore_case=True)`. A write that violates it raises `UniqueTaken`. An item with None in one
-    of the attributes is exempt.
-
-    For each combination, the store writes a marker item into the same table, in the transaction that writes the item. The marker's key
-    contains the values; markers are in no index.
-    """
-
-    def __init__(self, *by: str, ignore_case: bool = False) -> None:
-        for name in by:
-            if not isinstance(name, str):
-                raise BadMark(
-                    f"Unique({name!r}) does not name an attribute.", fix='Name attributes one after another: Unique("tenant", "email").'
-                )
-        self.by = by
-        self.ignore_case = ignore_case
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Remember the name of the class attribute."""
-        self.name = name
+def _is_same(entity: type, other: type) -> bool:
+    """Whether both are the same class, possibly before and after a reload."""
+    return (entity.__module__, entity.__qualname__) == (other.__module__, other.__qualname__)

@@ -21,7 +21,6 @@ Suggest the closest match to a misspelt name, for error messages.
 
 from __future__ import annotations
 
-import difflib
 import re
 import secrets
 import unicodedata
@@ -434,8 +433,11 @@ def _build(millisecond: int, rest: int) -> UUID:
 
 def closest(name: object, known: Iterable[object]) -> str | None:
     """The known name that is most similar to `name`, or None if none is similar."""
-    found = difflib.get_close_matches(str(name), [str(one) for one in known], 1, 0.6)
-    return found[0] if found else None
+    # Imported here because only mistakes need it.
+    from difflib import get_close_matches
+
+    matches = get_close_matches(str(name), [str(one) for one in known], 1, 0.6)
+    return matches[0] if matches else None
 
 
 def did_you_mean(name: object, known: Iterable[object], *, otherwise: str = "") -> str:

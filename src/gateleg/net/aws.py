@@ -1,13 +1,9 @@
-"""Sign requests of Amazon's JSON protocol, which DynamoDB uses: each is a POST of JSON to one address, with the operation in a header.
+"""Credentials of AWS, and Signature Version 4: of requests in Amazon's JSON protocol, and of presigned URLs.
 
-Constant parts are computed once: the address and headers once per client, the signing key once a day, the time stamp once a second.
-
-AWS Signature Version 4 for any service, for signing and verifying. No I/O.
-
-A signature is an HMAC, with a key derived from the secret, over the canonical form of a request. Signing (`aws_json`, `presign`) and
-verification (`gateleg.endpoint.signature`) both build that form here, so that they cannot differ.
-
-Credentials: passed by the caller, or loaded from the places where botocore looks.
+Credentials are passed by the caller, or loaded from the places where botocore looks. A signature is an HMAC, with a key derived from the
+secret, over the canonical form of a request. Signing and verification (`gateleg.endpoint.signature`) both build that form here, so that
+they cannot differ. `JsonRequestSigner` computes constant parts once: the address and headers once per client, the signing key once a day,
+the time stamp once a second.
 """
 
 from __future__ import annotations
@@ -36,12 +32,272 @@ if TYPE_CHECKING:
 
 __all__ = ["ALGORITHM", "presign", "scope_of", "signing_key", "stamp_of"]
 
-
 ALGORITHM = "AWS4-HMAC-SHA256"
 #: Replaces the digest of the body if the body is not signed.
 UNSIGNED_PAYLOAD = b"UNSIGNED-PAYLOAD"
 _SPACES = re.compile(rb"\s+")
 _INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))
+_JSON = "application/x-amz-json-1.0"
+#: A placeholder for the operation in prepared text; this byte cannot occur before it.
+_TARGET = b"\0"
+#: Seconds for which credentials are cached. botocore renews them minutes before they expire.
+_CACHE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """An access key, with a session token if it is temporary."""
+
+    key_id: str
+    secret: str = field(repr=False)
+    token: str | None = field(default=None, repr=False)
+
+
+#: For endpoints that require a signature but do not verify it, such as emulators.
+LOCAL_CREDENTIALS = Credentials("local", "local")
+
+
+class NoCredentials(GatelegError):
+    """No credentials were found, so the request was not sent."""
+
+    fix = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile."
+
+
+class CredentialSource(Protocol):
+    """Provides credentials, and renews them when they expire."""
+
+    def current(self) -> Credentials | None:
+        """The credentials, if they are available without blocking."""
+        ...
+
+    def load(self) -> Credentials:
+        """Load the credentials, which may block. Raises `NoCredentials`."""
+        ...
+
+    def expire(self) -> None:
+        """Discard cached credentials, because the service reported them as expired."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Credentials that do not change."""
+
+    credentials: Credentials
+
+    def current(self) -> Credentials:
+        return self.credentials
+
+    def load(self) -> Credentials:
+        return self.credentials
+
+    def expire(self) -> None:
+        """Do nothing: the credentials cannot be renewed."""
+
+
+class Chain:
+    """The credentials from botocore's chain: environment, profile, single sign-on, assumed role, container, instance.
+
+    `session` is a botocore session, by default one for `profile`. With `local`, the metadata service of cloud machines is not queried, and
+    `LOCAL_CREDENTIALS` are used if no credentials are found.
+    """
+
+    def __init__(
+        self, session: Any = None, *, profile: str | None = None, local: bool = False, ticks: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._session = session
+        self._profile = profile
+        self._local = local
+        self._ticks = ticks
+        self._lock = threading.Lock()
+        #: botocore's credentials, which renew themselves
+        self._source: Any = None
+        #: the cached credentials and the end of their validity; replaced atomically
+        self._held: tuple[Credentials, float] | None = None
+
+    def current(self) -> Credentials | None:
+        """The cached credentials, or None if they must be loaded."""
+        held = self._held
+        return held[0] if held is not None and self._ticks() < held[1] else None
+
+    def load(self) -> Credentials:
+        """Load credentials from botocore, which renews them before they expire. One thread loads, others wait. Raises `NoCredentials`."""
+        with self._lock:
+            held = self._held
+            if held is not None and self._ticks() < held[1]:
+                return held[0]
+            fresh = self._load_from_botocore()
+            # Keep the same object if nothing changed, because signers cache keys by it.
+            credentials = held[0] if held is not None and held[0] == fresh else fresh
+            self._held = (credentials, self._ticks() + _CACHE_SECONDS)
+            return credentials
+
+    def expire(self) -> None:
+        """Discard cached credentials, so that the next `load` searches the whole chain again."""
+        with self._lock:
+            self._held = None
+            self._source = None
+
+    def _load_from_botocore(self) -> Credentials:
+        if self._source is None:
+            self._source = self._find()
+        if self._source is None:
+            if self._local:
+                return LOCAL_CREDENTIALS
+            raise NoCredentials("No credentials were passed, and botocore's chain finds none.")
+        frozen = self._source.get_frozen_credentials()
+        return Credentials(frozen.access_key, frozen.secret_key, frozen.token or None)
+
+    def _find(self) -> Any:
+        try:
+            session = self._session or _new_session(self._profile)
+        except ImportError:
+            source = _from_environment()
+            if source is None and not self._local:
+                raise NoCredentials(
+                    "AWS_ACCESS_KEY_ID is not set, and botocore, which finds other credentials, is not installed.", fix=install_hint("aws")
+                ) from None
+            return source
+        resolver = session.get_component("credential_provider")
+        if self._local:
+            resolver.remove("iam-role")
+        return resolver.load_credentials()
+
+
+def region_of_chain(profile: str | None = None) -> str | None:
+    """The region of botocore's configuration, or `AWS_REGION`."""
+    try:
+        region: str | None = _new_session(profile).get_config_variable("region")
+    except ImportError:
+        region = os.environ.get("AWS_DEFAULT_REGION")
+    return region or os.environ.get("AWS_REGION")
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    """Credentials from environment variables, used if botocore is not installed."""
+
+    access_key: str
+    secret_key: str
+    token: str | None
+
+    def get_frozen_credentials(self) -> _Environment:
+        return self
+
+
+def _from_environment() -> _Environment | None:
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+    key_id, secret, token = (os.environ.get(name) for name in names)
+    return _Environment(key_id, secret, token) if key_id and secret else None
+
+
+def _new_session(profile: str | None) -> Any:
+    import botocore.session
+
+    return botocore.session.Session(profile=profile)
+
+
+class JsonRequestSigner:
+    """Writes the signed heads of requests to one address. `target` is the service's name in `X-Amz-Target`, before the operation."""
+
+    def __init__(self, address: Address, service: str, region: str, clock: ServiceClock, *, target: str, gzip: bool = False) -> None:
+        self._host = address.authority
+        self._target = target
+        self._path = canonical_path(address.path)
+        self._service = service
+        self._region = region
+        self._clock = clock
+        self._head = (
+            f"POST {address.path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: {_JSON}\r\nUser-Agent: gateleg/{__version__}\r\n"
+            f"Accept-Encoding: {'gzip' if gzip else 'identity'}\r\n"
+        )
+        self._last: _Second | None = None
+
+    def head(self, operation: str, body: bytes, credentials: Credentials) -> bytes:
+        """The request line and headers, to send before the body."""
+        last = self._last
+        second = int(self._clock.now())
+        if last is None or last.second != second or last.credentials is not credentials:
+            # Several threads may do this at once: all results are valid, and the last one is kept.
+            last = self._last = self._at(second, credentials)
+        begun, head = last.operations.get(operation) or last.begin(operation, f"{self._target}.{operation}".encode())
+        canonical = begun.copy()
+        canonical.update(payload_digest(body))
+        return b"%b%b\r\nContent-Length: %d\r\n\r\n" % (head, last.signing.sign(canonical.hexdigest()).encode(), len(body))
+
+    def _at(self, second: int, credentials: Credentials) -> _Second:
+        stamp = stamp_of(second)
+        scope = scope_of(stamp, self._region, self._service)
+        token = credentials.token
+        signed = [("content-type", _JSON), ("host", self._host), ("x-amz-date", stamp)]
+        signed += [("x-amz-security-token", token)] if token else []
+        headers = [*((name.encode(), value.encode()) for name, value in signed), (b"x-amz-target", _TARGET)]
+        names = ";".join((*(name for name, _ in signed), "x-amz-target"))
+        head = f"{self._head}X-Amz-Date: {stamp}\r\n" + (f"X-Amz-Security-Token: {token}\r\n" if token else "") + "X-Amz-Target: "
+        authorization = f"\r\nAuthorization: {ALGORITHM} Credential={credentials.key_id}/{scope}, SignedHeaders={names}, Signature="
+        return _Second(
+            second,
+            credentials,
+            Signing(credentials.secret, stamp, scope),
+            canonical_request(b"POST", self._path, b"", headers, b""),
+            head.encode() + _TARGET + authorization.encode(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Second:
+    """The prepared parts of all requests in one second with the same credentials."""
+
+    second: int
+    credentials: Credentials
+    signing: Signing
+    #: the canonical request up to the digest of the body
+    canonical: bytes
+    #: the head of the request up to the signature
+    head: bytes
+    #: by operation, the digest of `canonical` and the head
+    operations: dict[str, tuple[HASH, bytes]] = field(default_factory=dict)
+
+    def begin(self, operation: str, target: bytes) -> tuple[HASH, bytes]:
+        """The prepared parts of all requests for one operation."""
+        begun = hashlib.sha256(self.canonical.replace(_TARGET, target)), self.head.replace(_TARGET, target)
+        self.operations[operation] = begun
+        return begun
+
+
+def presign(
+    method: str,
+    address: Address,
+    key: str,
+    *,
+    credentials: Credentials,
+    region: str,
+    begins: int,
+    seconds: int,
+    headers: Mapping[str, str] | None = None,
+    query: Mapping[str, str] | None = None,
+) -> str:
+    """A presigned URL of an S3 object, valid for a number of seconds from `begins` (seconds since 1970).
+
+    Requests must send exactly these `headers` (names in lower case); `query` contains further parameters.
+    """
+    stamp = stamp_of(begins)
+    scope = scope_of(stamp, region, "s3")
+    signed = sorted({"host": address.authority, **(headers or {})}.items())
+    parameters = {
+        "X-Amz-Algorithm": ALGORITHM,
+        "X-Amz-Credential": f"{credentials.key_id}/{scope}",
+        "X-Amz-Date": stamp,
+        "X-Amz-Expires": str(seconds),
+        "X-Amz-SignedHeaders": ";".join(name for name, _ in signed),
+        **({"X-Amz-Security-Token": credentials.token} if credentials.token is not None else {}),
+        **(query or {}),
+    }
+    encoded = canonical_query(parameters.items())
+    path = address.path + quote(key, safe="/-_.~")
+    lines = [(name.encode(), value.encode()) for name, value in signed]
+    made = signature(credentials.secret, stamp, scope, canonical_request(method.encode(), path.encode(), encoded, lines, UNSIGNED_PAYLOAD))
+    return f"{address.origin}{path}?{encoded.decode()}&X-Amz-Signature={made}"
 
 
 def stamp_of(second: float) -> str:
@@ -116,267 +372,3 @@ def parse_query(query: bytes) -> list[tuple[bytes, bytes]]:
     """The decoded parameters of a query. Unlike in forms, a plus sign is not a space."""
     parts = (part.partition(b"=") for part in query.split(b"&") if part)
     return [(unquote_to_bytes(name), unquote_to_bytes(value)) for name, _, value in parts]
-
-
-def presign(
-    method: str,
-    address: Address,
-    key: str,
-    *,
-    credentials: Credentials,
-    region: str,
-    begins: int,
-    seconds: int,
-    headers: Mapping[str, str] | None = None,
-    query: Mapping[str, str] | None = None,
-) -> str:
-    """A presigned URL of an S3 object, valid for a number of seconds from `begins` (seconds since 1970).
-
-    Requests must send exactly these `headers` (names in lower case); `query` contains further parameters.
-    """
-    stamp = stamp_of(begins)
-    scope = scope_of(stamp, region, "s3")
-    signed = sorted({"host": address.authority, **(headers or {})}.items())
-    parameters = {
-        "X-Amz-Algorithm": ALGORITHM,
-        "X-Amz-Credential": f"{credentials.key_id}/{scope}",
-        "X-Amz-Date": stamp,
-        "X-Amz-Expires": str(seconds),
-        "X-Amz-SignedHeaders": ";".join(name for name, _ in signed),
-        **({"X-Amz-Security-Token": credentials.token} if credentials.token is not None else {}),
-        **(query or {}),
-    }
-    encoded = canonical_query(parameters.items())
-    path = address.path + quote(key, safe="/-_.~")
-    lines = [(name.encode(), value.encode()) for name, value in signed]
-    made = signature(credentials.secret, stamp, scope, canonical_request(method.encode(), path.encode(), encoded, lines, UNSIGNED_PAYLOAD))
-    return f"{address.origin}{path}?{encoded.decode()}&X-Amz-Signature={made}"
-
-
-_JSON = "application/x-amz-json-1.0"
-#: A placeholder for the operation in prepared text; this byte cannot occur before it.
-_TARGET = b"\0"
-
-
-@dataclass(frozen=True, slots=True)
-class _Second:
-    """The prepared parts of all requests in one second with the same credentials."""
-
-    second: int
-    credentials: Credentials
-    signing: Signing
-    #: the canonical request up to the digest of the body
-    canonical: bytes
-    #: the head of the request up to the signature
-    head: bytes
-    #: by operation, the digest of `canonical` and the head
-    operations: dict[str, tuple[HASH, bytes]] = field(default_factory=dict)
-
-    def begin(self, operation: str, target: bytes) -> tuple[HASH, bytes]:
-        """The prepared parts of all requests for one operation."""
-        begun = hashlib.sha256(self.canonical.replace(_TARGET, target)), self.head.replace(_TARGET, target)
-        self.operations[operation] = begun
-        return begun
-
-
-class JsonRequestSigner:
-    """Writes the signed heads of requests to one address. `target` is the service's name in `X-Amz-Target`, before the operation."""
-
-    def __init__(self, address: Address, service: str, region: str, clock: ServiceClock, *, target: str, gzip: bool = False) -> None:
-        self._host = address.authority
-        self._target = target
-        self._path = canonical_path(address.path)
-        self._service = service
-        self._region = region
-        self._clock = clock
-        self._head = (
-            f"POST {address.path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: {_JSON}\r\nUser-Agent: gateleg/{__version__}\r\n"
-            f"Accept-Encoding: {'gzip' if gzip else 'identity'}\r\n"
-        )
-        self._last: _Second | None = None
-
-    def head(self, operation: str, body: bytes, credentials: Credentials) -> bytes:
-        """The request line and headers, to send before the body."""
-        last = self._last
-        second = int(self._clock.now())
-        if last is None or last.second != second or last.credentials is not credentials:
-            # Several threads may do this at once: all results are valid, and the last one is kept.
-            last = self._last = self._at(second, credentials)
-        begun, head = last.operations.get(operation) or last.begin(operation, f"{self._target}.{operation}".encode())
-        canonical = begun.copy()
-        canonical.update(payload_digest(body))
-        return b"%b%b\r\nContent-Length: %d\r\n\r\n" % (head, last.signing.sign(canonical.hexdigest()).encode(), len(body))
-
-    def _at(self, second: int, credentials: Credentials) -> _Second:
-        stamp = stamp_of(second)
-        scope = scope_of(stamp, self._region, self._service)
-        token = credentials.token
-        signed = [("content-type", _JSON), ("host", self._host), ("x-amz-date", stamp)]
-        signed += [("x-amz-security-token", token)] if token else []
-        headers = [*((name.encode(), value.encode()) for name, value in signed), (b"x-amz-target", _TARGET)]
-        names = ";".join((*(name for name, _ in signed), "x-amz-target"))
-        head = f"{self._head}X-Amz-Date: {stamp}\r\n" + (f"X-Amz-Security-Token: {token}\r\n" if token else "") + "X-Amz-Target: "
-        authorization = f"\r\nAuthorization: {ALGORITHM} Credential={credentials.key_id}/{scope}, SignedHeaders={names}, Signature="
-        return _Second(
-            second,
-            credentials,
-            Signing(credentials.secret, stamp, scope),
-            canonical_request(b"POST", self._path, b"", headers, b""),
-            head.encode() + _TARGET + authorization.encode(),
-        )
-
-
-#: Seconds for which credentials are cached. botocore renews them minutes before they expire.
-_CACHE_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """An access key, with a session token if it is temporary."""
-
-    key_id: str
-    secret: str = field(repr=False)
-    token: str | None = field(default=None, repr=False)
-
-
-#: For endpoints that require a signature but do not verify it, such as emulators.
-LOCAL_CREDENTIALS = Credentials("local", "local")
-
-
-class NoCredentials(GatelegError):
-    """No credentials were found, so the request was not sent."""
-
-    fix = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile."
-
-
-class CredentialSource(Protocol):
-    """Provides credentials, and renews them when they expire."""
-
-    def current(self) -> Credentials | None:
-        """The credentials, if they are available without blocking."""
-        ...
-
-    def load(self) -> Credentials:
-        """Load the credentials, which may block. Raises `NoCredentials`."""
-        ...
-
-    def expire(self) -> None:
-        """Discard cached credentials, because the service reported them as expired."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Fixed:
-    """Credentials that do not change."""
-
-    credentials: Credentials
-
-    def current(self) -> Credentials:
-        return self.credentials
-
-    def load(self) -> Credentials:
-        return self.credentials
-
-    def expire(self) -> None:
-        """Do nothing: the credentials cannot be renewed."""
-
-
-class Chain:
-    """The credentials from botocore's chain: environment, profile, single sign-on, assumed role, container, instance.
-
-    `session` is a botocore session, by default one for `profile`. With `local`, the metadata service of cloud machines is not queried, and
-    `LOCAL_CREDENTIALS` are used if no credentials are found.
-    """
-
-    def __init__(
-        self, session: Any = None, *, profile: str | None = None, local: bool = False, ticks: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._session = session
-        self._profile = profile
-        self._local = local
-        self._ticks = ticks
-        self._lock = threading.Lock()
-        self._found: Any = None
-        #: the cached credentials and the end of their validity; replaced atomically
-        self._held: tuple[Credentials, float] | None = None
-
-    def current(self) -> Credentials | None:
-        """The cached credentials, or None if they must be loaded."""
-        held = self._held
-        return held[0] if held is not None and self._ticks() < held[1] else None
-
-    def load(self) -> Credentials:
-        """Load credentials from botocore, which renews them before they expire. One thread loads, others wait. Raises `NoCredentials`."""
-        with self._lock:
-            held = self._held
-            if held is not None and self._ticks() < held[1]:
-                return held[0]
-            fresh = self._load_from_botocore()
-            # Keep the same object if nothing changed, because signers cache keys by it.
-            credentials = held[0] if held is not None and held[0] == fresh else fresh
-            self._held = (credentials, self._ticks() + _CACHE_SECONDS)
-            return credentials
-
-    def expire(self) -> None:
-        """Discard cached credentials, so that the next `load` searches the whole chain again."""
-        with self._lock:
-            self._held = None
-            self._found = None
-
-    def _load_from_botocore(self) -> Credentials:
-        if self._found is None:
-            self._found = self._find()
-        if self._found is None:
-            if self._local:
-                return LOCAL_CREDENTIALS
-            raise NoCredentials("No credentials were passed, and botocore's chain finds none.")
-        frozen = self._found.get_frozen_credentials()
-        return Credentials(frozen.access_key, frozen.secret_key, frozen.token or None)
-
-    def _find(self) -> Any:
-        try:
-            session = self._session or _new_session(self._profile)
-        except ImportError:
-            found = _from_environment()
-            if found is None and not self._local:
-                raise NoCredentials(
-                    "AWS_ACCESS_KEY_ID is not set, and botocore, which finds other credentials, is not installed.", fix=install_hint("aws")
-                ) from None
-            return found
-        resolver = session.get_component("credential_provider")
-        if self._local:
-            resolver.remove("iam-role")
-        return resolver.load_credentials()
-
-
-@dataclass(frozen=True, slots=True)
-class _Environment:
-    """Credentials from environment variables, used if botocore is not installed."""
-
-    access_key: str
-    secret_key: str
-    token: str | None
-
-    def get_frozen_credentials(self) -> _Environment:
-        return self
-
-
-def _from_environment() -> _Environment | None:
-    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-    key_id, secret, token = (os.environ.get(name) for name in names)
-    return _Environment(key_id, secret, token) if key_id and secret else None
-
-
-def _new_session(profile: str | None) -> Any:
-    import botocore.session
-
-    return botocore.session.Session(profile=profile)
-
-
-def region_of_chain(profile: str | None = None) -> str | None:
-    """The region of botocore's configuration, or `AWS_REGION`."""
-    try:
-        region: str | None = _new_session(profile).get_config_variable("region")
-    except ImportError:
-        region = os.environ.get("AWS_DEFAULT_REGION")
-    return region or os.environ.get("AWS_REGION")

@@ -1,8 +1,6 @@
-"""Exponential backoff with full jitter and a retry budget. Computes delays, but does not wait.
+"""When to try again: exponential backoff with full jitter, a retry budget, which errors are transient, deadlines. Nothing here waits.
 
-Recognise throttling and transient errors: by error code for AWS, by HTTP status for other services.
-
-Clocks: deadlines of calls, and the time of a service.
+AWS reports throttling by an error code, other services by the HTTP status. `ServiceClock` corrects the time of signatures.
 """
 
 from __future__ import annotations
@@ -12,17 +10,29 @@ import random
 import threading
 import time
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-
-def span(number: int, first: float, longest: float, factor: float = 2.0) -> float:
-    """The maximum wait before retry `number`, counted from 1: it grows by `factor` from `first` to `longest` seconds."""
-    # The exponent is limited so that the power does not overflow.
-    return min(longest, first * factor ** min(number - 1, 64))
+#: AWS error codes for throttled requests: nothing was executed, and the same request may succeed soon. DynamoDB, S3 and Bedrock use
+#: different codes, and none has another meaning in another service.
+THROTTLED = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingError",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+_LONGEST_WAIT = 86_400
+#: Seconds. A smaller difference of clocks does not make a service reject a signature.
+_NOTICEABLE = 60.0
 
 
 @dataclass(frozen=True)
@@ -88,58 +98,10 @@ class RetryBudget:
             return True
 
 
-#: AWS error codes for throttled requests: nothing was executed, and the same request may succeed soon. DynamoDB, S3 and Bedrock use
-#: different codes, and none has another meaning in another service.
-THROTTLED = frozenset(
-    {
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "SlowDown",
-        "Throttling",
-        "ThrottlingError",
-        "ThrottlingException",
-        "TooManyRequestsException",
-    }
-)
-_LONGEST_WAIT = 86_400
-
-
-def is_throttled(code: str, status: int = 400) -> bool:
-    """Whether an error with this AWS code and HTTP status means that the request was throttled."""
-    return code in THROTTLED or status == 429
-
-
-def may_pass(status: int) -> bool:
-    """Whether a request that failed with this HTTP status may succeed later."""
-    return status in (408, 429) or status >= 500
-
-
-def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """The seconds to wait from `retry-after-ms` or `retry-after` headers (seconds or a date), or None. Names are in lower case."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        text = headers.get(name, "").strip()
-        if not text:
-            continue
-        try:
-            seconds = float(text) * unit
-        except ValueError:
-            seconds = _until(text, time.time() if now is None else now)
-        if 0 <= seconds < _LONGEST_WAIT:
-            return seconds
-    return None
-
-
-def _until(date: str, now: float) -> float:
-    try:
-        return max(0.0, parsedate_to_datetime(date).timestamp() - now)
-    except ValueError:
-        return -1.0
-
-
-#: Seconds. A smaller difference of clocks does not make a service reject a signature.
-_NOTICEABLE = 60.0
+def span(number: int, first: float, longest: float, factor: float = 2.0) -> float:
+    """The maximum wait before retry `number`, counted from 1: it grows by `factor` from `first` to `longest` seconds."""
+    # The exponent is limited so that the power does not overflow.
+    return min(longest, first * factor ** min(number - 1, 64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +137,7 @@ class ServiceClock:
         if date is None:
             return False
         try:
-            offset = parsedate_to_datetime(date).timestamp() - self._now()
+            offset = _read_date(date) - self._now()
         except ValueError:
             return False
         changed = abs(offset - self._offset) >= _NOTICEABLE
@@ -183,3 +145,43 @@ class ServiceClock:
             self._offset = offset
         # If the offset is large but unchanged, another thread has corrected the clock during this request.
         return changed or abs(offset) >= _NOTICEABLE
+
+
+def is_throttled(code: str, status: int = 400) -> bool:
+    """Whether an error with this AWS code and HTTP status means that the request was throttled."""
+    return code in THROTTLED or status == 429
+
+
+def may_pass(status: int) -> bool:
+    """Whether a request that failed with this HTTP status may succeed later."""
+    return status in (408, 429) or status >= 500
+
+
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """The seconds to wait from `retry-after-ms` or `retry-after` headers (seconds or a date), or None. Names are in lower case."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        if not text:
+            continue
+        try:
+            seconds = float(text) * unit
+        except ValueError:
+            seconds = _until(text, time.time() if now is None else now)
+        if 0 <= seconds < _LONGEST_WAIT:
+            return seconds
+    return None
+
+
+def _until(date: str, now: float) -> float:
+    try:
+        return max(0.0, _read_date(date) - now)
+    except ValueError:
+        return -1.0
+
+
+def _read_date(date: str) -> float:
+    """The time of an HTTP date, in seconds since 1970. Raises `ValueError` for any other text."""
+    # Imported here because dates are rare, and the standard library's package for mail takes long to import.
+    from email.utils import parsedate_to_datetime
+
+    return parsedate_to_datetime(date).timestamp()

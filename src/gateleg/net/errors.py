@@ -1,49 +1,10 @@
-"""Errors of requests to addresses that users supply, such as webhooks, tools and web pages.
-
-Errors of HTTP requests without a valid response. Rooms translate them into their own errors.
+"""Errors of HTTP requests: those without a valid response, which rooms translate into their own errors, and for users those of requests to
+addresses that users supply, such as webhooks, tools and web pages.
 """
 
 from __future__ import annotations
 
 from gateleg.errors import GatelegError
-
-
-class OutgoingError(GatelegError):
-    """A request to an address that a user supplied failed."""
-
-    status = 502
-
-
-class AddressRefused(OutgoingError):
-    """The host does not send requests to this address: it is not an http or https URL of the public Internet."""
-
-    status = 422
-    fix = "Use a public http or https URL; the operator of the host can allow an internal server with the setting `outgoing_allow`."
-
-
-class TooManyRedirects(OutgoingError):
-    """The address redirects too many times."""
-
-    fix = "Use the address that it finally redirects to."
-
-
-class AnswerTooLarge(OutgoingError):
-    """The answer is larger than allowed."""
-
-    fix = "Request less, or ask the operator to raise the limit."
-
-
-class OutgoingTimedOut(OutgoingError):
-    """The address did not answer in time."""
-
-    status = 504
-    fix = "Try again later; if that fails too, the server at the address is too slow."
-
-
-class NotReached(OutgoingError):
-    """No connection could be made, the connection was lost, or the answer was not HTTP."""
-
-    fix = "Check the address, and whether its server is running."
 
 
 class HttpError(GatelegError):
@@ -95,3 +56,41 @@ class BadHeader(GatelegError, ValueError):
 
     status = 422
     fix = "Give only printable ASCII characters."
+
+
+class OutgoingError(GatelegError):
+    """A request to an address that a user supplied failed."""
+
+    status = 502
+
+
+class AddressRefused(OutgoingError):
+    """The host does not send requests to this address: it is not an http or https URL of the public Internet."""
+
+    status = 422
+    fix = "Use a public http or https URL; the operator of the host can allow an internal server with the setting `outgoing_allow`."
+
+
+class TooManyRedirects(OutgoingError):
+    """The address redirects too many times."""
+
+    fix = "Use the address that it finally redirects to."
+
+
+class AnswerTooLarge(OutgoingError):
+    """The answer is larger than allowed."""
+
+    fix = "Request less, or ask the operator to raise the limit."
+
+
+class OutgoingTimedOut(OutgoingError):
+    """The address did not answer in time."""
+
+    status = 504
+    fix = "Try again later; if that fails too, the server at the address is too slow."
+
+
+class NotReached(OutgoingError):
+    """No connection could be made, the connection was lost, or the answer was not HTTP."""
+
+    fix = "Check the address, and whether its server is running."

@@ -1,10 +1,8 @@
-"""The guard against server-side request forgery: decides which user-supplied addresses a host may send requests to. No I/O.
+"""Addresses of services, and the guard: which addresses that users supply a host may send requests to. No I/O.
 
-With `http://169.254.169.254/` or `http://localhost:9200/`, a tenant could read what only the host can reach. So only public addresses are
-allowed, and the decision is made for the numeric address, not the name: `GuardedClient` in `gateleg.net.http` resolves the name itself and
-connects to the address that was checked.
-
-Addresses of services.
+The guard protects against server-side request forgery: with `http://169.254.169.254/` or `http://localhost:9200/`, a tenant could read what
+only the host can reach. So only public addresses are allowed, and the decision is made for the numeric address, not the name:
+`GuardedClient` in `gateleg.net.http` resolves the name itself and connects to the address that was checked.
 """
 
 from __future__ import annotations
@@ -56,139 +54,6 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)\.?")
 _NAME = re.compile(r"(?=.{1,253}\.?$)[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,62})(?:\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*\.?")
 _URL = re.compile(r"[!-~]{1,8000}")
-
-
-def is_public(address: IPAddress) -> bool:
-    """Whether an address belongs to the public Internet."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return not any(address in network for network in _SPECIAL_4)
-    if address in _NAT64:
-        return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return address in _GLOBAL_6 and not any(address in network for network in _SPECIAL_6)
-
-
-@dataclass(frozen=True)
-class Guard:
-    """Allows connections to public addresses on `ports`, and to the entries of `allow`.
-
-    `allow` contains host names (`hooks.internal`, `*.corp.example`), addresses and networks (`10.1.0.0/16`, `[fd00::/8]`), each with an
-    optional port after a colon. Write IPv6 in brackets. Raises `ValueError` for an invalid entry.
-    """
-
-    allow: tuple[str, ...] = ()
-    ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
-
-    def __post_init__(self) -> None:
-        _ = self._allowed
-
-    def check_url(self, url: str) -> Address:
-        """The address of a URL. Raises `AddressRefused` if it is not allowed. Resolved host names are checked later, by `check_address`."""
-        if not _URL.fullmatch(url) or "\\" in url:
-            raise AddressRefused("The URL contains spaces, control characters or non-ASCII characters.", fix="Percent-encode them.")
-        try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError:
-            raise AddressRefused("The URL is not valid.") from None
-        if parts.scheme not in ("http", "https"):
-            raise AddressRefused(f"The scheme {parts.scheme!r} is not http or https.")
-        if "@" in parts.netloc:
-            raise AddressRefused("The URL contains a user name or password.", fix="Send credentials in a header.")
-        secure = parts.scheme == "https"
-        host = _checked_host(parts.hostname or "")
-        address = Address(host, port if port is not None else (443 if secure else 80), secure)
-        numeric = _parsed(host)
-        if numeric is not None:
-            self.check_address(address, numeric)
-        elif not self._names(address) and address.port not in self.ports and not self._some_network_has(address.port):
-            raise self._port_refused(address)
-        return address
-
-    def check_address(self, address: Address, found: IPAddress) -> None:
-        """Check a numeric address to which the host of `address` was resolved. Raises `AddressRefused` if it is not allowed."""
-        plain = _plain(found)
-        if self._names(address) or self._holds(plain, address.port):
-            return
-        if not is_public(plain):
-            # The message does not include the resolved address, which would reveal the internal network to the caller.
-            raise AddressRefused(f"{address.host} is, or resolves to, an address that is not public.")
-        if address.port not in self.ports:
-            raise self._port_refused(address)
-
-    def _port_refused(self, address: Address) -> AddressRefused:
-        ports = ", ".join(map(str, sorted(self.ports)))
-        return AddressRefused(f"Port {address.port} is not one of the allowed ports: {ports}.")
-
-    @cached_property
-    def _allowed(self) -> tuple[_Allowed, ...]:
-        return tuple(map(_allowed, self.allow))
-
-    def _names(self, address: Address) -> bool:
-        """Whether the host is allowed by its name."""
-        host = address.host.rstrip(".").lower()
-        return any(one.fits_name(host) and one.port in (None, address.port) for one in self._allowed)
-
-    def _holds(self, found: IPAddress, port: int) -> bool:
-        return any(one.network is not None and found in one.network and one.port in (None, port) for one in self._allowed)
-
-    def _some_network_has(self, port: int) -> bool:
-        return any(one.network is not None and one.port in (None, port) for one in self._allowed)
-
-
-@dataclass(frozen=True)
-class _Allowed:
-    """One entry of an allow-list."""
-
-    name: str = ""
-    network: ipaddress.IPv4Network | ipaddress.IPv6Network | None = None
-    port: int | None = None
-
-    def fits_name(self, host: str) -> bool:
-        if self.network is not None:
-            return False
-        return host.endswith(self.name[1:]) if self.name.startswith("*.") else host == self.name
-
-
-def _allowed(text: str) -> _Allowed:
-    place, port = text.strip(), None
-    if match := re.fullmatch(r"(\[[^\]]+\]|[^:]+):(\d{1,5})", place):
-        place, port = match[1], int(match[2])
-    place = place.removeprefix("[").removesuffix("]")
-    try:
-        return _Allowed(network=ipaddress.ip_network(place, strict=False), port=port)
-    except ValueError:
-        pass
-    if not _NAME.fullmatch(place.removeprefix("*.")) or _NUMERIC.fullmatch(place):
-        raise ValueError(
-            f"{text!r} is not a host, address or network: write hooks.internal, *.corp.example, 10.1.0.0/16 or [fd00::/8]:8080"
-        )
-    return _Allowed(name=place.rstrip(".").lower(), port=port)
-
-
-def _checked_host(host: str) -> str:
-    if _parsed(host) is not None or (_NAME.fullmatch(host) and not _NUMERIC.fullmatch(host)):
-        return host
-    if _NUMERIC.fullmatch(host):
-        raise AddressRefused(f"{host} is not an IPv4 address in the usual notation.", fix="Write it as four decimal numbers.")
-    raise AddressRefused(f"{host!r} is not a host name.")
-
-
-def _parsed(host: str) -> IPAddress | None:
-    """The numeric address in a host; None for a name. Addresses with a zone are refused."""
-    if "%" in host:
-        raise AddressRefused(f"{host!r} is a link-local address.")
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
-
-
-def _plain(found: IPAddress) -> IPAddress:
-    """The IPv4 address inside an IPv4-mapped IPv6 address, to which the system connects; any other address unchanged."""
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return mapped or found
-
-
 #: The domains of AWS partitions, by prefix of the region's name.
 _DOMAINS = {
     "cn-": "amazonaws.com.cn",
@@ -250,3 +115,134 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+def is_public(address: IPAddress) -> bool:
+    """Whether an address belongs to the public Internet."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return not any(address in network for network in _SPECIAL_4)
+    if address in _NAT64:
+        return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return address in _GLOBAL_6 and not any(address in network for network in _SPECIAL_6)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Allows connections to public addresses on `ports`, and to the entries of `allow`.
+
+    `allow` contains host names (`hooks.internal`, `*.corp.example`), addresses and networks (`10.1.0.0/16`, `[fd00::/8]`), each with an
+    optional port after a colon. Write IPv6 in brackets. Raises `ValueError` for an invalid entry.
+    """
+
+    allow: tuple[str, ...] = ()
+    ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
+
+    def __post_init__(self) -> None:
+        _ = self._allowed
+
+    def check_url(self, url: str) -> Address:
+        """The address of a URL. Raises `AddressRefused` if it is not allowed. Resolved host names are checked later, by `check_address`."""
+        if not _URL.fullmatch(url) or "\\" in url:
+            raise AddressRefused("The URL contains spaces, control characters or non-ASCII characters.", fix="Percent-encode them.")
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise AddressRefused("The URL is not valid.") from None
+        if parts.scheme not in ("http", "https"):
+            raise AddressRefused(f"The scheme {parts.scheme!r} is not http or https.")
+        if "@" in parts.netloc:
+            raise AddressRefused("The URL contains a user name or password.", fix="Send credentials in a header.")
+        secure = parts.scheme == "https"
+        host = _checked_host(parts.hostname or "")
+        address = Address(host, port if port is not None else (443 if secure else 80), secure)
+        numeric = _parsed(host)
+        if numeric is not None:
+            self.check_address(address, numeric)
+        elif not self._names(address) and address.port not in self.ports and not self._some_network_has(address.port):
+            raise self._port_refused(address)
+        return address
+
+    def check_address(self, address: Address, numeric: IPAddress) -> None:
+        """Check a numeric address to which the host of `address` was resolved. Raises `AddressRefused` if it is not allowed."""
+        plain = _plain(numeric)
+        if self._names(address) or self._holds(plain, address.port):
+            return
+        if not is_public(plain):
+            # The message does not include the resolved address, which would reveal the internal network to the caller.
+            raise AddressRefused(f"{address.host} is, or resolves to, an address that is not public.")
+        if address.port not in self.ports:
+            raise self._port_refused(address)
+
+    def _port_refused(self, address: Address) -> AddressRefused:
+        ports = ", ".join(map(str, sorted(self.ports)))
+        return AddressRefused(f"Port {address.port} is not one of the allowed ports: {ports}.")
+
+    @cached_property
+    def _allowed(self) -> tuple[_Allowed, ...]:
+        return tuple(map(_allowed, self.allow))
+
+    def _names(self, address: Address) -> bool:
+        """Whether the host is allowed by its name."""
+        host = address.host.rstrip(".").lower()
+        return any(entry.fits_name(host) and entry.port in (None, address.port) for entry in self._allowed)
+
+    def _holds(self, numeric: IPAddress, port: int) -> bool:
+        return any(entry.network is not None and numeric in entry.network and entry.port in (None, port) for entry in self._allowed)
+
+    def _some_network_has(self, port: int) -> bool:
+        return any(entry.network is not None and entry.port in (None, port) for entry in self._allowed)
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """One entry of an allow-list."""
+
+    name: str = ""
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network | None = None
+    port: int | None = None
+
+    def fits_name(self, host: str) -> bool:
+        if self.network is not None:
+            return False
+        return host.endswith(self.name[1:]) if self.name.startswith("*.") else host == self.name
+
+
+def _allowed(text: str) -> _Allowed:
+    place, port = text.strip(), None
+    if match := re.fullmatch(r"(\[[^\]]+\]|[^:]+):(\d{1,5})", place):
+        place, port = match[1], int(match[2])
+    place = place.removeprefix("[").removesuffix("]")
+    try:
+        return _Allowed(network=ipaddress.ip_network(place, strict=False), port=port)
+    except ValueError:
+        pass
+    if not _NAME.fullmatch(place.removeprefix("*.")) or _NUMERIC.fullmatch(place):
+        raise ValueError(
+            f"{text!r} is not a host, address or network: write hooks.internal, *.corp.example, 10.1.0.0/16 or [fd00::/8]:8080"
+        )
+    return _Allowed(name=place.rstrip(".").lower(), port=port)
+
+
+def _checked_host(host: str) -> str:
+    if _parsed(host) is not None or (_NAME.fullmatch(host) and not _NUMERIC.fullmatch(host)):
+        return host
+    if _NUMERIC.fullmatch(host):
+        raise AddressRefused(f"{host} is not an IPv4 address in the usual notation.", fix="Write it as four decimal numbers.")
+    raise AddressRefused(f"{host!r} is not a host name.")
+
+
+def _parsed(host: str) -> IPAddress | None:
+    """The numeric address in a host; None for a name. Addresses with a zone are refused."""
+    if "%" in host:
+        raise AddressRefused(f"{host!r} is a link-local address.")
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _plain(numeric: IPAddress) -> IPAddress:
+    """The IPv4 address inside an IPv4-mapped IPv6 address, to which the system connects; any other address unchanged."""
+    mapped = numeric.ipv4_mapped if isinstance(numeric, ipaddress.IPv6Address) else None
+    return mapped or numeric

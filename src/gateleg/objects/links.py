@@ -1,16 +1,9 @@
-"""Signed links, which let their holder read or write one object until they expire. No I/O; the time is an argument.
-
-Folders and files that only their owner can read.
-"""
+"""Signed links, which let their holder read or write one object until they expire. No I/O; the time is an argument."""
 
 from __future__ import annotations
 
 import json
-import logging
-import os
-import stat
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -18,16 +11,12 @@ from gateleg.model.errors import S3KeyRefused
 from gateleg.model.types import check_object_key
 from gateleg.net import BadToken, Secret, TokenExpired
 from gateleg.objects.errors import LinkExpired, LinkRefused
-from gateleg.objects.protocol import content_type_of
+from gateleg.objects.values import content_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.objects.protocol import Method
-
-__all__ = ["FILE", "make_private", "restrict_to_owner", "restrict_tree_to_owner"]
-
-_log = logging.getLogger("gateleg.objects")
+    from gateleg.objects.values import Method
 
 #: The maximum validity of a presigned URL of S3: seven days.
 MAX_EXPIRES = 7 * 24 * 3600
@@ -194,58 +183,3 @@ def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise ValueError(text)
     return int(text)
-
-
-#: Permissions of created folders and files: accessible to the owner only.
-FOLDER, FILE = 0o700, 0o600
-
-
-def make_private(folder: Path) -> None:
-    """Create a folder that only its owner can enter, or remove the permissions of others from an existing one.
-
-    Folders that others may need are not changed: shared ones (`/tmp`), the working folder, the folders above it, and home folders.
-    """
-    if not folder.exists():
-        folder.mkdir(FOLDER, parents=True, exist_ok=True)
-    elif not _is_shared(folder):
-        restrict_to_owner(folder, FOLDER)
-
-
-def restrict_to_owner(path: Path, mode: int) -> None:
-    """Remove the permissions of other users from a path that this user owns, and log it."""
-    try:
-        found = path.stat()
-        if stat.S_IMODE(found.st_mode) & 0o077 and found.st_uid == os.getuid():
-            path.chmod(mode)
-            _log.warning("Removed the permissions of other users from %s: they could read it.", path)
-    except (OSError, AttributeError) as error:
-        # The file system or the operating system has no such permissions.
-        _log.debug("Could not change the permissions of %s: %s", path, error)
-
-
-def restrict_tree_to_owner(folder: Path) -> None:
-    """Remove the permissions of other users from everything below a folder, and log it once. Links are not followed."""
-    closed = 0
-    for place, folders, files in os.walk(folder, followlinks=False):
-        for names, mode in ((folders, FOLDER), (files, FILE)):
-            for name in names:
-                closed += _restrict(os.path.join(place, name), mode)
-    if closed:
-        _log.warning("Removed the permissions of other users from %d files and folders in %s: they could read them.", closed, folder)
-
-
-def _restrict(path: str, mode: int) -> bool:
-    try:
-        found = os.lstat(path)
-        if stat.S_ISLNK(found.st_mode) or not stat.S_IMODE(found.st_mode) & 0o077 or found.st_uid != os.getuid():
-            return False
-        os.chmod(path, mode)
-    except (OSError, AttributeError):
-        # The file was deleted, or the file system or the operating system has no such permissions.
-        return False
-    return True
-
-
-def _is_shared(folder: Path) -> bool:
-    place, here = folder.resolve(), Path.cwd()
-    return place in (here, *here.parents, Path.home()) or bool(place.stat().st_mode & stat.S_ISVTX)

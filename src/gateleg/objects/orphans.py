@@ -20,7 +20,9 @@ from gateleg.objects.errors import NothingReferenced, ObjectMissing
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
-    from gateleg.objects.protocol import AsyncObjects, Entry, ObjectPage, Objects
+    from gateleg.objects.awaited import AsyncObjects
+    from gateleg.objects.protocol import Objects
+    from gateleg.objects.values import Entry, ObjectPage
 
 _AGE = timedelta(days=1)
 

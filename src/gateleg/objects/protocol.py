@@ -1,134 +1,43 @@
-"""The protocols `Objects` and `AsyncObjects`: the same methods, sync and async.
+"""`Objects`, the base class of object stores, with `Upload` and `Download`.
 
-Descriptions of objects, pages of listings, and byte ranges.
-
-Content of any kind as chunks, with a verified digest.
-
-Content type and metadata of an object, validated so that every store can keep them.
+Each public method has its signature here, once. A store implements the abstract ones; those that take many arguments reach it as a value
+that has been validated: `NewObject`, or the `Grant` of a link.
 """
 
 from __future__ import annotations
 
 import hashlib
-import mimetypes
-import os
+import hmac
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
+import threading
+from abc import ABC, abstractmethod
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self
 
-from gateleg.objects.errors import BadMetadata, Damaged, RangeOutside
+from gateleg.model.types import check_object_key
+from gateleg.objects.errors import ContentDiffers, DigestMismatch, ObjectMissing
+from gateleg.objects.links import Grant
+from gateleg.objects.values import chunks_of, content_type_of, digest_of, size_of, validate_metadata, verify_chunks
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gateleg.objects.links import UploadForm
+    from gateleg.objects.values import Body, ByteRange, Entry, Method, ObjectInfo, ObjectPage
 
-__all__ = ["content_type_of"]
-
-
-@runtime_checkable
-class Readable(Protocol):
-    """An open binary file, or anything with such a `read`."""
-
-    def read(self, size: int, /) -> bytes:
-        """Read at most `size` bytes; empty at the end."""
-        ...
+#: The maximum size of a page of a listing.
+PAGE = 1000
+DAY = timedelta(days=1)
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
-#: Accepted content: bytes, the path of a file, an open file, or an iterable of chunks.
-Body = bytes | bytearray | memoryview | os.PathLike[str] | Readable | Iterable[bytes]
-AsyncBody = Body | AsyncIterable[bytes]
+class Objects(ABC):
+    """An object store: content by key. An invalid key raises `S3KeyRefused`, a missing object `ObjectMissing`.
 
-
-class Upload(Protocol):
-    """An object that is written in chunks. It becomes visible when `finish` returns.
-
-    Leaving the context manager without `finish` aborts the upload. So does an error in `write` or `finish`, such as a full disk or a lost
-    connection.
+    Close it at the end, or use it as a context manager.
     """
-
-    def write(self, chunk: bytes | memoryview) -> None:
-        """Append a chunk to the content."""
-        ...
-
-    def finish(self) -> ObjectInfo:
-        """Create or replace the object, which is durable when this returns."""
-        ...
-
-    def abort(self) -> None:
-        """Remove the written content. Does nothing after `finish`."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *details: object) -> None: ...
-
-
-class Download(Protocol):
-    """An object that is read in chunks: iterate over it and close it, or use it as a context manager.
-
-    It reads the object that it opened, even if another one is written under the same key meanwhile. An object that is read completely is
-    verified against its digest.
-    """
-
-    @property
-    def info(self) -> ObjectInfo:
-        """The object."""
-        ...
-
-    @property
-    def start(self) -> int:
-        """The offset of the first byte."""
-        ...
-
-    @property
-    def stop(self) -> int:
-        """The offset after the last byte."""
-        ...
-
-    def __iter__(self) -> Iterator[bytes]: ...
-
-    def close(self) -> None:
-        """Close the file or connection."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *details: object) -> None: ...
-
-
-class AsyncDownload(Protocol):
-    """As `Download`, for asyncio."""
-
-    @property
-    def info(self) -> ObjectInfo:
-        """The object."""
-        ...
-
-    @property
-    def start(self) -> int:
-        """The offset of the first byte."""
-        ...
-
-    @property
-    def stop(self) -> int:
-        """The offset after the last byte."""
-        ...
-
-    def __aiter__(self) -> AsyncIterator[bytes]: ...
-
-    async def close(self) -> None:
-        """Close the file or connection."""
-        ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(self, *details: object) -> None: ...
-
-
-class Objects(Protocol):
-    """An object store: content by key. An invalid key raises `S3KeyRefused`, a missing object `ObjectMissing`."""
 
     def put(
         self,
@@ -145,7 +54,14 @@ class Objects(Protocol):
         By default, the key's extension determines the content type. With `sha256`, other content raises `DigestMismatch`. With `if_absent`,
         an existing object is kept and `ObjectExists` is raised; of several concurrent writers, exactly one succeeds.
         """
-        ...
+        size = size_of(body)
+        if sha256 is None and size is not None and self._needs_digest(size):
+            check_object_key(key)
+            sha256 = digest_of(body)
+        with self.upload(key, content_type=content_type, metadata=metadata, sha256=sha256, size=size, if_absent=if_absent) as upload:
+            for chunk in chunks_of(body):
+                upload.write(chunk)
+            return upload.finish()
 
     def upload(
         self,
@@ -158,47 +74,60 @@ class Objects(Protocol):
         if_absent: bool = False,
     ) -> Upload:
         """Start writing an object. `size` is a hint for very large objects; `if_absent` works as in `put`, and is checked by `finish`."""
-        ...
+        check_object_key(key)
+        return self._upload(NewObject(key, content_type_of(key, content_type), validate_metadata(metadata), sha256, size, if_absent))
 
     def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
         """Read the content, or a range of it, into memory. Raises `NotModified` if the object has the etag `unless_etag`."""
-        ...
+        with self.stream(key, range=range, unless_etag=unless_etag) as download:
+            return b"".join(download)
 
+    @abstractmethod
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> Download:
         """Read the content, or a range of it, in chunks. Raises `NotModified` if the object has the etag `unless_etag`."""
-        ...
 
+    @abstractmethod
     def head(self, key: str) -> ObjectInfo:
         """Read the description of an object: size, etag, type and metadata."""
-        ...
 
     def exists(self, key: str) -> bool:
         """Whether an object with the key exists."""
-        ...
+        try:
+            self.head(key)
+        except ObjectMissing:
+            return False
+        return True
 
-    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
+    @abstractmethod
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = PAGE) -> ObjectPage:
         """List a page of the objects whose keys start with `prefix`.
 
         With a delimiter, keys that contain it after `prefix` are grouped by their common prefixes. `limit`, at most 1,000, counts objects
         and prefixes. Pass the page's `cursor` to get the next page.
         """
-        ...
 
     def walk(self, prefix: str = "") -> Iterator[Entry]:
         """Iterate over all objects whose keys start with `prefix`, read page by page."""
-        ...
+        cursor: str | None = None
+        while True:
+            page = self.list(prefix, cursor=cursor)
+            yield from page.objects
+            cursor = page.cursor
+            if cursor is None:
+                return
 
+    @abstractmethod
     def delete(self, key: str) -> None:
         """Delete an object. A missing object is not an error."""
-        ...
 
     def delete_many(self, keys: Iterable[str]) -> None:
         """Delete any number of objects. An invalid key raises `S3KeyRefused` before anything is deleted."""
-        ...
+        for key in [check_object_key(key) for key in keys]:
+            self.delete(key)
 
+    @abstractmethod
     def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
         """Store a copy under another key. By default, it has the same content type and metadata."""
-        ...
 
     def presign(
         self,
@@ -216,9 +145,13 @@ class Objects(Protocol):
         Within a window of at most 15 minutes, the same call returns the same URL, so that players and caches do not load an object twice;
         the URL is valid for up to that much longer. A PUT can require a `content_type` and an exact `length` in bytes, which the headers of
         the request must then repeat. With `download`, browsers save the response under that name. With `sha256`, the URL serves only this
-        content: `ContentDiffers` is raised if the object has another, and a folder refuses the request if it was replaced since.
+        content: `ContentDiffers` is raised if the object has another, and a folder refuses the request if it was replaced since. A bucket
+        cannot compare the content again, and a URL that was signed with temporary credentials stops working when they expire.
         """
-        ...
+        grant = Grant(key, method, content_type, length, download, sha256=sha256)
+        if sha256 is not None:
+            self._require_content(key, sha256)
+        return self._presigned(grant, expires)
 
     def presign_upload(
         self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None, once: bool = False
@@ -229,299 +162,176 @@ class Objects(Protocol):
         otherwise the file is the body. With `once`, the form only creates the object and never replaces it, if the store can enforce this:
         a folder does, and a bucket does not. So copy what was uploaded to a key of its own before anything relies on it.
         """
-        ...
+        return self._upload_form(Grant(key, "PUT", content_type, max_bytes=max_bytes, once=once), expires)
 
-    def sweep(self, *, older_than: timedelta = ...) -> int:
+    @abstractmethod
+    def sweep(self, *, older_than: timedelta = DAY) -> int:
         """Remove unfinished uploads that were not written to for `older_than` (by default a day). Returns their number."""
-        ...
 
+    @abstractmethod
     def close(self) -> None:
-        """Close connections and threads."""
-        ...
+        """Close files, connections and threads. Downloads that have started can be read to their end."""
 
+    @abstractmethod
+    def _upload(self, new: NewObject) -> Upload:
+        """Start writing an object."""
 
-class AsyncObjects(Protocol):
-    """As `Objects`, awaited."""
+    def _needs_digest(self, size: int) -> bool:
+        """Whether the digest of content of this size must be known before it is written."""
+        return False
 
-    async def put(
-        self,
-        key: str,
-        body: AsyncBody,
-        *,
-        content_type: str | None = None,
-        metadata: Mapping[str, str] | None = None,
-        sha256: str | None = None,
-        if_absent: bool = False,
-    ) -> ObjectInfo:
-        """See `Objects.put`. Chunks may also come from an async iterator; if the task is cancelled before its end, nothing is stored.
+    @abstractmethod
+    def _presigned(self, grant: Grant, expires: float) -> str:
+        """The URL for a grant."""
 
-        Other content is written by a thread, which finishes even if the task is cancelled.
-        """
-        ...
+    @abstractmethod
+    def _upload_form(self, grant: Grant, expires: float) -> UploadForm:
+        """The form for the grant of an upload."""
 
-    async def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
-        """See `Objects.get`."""
-        ...
+    def _require_content(self, key: str, sha256: str) -> None:
+        """Raise `ContentDiffers` unless the object has this digest. The content is read if the store does not know its digest."""
+        digest = self.head(key).sha256
+        if digest is None:
+            with self.stream(key) as download:
+                digest = digest_of(iter(download))
+        if digest != sha256:
+            raise ContentDiffers(f"The content of {key!r} has the SHA-256 digest {digest}, not {sha256}.")
 
-    async def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> AsyncDownload:
-        """See `Objects.stream`."""
-        ...
+    def __enter__(self) -> Self:
+        return self
 
-    async def head(self, key: str) -> ObjectInfo:
-        """See `Objects.head`."""
-        ...
-
-    async def exists(self, key: str) -> bool:
-        """See `Objects.exists`."""
-        ...
-
-    async def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
-        """See `Objects.list`."""
-        ...
-
-    def walk(self, prefix: str = "") -> AsyncIterator[Entry]:
-        """See `Objects.walk`."""
-        ...
-
-    async def delete(self, key: str) -> None:
-        """See `Objects.delete`."""
-        ...
-
-    async def delete_many(self, keys: Iterable[str]) -> None:
-        """See `Objects.delete_many`."""
-        ...
-
-    async def copy(
-        self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None
-    ) -> ObjectInfo:
-        """See `Objects.copy`."""
-        ...
-
-    async def presign(
-        self,
-        key: str,
-        *,
-        method: Method = "GET",
-        expires: float = 3600,
-        content_type: str | None = None,
-        length: int | None = None,
-        download: str | None = None,
-        sha256: str | None = None,
-    ) -> str:
-        """See `Objects.presign`."""
-        ...
-
-    async def presign_upload(
-        self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None, once: bool = False
-    ) -> UploadForm:
-        """See `Objects.presign_upload`."""
-        ...
-
-    async def sweep(self, *, older_than: timedelta = ...) -> int:
-        """See `Objects.sweep`."""
-        ...
-
-    async def close(self) -> None:
-        """See `Objects.close`."""
-        ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(self, *details: Any) -> None: ...
-
-
-Method = Literal["GET", "PUT"]
-_RANGE = re.compile(r"\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*", re.ASCII | re.IGNORECASE)
-#: The maximum number of digits in a header; longer numbers, which exceed the size of any object, are truncated.
-_DIGITS = 18
+    def __exit__(self, *details: object) -> None:
+        self.close()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An object in a listing."""
+class NewObject:
+    """An object that is to be written, with what its caller said of it."""
 
     key: str
-    size: int
-    #: changes whenever the content does; opaque, without quotes
-    etag: str
-    modified: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectInfo(Entry):
-    """The description of an object."""
-
-    content_type: str = "application/octet-stream"
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    #: the SHA-256 digest of the content in hexadecimal, if the store knows it
+    content_type: str
+    metadata: Mapping[str, str]
+    #: the expected digest, if it is known
     sha256: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectPage:
-    """A page of a listing, ordered by the bytes of the keys."""
-
-    objects: tuple[Entry, ...]
-    #: with a delimiter: the common prefixes of grouped keys
-    prefixes: tuple[str, ...] = ()
-    #: the cursor for the next `list`; None at the end
-    cursor: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ByteRange:
-    """A byte range as in HTTP: from `first` to `last` inclusive; without `first`, the last `last` bytes."""
-
-    first: int | None = None
-    last: int | None = None
+    #: the expected size, if it is known
+    size: int | None = None
+    if_absent: bool = False
 
     def __post_init__(self) -> None:
-        if self.first is None and self.last is None:
-            raise ValueError("ByteRange needs first, last or both.")
-        if min(self.first or 0, self.last or 0) < 0:
-            raise ValueError("first and last of a ByteRange must not be negative.")
-        if self.first is not None and self.last is not None and self.last < self.first:
-            raise ValueError("last of a ByteRange must not be before first.")
+        if self.sha256 is not None and not _SHA256.fullmatch(self.sha256):
+            raise ValueError("sha256 must be 64 lower-case hexadecimal digits.")
 
-    @classmethod
-    def parse(cls, header: str) -> ByteRange | None:
-        """The range of a `Range` header. None for several ranges and for invalid ones, which HTTP servers ignore."""
-        match = _RANGE.fullmatch(header)
-        if match is None:
-            return None
-        first, last = (int(number[:_DIGITS]) if number else None for number in match.groups())
+
+class Upload(ABC):
+    """An object that is written in chunks. It becomes visible when `finish` returns. Any thread may abort it.
+
+    Leaving the context manager without `finish` aborts the upload. So does an error in `write` or `finish`, such as a full disk or a lost
+    connection: the upload cannot continue, because the amount of written content is unknown.
+    """
+
+    def __init__(self, new: NewObject) -> None:
+        self.new = new
+        self.key = new.key
+        #: the number of bytes written so far
+        self.size = 0
+        self._digest = hashlib.sha256()
+        self._lock = threading.Lock()
+        self._open = True
+
+    def write(self, chunk: bytes | memoryview) -> None:
+        """Append a chunk to the content."""
+        with self._lock:
+            self._require_open()
+            if isinstance(chunk, memoryview):
+                chunk = chunk.cast("B")  # so that its length is the number of bytes
+            with self._abort_on_error():
+                self._write(chunk)
+            self._digest.update(chunk)
+            self.size += len(chunk)
+
+    def finish(self) -> ObjectInfo:
+        """Create or replace the object, which is durable when this returns."""
+        with self._lock:
+            self._require_open()
+            digest = self._digest.hexdigest()
+            if self.new.sha256 is not None and not hmac.compare_digest(digest, self.new.sha256):
+                raise DigestMismatch(f"The content of {self.key!r} does not match the announced SHA-256 digest.")
+            with self._abort_on_error():
+                info = self._finish(digest)
+            self._open = False
+            return info
+
+    def abort(self) -> None:
+        """Remove the written content. Does nothing after `finish`."""
+        with self._lock:
+            if self._open:
+                self._open = False
+                self._abort()
+
+    @abstractmethod
+    def _write(self, chunk: bytes | memoryview) -> None: ...
+
+    @abstractmethod
+    def _finish(self, digest: str) -> ObjectInfo: ...
+
+    @abstractmethod
+    def _abort(self) -> None: ...
+
+    @contextmanager
+    def _abort_on_error(self) -> Iterator[None]:
         try:
-            return cls(first, last)
-        except ValueError:
-            return None
+            yield
+        except BaseException:
+            self._open = False
+            # The caller needs the original error; `sweep` removes what remains.
+            with suppress(OSError):
+                self._abort()
+            raise
 
-    @property
-    def header(self) -> str:
-        """The range as the value of a `Range` header."""
-        return f"bytes={'' if self.first is None else self.first}-{'' if self.last is None else self.last}"
+    def _require_open(self) -> None:
+        if not self._open:
+            raise ValueError(f"The upload of {self.key!r} has ended; start another one.")
 
-    def within(self, size: int) -> tuple[int, int]:
-        """The offsets of the first byte and after the last one, in an object of this size. Raises `RangeOutside`."""
-        if self.first is None:
-            start, stop = max(0, size - (self.last or 0)), size
-        else:
-            start, stop = self.first, size if self.last is None else min(size, self.last + 1)
-        if start >= stop:
-            raise RangeOutside(f"The range {self.header} is outside the object, which has {size:,} bytes.", size=size)
-        return start, stop
+    def __enter__(self) -> Self:
+        return self
 
-
-#: Large enough that the cost of a call does not matter, small enough that many uploads fit into memory.
-CHUNK_SIZE = 256 * 1024
+    def __exit__(self, *details: object) -> None:
+        self.abort()
 
 
-def chunks_of(body: Body) -> Iterator[bytes | memoryview]:
-    """The content in chunks. An iterable's own chunks are passed on unchanged."""
-    if isinstance(body, str):
-        raise TypeError("The content must not be a str: encode it, or pass a Path to read a file.")
-    if isinstance(body, bytes | bytearray | memoryview):
-        view = memoryview(body).cast("B")
-        yield from (view[start : start + CHUNK_SIZE] for start in range(0, len(view), CHUNK_SIZE))
-    elif isinstance(body, os.PathLike):
-        with open(body, "rb") as file:
-            while chunk := file.read(CHUNK_SIZE):
-                yield chunk
-    elif isinstance(body, Readable):
-        while chunk := body.read(CHUNK_SIZE):
-            yield chunk
-    else:
-        yield from body
+class Download(ABC):
+    """An object that is read in chunks: iterate over it and close it, or use it as a context manager.
+
+    It reads the object that it opened, even if another one is written under the same key meanwhile. An object that is read completely is
+    verified against its digest.
+    """
+
+    #: the object
+    info: ObjectInfo
+    #: the offset of the first byte
+    start: int
+    #: the offset after the last byte
+    stop: int
+
+    def __iter__(self) -> Iterator[bytes]:
+        return verify_chunks(self._chunks(), self.info) if self.stop - self.start == self.info.size else self._chunks()
+
+    @abstractmethod
+    def _chunks(self) -> Iterator[bytes]: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the file or connection."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()
 
 
-def size_of(body: object) -> int | None:
-    """The size of the content, if it is known without reading it."""
-    if isinstance(body, bytes | bytearray | memoryview):
-        return memoryview(body).nbytes
-    return os.stat(body).st_size if isinstance(body, os.PathLike) else None
-
-
-def digest_of(body: Body) -> str:
-    """The SHA-256 digest of content that can be read twice."""
-    digest = hashlib.sha256()
-    for chunk in chunks_of(body):
-        digest.update(chunk)
-    return digest.hexdigest()
-
-
-def verify_chunks(chunks: Iterator[bytes], info: ObjectInfo) -> Iterator[bytes]:
-    """The chunks of a whole object. Its digest, if known, is verified at the end."""
-    if info.sha256 is None:
-        yield from chunks
-        return
-    digest = hashlib.sha256()
-    for chunk in chunks:
-        digest.update(chunk)
-        yield chunk
-    if digest.hexdigest() != info.sha256:
-        raise Damaged(f"The content of {info.key!r} does not match its digest.")
-
-
-#: Metadata names with this prefix are reserved for the stores.
-RESERVED_PREFIX = "gateleg-"
-#: The maximum size of all names and values together, as S3 counts it.
-MAX_METADATA_BYTES = 2048
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,127}")
-_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?|")
-_CONTENT_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+( *; *[\w.+-]+=(\"[ !#-\[\]-~]*\"|[\w.+-]+))*", re.ASCII)
-#: Types of formats that browsers play or show and that Python's table lacks in some versions.
-_EXTRA_TYPES = {
-    ".avif": "image/avif",
-    ".flac": "audio/flac",
-    ".gltf": "model/gltf+json",
-    ".jsonl": "application/jsonl",
-    ".m4a": "audio/mp4",
-    ".md": "text/markdown",
-    ".mkv": "video/x-matroska",
-    ".ogg": "audio/ogg",
-    ".parquet": "application/vnd.apache.parquet",
-    ".wav": "audio/wav",
-    ".webm": "video/webm",
-    ".webp": "image/webp",
-    ".woff2": "font/woff2",
-    ".yaml": "application/yaml",
-}
-
-
-def _table() -> mimetypes.MimeTypes:
-    # Without the machine's tables, so that a key has the same type on every machine.
-    table = mimetypes.MimeTypes(filenames=(), strict=False)
-    for suffix, kind in _EXTRA_TYPES.items():
-        table.add_type(kind, suffix)
-    return table
-
-
-_TYPES = _table()
-
-
-def content_type_of(key: str, content_type: str | None = None) -> str:
-    """The content type, validated; by default that of the key's extension. Raises `BadMetadata`."""
-    if content_type is None:
-        _, dot, ending = key.rpartition("/")[2].rpartition(".")
-        guessed, encoding = _TYPES.guess_type(f"name{dot}{ending.lower()}", strict=False)
-        return guessed if guessed is not None and encoding is None else "application/octet-stream"
-    if len(content_type) > 255 or not _CONTENT_TYPE.fullmatch(content_type):
-        raise BadMetadata(
-            f"{content_type[:60]!r} is not a valid content type.", fix="Use a type such as image/png or text/html; charset=utf-8."
-        )
-    return content_type
-
-
-def validate_metadata(metadata: Mapping[str, str] | None) -> Mapping[str, str]:
-    """A validated copy of the metadata. Raises `BadMetadata`."""
-    kept = dict(metadata or {})
-    for name, value in kept.items():
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise BadMetadata(f"{name!r} is not a valid metadata name.")
-        if name.startswith(RESERVED_PREFIX):
-            raise BadMetadata(f"{name!r} begins with {RESERVED_PREFIX!r}, which is reserved.")
-        if not isinstance(value, str) or not _VALUE.fullmatch(value):
-            raise BadMetadata(f"The value of {name!r} is not printable ASCII.")
-    if sum(len(name) + len(value) for name, value in kept.items()) > MAX_METADATA_BYTES:
-        raise BadMetadata(f"The metadata has more than {MAX_METADATA_BYTES:,} bytes.")
-    return kept
+def validate_limit(limit: int) -> int:
+    """Return the limit of a page; raise `ValueError` if it is invalid."""
+    if not 1 <= limit <= PAGE:
+        raise ValueError(f"limit must be 1 to {PAGE:,}.")
+    return limit

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from gateleg.model import DecodeError
+from gateleg.model.constraints import is_marker
 from gateleg.model.errors import LookupNeeded
-from gateleg.model.tables import is_marker
 from gateleg.ops.plain_json import from_plain, plain_text, special_types
 from gateleg.ops.values import check_item
 from gateleg.store.flow import Request, StreamedItems

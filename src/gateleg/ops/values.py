@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import ModelError
 from gateleg.model.wire import decimal_text
-from gateleg.store.transports import ITEM_LIMIT, is_small, item_size
+from gateleg.store.sizes import ITEM_LIMIT, is_small, item_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

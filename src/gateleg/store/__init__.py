@@ -31,6 +31,7 @@ Modules
 Hooks (`Metrics`, `Tracing`) observe every request.
 """
 
+from gateleg.store.blocks import AsyncBatch, AsyncTransaction, Batch, Transaction
 from gateleg.store.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -56,10 +57,9 @@ from gateleg.store.errors import (
     UniqueTaken,
 )
 from gateleg.store.flow import Call, Hook
+from gateleg.store.loaders import AsyncLoader, Loader
 from gateleg.store.observing import Metrics, Tracing
 from gateleg.store.operations import Page, WriteOperation, check, create, delete, patch, put, upsert
-from gateleg.store.operations.batches import AsyncLoader, Loader
-from gateleg.store.operations.transactions import AsyncBatch, AsyncTransaction, Batch, Transaction
 from gateleg.store.store import AsyncStore, Store
 
 __all__ = [

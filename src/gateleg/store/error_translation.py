@@ -32,7 +32,8 @@ from gateleg.store.errors import (
     TransactionConflict,
 )
 from gateleg.store.setup import CONFLICTS
-from gateleg.store.transports import CLOSED, FOREIGN, ITEM_LIMIT, ServiceError, Unreachable, too_large
+from gateleg.store.sizes import ITEM_LIMIT, too_large
+from gateleg.store.transports import CLOSED, FOREIGN, ServiceError, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ Hooks: called before and after every request.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -35,8 +35,6 @@ class Request:
     pattern: str = ""
     #: how often the flow has already sent this request
     retries: int = 0
-    #: for an update that was bound from a prepared one: identifies everything in the payload except the key and the values
-    statement: Hashable = None
     #: context that the operation needs to interpret the response
     about: Any = None
 

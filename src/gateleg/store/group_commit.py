@@ -111,7 +111,7 @@ class GroupCommitStore(AsyncStore):
     async def _join_commit(self, pending: _PendingFlow) -> None:
         """Wait until the flow has run inside a transaction that is committed."""
         if isinstance(pending.step, Request) and not self.setup.hooks:
-            pending.second_step = self.transport.prepare_call(pending.step.operation, pending.step.payload, pending.step.statement)
+            pending.second_step = self.transport.prepare_call(pending.step.operation, pending.step.payload)
         pending.committed = asyncio.get_running_loop().create_future()
         self.commits.submit(partial(self._run_until_write, pending), pending.acknowledge)
         await pending.committed
@@ -136,7 +136,7 @@ class GroupCommitStore(AsyncStore):
             if second_step is not None:
                 return second_step()
             if not self.setup.hooks:
-                return self.transport.execute(request.operation, request.payload, request.statement)
+                return self.transport.execute(request.operation, request.payload)
             with ObservedRequest(request, self.setup) as watch:
                 return watch.record(self.transport.execute(request.operation, watch.payload))
         except Exception as error:

@@ -21,8 +21,7 @@ from gateleg.store.operations.operation import Operation, check_seconds
 from gateleg.store.operations.write_operation import Delete, Patch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from types import TracebackType
+    from collections.abc import Iterator, Mapping
 
     from pydantic import BaseModel
 
@@ -35,7 +34,7 @@ __all__ = ["Lock", "acquire", "locks", "release", "renew"]
 locks = Table("GatelegLocks", hash="name")
 
 
-class Lock(Entity, table=locks):
+class Lock(Entity, table=locks, defer_build=True):
     """A lock: its holder, and the time until which it is held."""
 
     name: Attr[str]
@@ -128,39 +127,3 @@ def renew(lock: Lock, /, *, seconds: float) -> Operation[Lock]:
 def release(lock: Lock, /) -> Operation[None]:
     """Release a lock. Does nothing if the lock was already lost."""
     return Release(lock)
-
-
-class Held:
-    """Context manager that holds a lock of a `Store`."""
-
-    def __init__(self, operation: Operation[Lock], run: Callable[[Operation[Any]], Any]) -> None:
-        self._operation = operation
-        self._run = run
-        self._lock: Lock | None = None
-
-    def __enter__(self) -> Lock:
-        lock: Lock = self._run(self._operation)
-        self._lock = lock
-        return lock
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._lock is not None:
-            self._run(release(self._lock))
-
-
-class AsyncHeld:
-    """Context manager that holds a lock of an `AsyncStore`."""
-
-    def __init__(self, operation: Operation[Lock], run: Callable[[Operation[Any]], Any]) -> None:
-        self._operation = operation
-        self._run = run
-        self._lock: Lock | None = None
-
-    async def __aenter__(self) -> Lock:
-        lock: Lock = await self._run(self._operation)
-        self._lock = lock
-        return lock
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._lock is not None:
-            await self._run(release(self._lock))

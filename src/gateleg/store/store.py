@@ -1,10 +1,8 @@
-"""`Store`: reads and writes entities.
+"""`Store` and `AsyncStore`: read and write entities.
 
-`AsyncStore`: the store for asyncio.
-
-Methods of stores that return changed copies, and `with` blocks: for both kinds of stores, then for sync and async ones.
-
-Threads for concurrent requests of a sync store.
+Their methods are made from the functions that build operations; operations are flows of steps, and a store is the driver that performs
+them. What both stores share is in `StoreBase`; the drivers differ only in that one of them awaits (`tests/store/test_drivers.py` compares
+them).
 """
 
 from __future__ import annotations
@@ -15,24 +13,24 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
 from pydantic import BaseModel
 
 from gateleg.model.keys import Presets
+from gateleg.store.addresses import concurrency_of, open_async_transport, open_transport
+from gateleg.store.blocks import AsyncBatch, AsyncEdit, AsyncHeldLock, AsyncTransaction, Batch, Edit, HeldLock, Transaction
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Pause, Request, StreamedItems, Together, request_of
-from gateleg.store.locks import AsyncHeld, Held, acquire
+from gateleg.store.loaders import AsyncLoader, Loader
+from gateleg.store.locks import acquire
 from gateleg.store.observing import ObservedRequest
 from gateleg.store.operations import batches, pages, queries, reads, scans, tables, transactions, writes
-from gateleg.store.operations.batches import AsyncLoader, Loader
 from gateleg.store.operations.operation import check_seconds, locate
 from gateleg.store.operations.queries import build_query
-from gateleg.store.operations.transactions import AsyncBatch, AsyncTransaction, Batch, Transaction
-from gateleg.store.operations.writes import AsyncEdit, Edit
 from gateleg.store.setup import OperationDeadline, Options, Scope, Setup, refuse_address, setup_from
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.verbs import async_streams, awaits, runs, streams
+from gateleg.store.verbs import async_method, async_stream_method, stream_method, sync_method
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -48,18 +46,37 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 E = TypeVar("E", bound=BaseModel)
 A = TypeVar("A")
+Op = TypeVar("Op", bound="Operation[Any]")
 
 
-class SharedViews:
-    """Methods that both kinds of stores share. Copies with another scope, timeout or rule share the transport."""
+class StoreBase:
+    """What both kinds of stores share: opening, and cheap copies with another scope, timeout or rule, which share the transport."""
 
+    transport: Any
     setup: Setup
 
-    def _with(self, setup: Setup) -> Self:
-        raise NotImplementedError
+    def __init__(self, transport: Any, prefix: str = "", **options: Unpack[Options]) -> None:
+        refuse_address(type(self), transport)
+        self.transport = transport
+        self.setup = setup_from(prefix, options)
 
-    def run(self, operation: Operation[Any]) -> Any:
-        """Execute an operation and return its result."""
+    @classmethod
+    def embedded(cls, path: str | PathLike[str] = ":memory:", prefix: str = "", **options: Unpack[Options]) -> Self:
+        """A store on an embedded engine in this process: in memory, or in a folder or file. `prefix` precedes all table names."""
+        return cls.connect(f"embedded:{path}", prefix, **options)
+
+    @classmethod
+    def connect(cls, address: str, prefix: str = "", **options: Unpack[Options]) -> Self:
+        """The store at an address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8001`. `prefix` precedes all table names.
+
+        Raises `BadAddress` for an invalid address, and `CannotOpen` for a file that cannot be opened.
+        """
+        options.setdefault("concurrency", concurrency_of(address))
+        return cls(cls._open(address), prefix, **options)
+
+    @staticmethod
+    def _open(address: str) -> Any:
+        """The transport to the store at an address."""
         raise NotImplementedError
 
     def scope(self, part: KeyPart | None = None, /, **components: Any) -> Self:
@@ -68,11 +85,11 @@ class SharedViews:
         Its methods fill in these components of keys and patterns, and raise `OutOfScope` for anything that touches another partition. A
         scoped store can be restricted further, but not extended.
         """
-        return self._with(replace(self.setup, scope=Scope.of(part, components).within(self.setup.scope)))
+        return self._with(scope=Scope.of(part, components).within(self.setup.scope))
 
     def within(self, seconds: float) -> Self:
         """A store with a timeout for each operation, including all its requests and pauses; operations then raise `TimedOut`."""
-        return self._with(replace(self.setup, timeout=check_seconds("within", seconds)))
+        return self._with(timeout=check_seconds("within", seconds))
 
     def reading(self, *, expired: bool | None = None, on_unreadable: OnUnreadable | None = None) -> Self:
         """A store with other rules for reads: `store.reading(expired=True)`, `store.reading(on_unreadable=bad.append)`.
@@ -82,14 +99,14 @@ class SharedViews:
         out and call a function with an `Unreadable`.
         """
         rules: dict[str, Any] = {"expired": expired, "on_unreadable": on_unreadable}
-        return self._with(replace(self.setup, **{name: rule for name, rule in rules.items() if rule is not None}))
+        return self._with(**{name: rule for name, rule in rules.items() if rule is not None})
 
     def moving(self, moves: Rewriter | None) -> Self:
         """A store for use while a migration moves items: operations on them are rewritten for the phase of the move.
 
         `moves` comes from `gateleg.migrate.Moving`. A host does this for its applications.
         """
-        return self._with(replace(self.setup, moves=moves))
+        return self._with(moves=moves)
 
     def ask(self, pattern: Access[E], /, *conditions: Condition[E], **arguments: Any) -> Query[E]:
         """A pattern's query with the scope's components, to restrict or filter it: `acme.ask(Agent.by_update).filter(...)`."""
@@ -102,9 +119,85 @@ class SharedViews:
     def _presets(self) -> tuple[Any, ...]:
         return () if self.setup.scope is None else (Presets(self.setup.scope.values),)
 
+    def _with(self, **changes: Any) -> Self:
+        """A copy with changes of the setup."""
+        return self._copy(setup=replace(self.setup, **changes))
 
-class Views(SharedViews):
-    """The `with` blocks of a `Store`."""
+    def _copy(self, **members: Any) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | members
+        return other
+
+    def _prepared(self, operation: Op) -> Op:
+        """The operation to carry out: checked against the scope, and rewritten for a migration that moves its items."""
+        if self.setup.scope is not None:
+            self.setup.scope.check(operation)
+        return operation if self.setup.moves is None else cast("Op", self.setup.moves.rewrite(operation))
+
+    def _new_deadline(self) -> OperationDeadline | None:
+        """The deadline of an operation that begins now."""
+        return None if self.setup.timeout is None else OperationDeadline(self.setup)
+
+
+class Store(StoreBase):
+    """Reads and writes entities in DynamoDB.
+
+    Open it with `Store.connect` or `Store.embedded`, and close it with `close` or `with`. Methods such as `get` and `query` have the
+    parameters and documentation of the function of the same name in `gateleg.store.operations`. Threads may share a store. `scope`,
+    `within` and `using` return cheap copies with other options, which share the transport.
+    """
+
+    transport: Transport
+
+    def __init__(
+        self, transport: Transport, prefix: str = "", *, sleep: Callable[[float], None] = time.sleep, **options: Unpack[Options]
+    ) -> None:
+        super().__init__(transport, prefix, **options)
+        self._sleep = sleep
+        self._pool = ThreadPool()
+
+    @staticmethod
+    def _open(address: str) -> Transport:
+        return open_transport(address)
+
+    get = sync_method(reads.get)
+    find = sync_method(reads.find)
+    create = sync_method(writes.create)
+    put = sync_method(writes.put)
+    patch = sync_method(writes.patch)
+    upsert = sync_method(writes.upsert)
+    delete = sync_method(writes.delete)
+    save = sync_method(writes.save)
+    retrying = sync_method(writes.retrying)
+    query = stream_method(queries.query)
+    page = sync_method(pages.page)
+    count = sync_method(queries.count)
+    collect = sync_method(pages.collect)
+    delete_all = sync_method(scans.delete_all)
+    batch_get = sync_method(batches.batch_get)
+    batch_write = sync_method(batches.batch_write)
+    transact = sync_method(transactions.transact)
+    transact_get = sync_method(transactions.transact_get)
+    scan = stream_method(scans.scan)
+    export = stream_method(scans.export)
+    create_tables = sync_method(tables.create_tables)
+    ensure_tables = sync_method(tables.ensure_tables)
+    delete_tables = sync_method(tables.delete_tables)
+    health = sync_method(tables.health)
+    table_states = sync_method(tables.table_states)
+
+    def run(self, operation: Operation[R]) -> R:
+        """Execute an operation and return its result."""
+        result: R = self.carry_out(self._prepared(operation))
+        return result
+
+    def stream(self, operation: Stream[R]) -> Iterator[R]:
+        """Iterate over the results of a stream, such as a query or scan."""
+        return self.iterate(self._prepared(operation).flow(self.setup))
+
+    def loader(self, entity: type[E], /, *, consistent: bool = False) -> Loader[E]:
+        """A loader that reads items of one entity in batches and caches them. Create one for each request of a user."""
+        return Loader(entity, self.setup, self.run, consistent)
 
     def transaction(self, *, token: str | None = None) -> Transaction:
         """A block whose writes are executed atomically at its end: `with store.transaction() as tx: tx.patch(...); tx.create(...)`.
@@ -120,12 +213,13 @@ class Views(SharedViews):
         """
         return Batch(self.setup, self.run)
 
-    def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> Held:
-        """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`. Raises `LockHeld` if it has another holder.
+    def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> HeldLock:
+        """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`.
 
-        The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table must exist.
+        Raises `LockHeld` if it has another holder. The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table
+        must exist.
         """
-        return Held(acquire(name, seconds=seconds, holder=holder), self.run)
+        return HeldLock(acquire(name, seconds=seconds, holder=holder), self.run)
 
     def edit(self, instance: E, /) -> Edit[E]:
         """A block with a copy of an instance, whose changes are saved at its end: `with store.edit(job) as job: job.priority = 90`.
@@ -135,9 +229,161 @@ class Views(SharedViews):
         """
         return Edit(instance, self.run)
 
+    def using(self, transport: Transport) -> Store:
+        """A store with the same options but another transport, such as one for another region or other credentials."""
+        return self._copy(transport=transport)
 
-class AsyncViews(SharedViews):
-    """The `async with` blocks of an `AsyncStore`."""
+    def close(self) -> None:
+        """Close the transport, which also closes all stores that share it, such as scopes."""
+        self._pool.close()
+        self.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def carry_out(self, operation: Operation[Any]) -> Any:
+        """Execute an operation that was checked against the scope. A single request is sent without creating a flow."""
+        setup = self.setup
+        first: Any = operation.start(setup)
+        if type(first) is not Request:
+            return self.drive(first)
+        single: Any = operation
+        deadline = None
+        try:
+            if setup.direct:
+                response = self.transport.call(first.operation, first.payload)
+            else:
+                deadline = self._new_deadline()
+                response = self._send(first, deadline)
+        except (ServiceError, Unreachable) as error:
+            return self._drive(single.refused(first, error, setup), deadline, first)
+        result: Any = single.finish(first, response, setup)
+        return self._drive(result, deadline, first) if type(result) is GeneratorType else result
+
+    def drive(self, flow: Flow[R]) -> R:
+        """Perform the steps of a flow and return its result."""
+        return self._drive(flow, self._new_deadline())
+
+    def iterate(self, flow: Flow[Any]) -> Iterator[Any]:
+        """Perform the steps of a flow and yield its results."""
+        deadline = self._new_deadline()
+        step: Step | None = None
+        try:
+            step = next(flow)
+            while True:
+                if isinstance(step, StreamedItems):
+                    yield from step.items
+                    step = flow.send(None)
+                else:
+                    response = self._perform(step, deadline)
+                    step = flow.throw(response) if isinstance(response, Exception) else flow.send(response)
+        except StopIteration:
+            return
+        except (ServiceError, Unreachable) as error:
+            raise translated(error, request_of(step)) from error
+
+    def _drive(self, flow: Flow[R], deadline: OperationDeadline | None, step: Step | None = None) -> R:
+        """Perform the steps of a flow; `step` is the last step that was already performed."""
+        try:
+            step = next(flow)
+            while True:
+                response = self._perform(step, deadline)
+                step = flow.throw(response) if isinstance(response, Exception) else flow.send(response)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        except (ServiceError, Unreachable) as error:
+            raise translated(error, request_of(step)) from error
+
+    def _perform(self, step: Step, deadline: OperationDeadline | None) -> Any:
+        """Perform a step and return its result. Errors of the service are returned, not raised, so that the flow can handle them."""
+        if type(step) is Request:
+            try:
+                if self.setup.direct:
+                    return self.transport.call(step.operation, step.payload)
+                return self._send(step, deadline)
+            except (ServiceError, Unreachable) as error:
+                return error
+        if isinstance(step, Together):
+            return self._perform_all(step.requests, deadline)
+        if isinstance(step, Pause):
+            return self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
+        raise TypeError(f"{step!r} is not a step for this driver")
+
+    def _perform_all(self, requests: list[Request], deadline: OperationDeadline | None) -> list[Any]:
+        return self._pool.map(lambda request: self._perform(request, deadline), requests, self.setup.concurrency)
+
+    def _send(self, request: Request, deadline: OperationDeadline | None) -> Response:
+        """Send a request that hooks observe or that has a deadline."""
+        left = None if deadline is None else deadline.left()
+        with ObservedRequest(request, self.setup) as watch:
+            return watch.record(self.transport.call(request.operation, watch.payload, timeout=left))
+
+
+class AsyncStore(StoreBase):
+    """Reads and writes entities in DynamoDB, for asyncio. It has the methods of `Store`, with the same arguments and results, awaited.
+
+    Open it with `AsyncStore.connect` or `AsyncStore.embedded`, and close it with `close` or `async with`. Options are those of `Store`.
+    """
+
+    transport: AsyncTransport
+
+    def __init__(
+        self,
+        transport: AsyncTransport,
+        prefix: str = "",
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(transport, prefix, **options)
+        self._sleep = sleep
+
+    @staticmethod
+    def _open(address: str) -> AsyncTransport:
+        return open_async_transport(address)
+
+    get = async_method(reads.get)
+    find = async_method(reads.find)
+    create = async_method(writes.create)
+    put = async_method(writes.put)
+    patch = async_method(writes.patch)
+    upsert = async_method(writes.upsert)
+    delete = async_method(writes.delete)
+    save = async_method(writes.save)
+    retrying = async_method(writes.retrying)
+    query = async_stream_method(queries.query)
+    page = async_method(pages.page)
+    count = async_method(queries.count)
+    collect = async_method(pages.collect)
+    delete_all = async_method(scans.delete_all)
+    batch_get = async_method(batches.batch_get)
+    batch_write = async_method(batches.batch_write)
+    transact = async_method(transactions.transact)
+    transact_get = async_method(transactions.transact_get)
+    scan = async_stream_method(scans.scan)
+    export = async_stream_method(scans.export)
+    create_tables = async_method(tables.create_tables)
+    ensure_tables = async_method(tables.ensure_tables)
+    delete_tables = async_method(tables.delete_tables)
+    health = async_method(tables.health)
+    table_states = async_method(tables.table_states)
+
+    async def run(self, operation: Operation[R]) -> R:
+        """Execute an operation and return its result."""
+        result: R = await self.carry_out(self._prepared(operation))
+        return result
+
+    def stream(self, operation: Stream[R]) -> AsyncIterator[R]:
+        """Iterate over the results of a stream, such as a query or scan."""
+        return self.iterate(self._prepared(operation).flow(self.setup))
+
+    def loader(self, entity: type[E], /, *, consistent: bool = False) -> AsyncLoader[E]:
+        """A loader that reads items of one entity in batches and caches them. Create one for each request of a user."""
+        return AsyncLoader(entity, self.setup, self.run, consistent)
 
     def transaction(self, *, token: str | None = None) -> AsyncTransaction:
         """A block whose writes are executed atomically at its end: `async with store.transaction() as tx: tx.patch(...); tx.create(...)`.
@@ -153,12 +399,13 @@ class AsyncViews(SharedViews):
         """
         return AsyncBatch(self.setup, self.run)
 
-    def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> AsyncHeld:
-        """A block that holds a lock: `async with store.lock("nightly-export", seconds=60) as lock`. Raises `LockHeld`.
+    def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> AsyncHeldLock:
+        """A block that holds a lock: `async with store.lock("nightly-export", seconds=60) as lock`.
 
-        The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table must exist.
+        Raises `LockHeld` if it has another holder. The lock expires after `seconds` unless renewed: see `gateleg.store.locks`, whose table
+        must exist.
         """
-        return AsyncHeld(acquire(name, seconds=seconds, holder=holder), self.run)
+        return AsyncHeldLock(acquire(name, seconds=seconds, holder=holder), self.run)
 
     def edit(self, instance: E, /) -> AsyncEdit[E]:
         """A block with a copy of an instance, whose changes are saved at its end: `async with store.edit(job) as job: job.priority = 90`.
@@ -168,265 +415,19 @@ class AsyncViews(SharedViews):
         """
         return AsyncEdit(instance, self.run)
 
-
-class Store(Views):
-    """Reads and writes entities in DynamoDB.
-
-    Open it with `Store.connect` or `Store.embedded`, and close it with `close` or `with`. Methods such as `get` and `query` have the
-    parameters and documentation of the function of the same name in `gateleg.store.operations`. Threads may share a store. `scope`,
-    `within` and `using` return cheap copies with other options, which share the transport.
-    """
-
-    def __init__(
-        self, transport: Transport, prefix: str = "", *, sleep: Callable[[float], None] = time.sleep, **options: Unpack[Options]
-    ) -> None:
-        refuse_address(type(self), transport)
-        self.transport = transport
-        self.setup = setup_from(prefix, options)
-        self._sleep = sleep
-        self._pool = ThreadPool()
-
-    @classmethod
-    def embedded(cls, path: str | PathLike[str] = ":memory:", prefix: str = "", **options: Unpack[Options]) -> Store:
-        """A store on an embedded engine in this process: in memory, or in a folder or file. `prefix` precedes all table names."""
-        return cls.connect(f"embedded:{path}", prefix, **options)
-
-    @classmethod
-    def connect(cls, address: str, prefix: str = "", **options: Unpack[Options]) -> Store:
-        """The store at an address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8001`. `prefix` precedes all table names.
-
-        Raises `BadAddress` for an invalid address, and `CannotOpen` for a file that cannot be opened.
-        """
-        from gateleg.store.addresses import concurrency_of, open_transport
-
-        options.setdefault("concurrency", concurrency_of(address))
-        return cls(open_transport(address), prefix, **options)
-
-    get = runs(reads.get)
-    find = runs(reads.find)
-    create = runs(writes.create)
-    put = runs(writes.put)
-    patch = runs(writes.patch)
-    upsert = runs(writes.upsert)
-    delete = runs(writes.delete)
-    save = runs(writes.save)
-    retrying = runs(writes.retrying)
-    query = streams(queries.query)
-    page = runs(pages.page)
-    count = runs(queries.count)
-    collect = runs(pages.collect)
-    delete_all = runs(scans.delete_all)
-    batch_get = runs(batches.batch_get)
-    batch_write = runs(batches.batch_write)
-    transact = runs(transactions.transact)
-    transact_get = runs(transactions.transact_get)
-    scan = streams(scans.scan)
-    export = streams(scans.export)
-    create_tables = runs(tables.create_tables)
-    ensure_tables = runs(tables.ensure_tables)
-    delete_tables = runs(tables.delete_tables)
-    health = runs(tables.health)
-    table_states = runs(tables.table_states)
-
-    def run(self, operation: Operation[R]) -> R:
-        """Execute an operation and return its result."""
-        if self.setup.scope is not None:
-            self.setup.scope.check(operation)
-        if self.setup.moves is not None:
-            operation = self.setup.moves.rewrite(operation)
-        result: R = self.carry_out(operation)
-        return result
-
-    def carry_out(self, operation: Operation[Any]) -> Any:
-        """Execute an operation that was checked against the scope. A single request is sent without creating a flow."""
-        setup = self.setup
-        first: Any = operation.start(setup)
-        if type(first) is not Request:
-            return self.drive(first)
-        single: Any = operation
-        deadline = None
-        try:
-            if setup.direct:
-                response = self.transport.call(first.operation, first.payload)
-            else:
-                deadline = None if setup.timeout is None else OperationDeadline(setup)
-                response = self._send(first, deadline)
-        except (ServiceError, Unreachable) as error:
-            return self._drive(single.refused(first, error, setup), deadline, first)
-        result: Any = single.finish(first, response, setup)
-        return self._drive(result, deadline, first) if type(result) is GeneratorType else result
-
-    def stream(self, operation: Stream[R]) -> Iterator[R]:
-        """Iterate over the results of a stream, such as a query or scan."""
-        if self.setup.scope is not None:
-            self.setup.scope.check(operation)
-        if self.setup.moves is not None:
-            operation = self.setup.moves.rewrite(operation)
-        return self.iterate(operation.flow(self.setup))
-
-    def loader(self, entity: type[E], /, *, consistent: bool = False) -> Loader[E]:
-        """A loader that reads items of one entity in batches and caches them. Create one for each request of a user."""
-        return Loader(entity, self.setup, self.run, consistent)
-
-    def using(self, transport: Transport) -> Store:
+    def using(self, transport: AsyncTransport) -> AsyncStore:
         """A store with the same options but another transport, such as one for another region or other credentials."""
-        return self._copy(transport, self.setup)
+        return self._copy(transport=transport)
 
-    def _with(self, setup: Setup) -> Self:
-        return self._copy(self.transport, setup)
-
-    def _copy(self, transport: Transport, setup: Setup) -> Self:
-        other = object.__new__(type(self))
-        other.__dict__ |= self.__dict__ | {"transport": transport, "setup": setup}
-        return other
-
-    def drive(self, flow: Flow[R]) -> R:
-        """Perform the steps of a flow and return its result."""
-        return self._drive(flow, None if self.setup.timeout is None else OperationDeadline(self.setup))
-
-    def _drive(self, flow: Flow[R], deadline: OperationDeadline | None, step: Step | None = None) -> R:
-        """Perform the steps of a flow; `step` is the last step that was already performed."""
-        try:
-            step = next(flow)
-            while True:
-                step = self._advance(flow, step, deadline)
-        except StopIteration as end:
-            result: R = end.value
-            return result
-        except (ServiceError, Unreachable) as error:
-            raise translated(error, request_of(step)) from error
-
-    def iterate(self, flow: Flow[Any]) -> Iterator[Any]:
-        """Perform the steps of a flow and yield its results."""
-        deadline = None if self.setup.timeout is None else OperationDeadline(self.setup)
-        step: Step | None = None
-        try:
-            step = next(flow)
-            while True:
-                if isinstance(step, StreamedItems):
-                    yield from step.items
-                    step = flow.send(None)
-                else:
-                    step = self._advance(flow, step, deadline)
-        except StopIteration:
-            return
-        except (ServiceError, Unreachable) as error:
-            raise translated(error, request_of(step)) from error
-
-    def _advance(self, flow: Flow[Any], step: Step, deadline: OperationDeadline | None) -> Step:
-        """Perform a step, send its result to the flow, and return the next step."""
-        try:
-            if type(step) is Request and self.setup.direct:
-                response = self.transport.call(step.operation, step.payload)
-            else:
-                response = self._perform(step, deadline)
-        except (ServiceError, Unreachable) as error:
-            return flow.throw(error)
-        return flow.send(response)
-
-    def _perform(self, step: Step, deadline: OperationDeadline | None) -> Any:
-        if isinstance(step, Request):
-            return self._send(step, deadline)
-        if isinstance(step, Together):
-            return self._pool.map(lambda request: self._attempt(request, deadline), step.requests, self.setup.concurrency)
-        if isinstance(step, Pause):
-            return self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
-        raise TypeError(f"{step!r} is not a step for this driver")
-
-    def _attempt(self, request: Request, deadline: OperationDeadline | None) -> Response | Exception:
-        try:
-            return self._send(request, deadline)
-        except (ServiceError, Unreachable) as error:
-            return error
-
-    def _send(self, request: Request, deadline: OperationDeadline | None) -> Response:
-        if self.setup.direct:
-            return self.transport.call(request.operation, request.payload)
-        left = None if deadline is None else deadline.left()
-        with ObservedRequest(request, self.setup) as watch:
-            return watch.record(self.transport.call(request.operation, watch.payload, timeout=left))
-
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the transport, which also closes all stores that share it, such as scopes."""
-        self._pool.close()
-        self.transport.close()
+        await self.transport.close()
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-
-class AsyncStore(AsyncViews):
-    """Reads and writes entities in DynamoDB, for asyncio. It has the methods of `Store`, with the same arguments and results, awaited.
-
-    Open it with `AsyncStore.connect` or `AsyncStore.embedded`, and close it with `close` or `async with`. Options are those of `Store`.
-    """
-
-    def __init__(
-        self,
-        transport: AsyncTransport,
-        prefix: str = "",
-        *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        **options: Unpack[Options],
-    ) -> None:
-        refuse_address(type(self), transport)
-        self.transport = transport
-        self.setup = setup_from(prefix, options)
-        self._sleep = sleep
-
-    @classmethod
-    def embedded(cls, path: str | PathLike[str] = ":memory:", prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
-        """A store on an embedded engine in this process: in memory, or in a folder or file. `prefix` precedes all table names."""
-        return cls.connect(f"embedded:{path}", prefix, **options)
-
-    @classmethod
-    def connect(cls, address: str, prefix: str = "", **options: Unpack[Options]) -> AsyncStore:
-        """The store at an address: `embedded:./data`, `dynamodb:eu-west-1` or `http://host:8001`. `prefix` precedes all table names.
-
-        Raises `BadAddress` for an invalid address, and `CannotOpen` for a file that cannot be opened.
-        """
-        from gateleg.store.addresses import concurrency_of, open_async_transport
-
-        options.setdefault("concurrency", concurrency_of(address))
-        return cls(open_async_transport(address), prefix, **options)
-
-    get = awaits(reads.get)
-    find = awaits(reads.find)
-    create = awaits(writes.create)
-    put = awaits(writes.put)
-    patch = awaits(writes.patch)
-    upsert = awaits(writes.upsert)
-    delete = awaits(writes.delete)
-    save = awaits(writes.save)
-    retrying = awaits(writes.retrying)
-    query = async_streams(queries.query)
-    page = awaits(pages.page)
-    count = awaits(queries.count)
-    collect = awaits(pages.collect)
-    delete_all = awaits(scans.delete_all)
-    batch_get = awaits(batches.batch_get)
-    batch_write = awaits(batches.batch_write)
-    transact = awaits(transactions.transact)
-    transact_get = awaits(transactions.transact_get)
-    scan = async_streams(scans.scan)
-    export = async_streams(scans.export)
-    create_tables = awaits(tables.create_tables)
-    ensure_tables = awaits(tables.ensure_tables)
-    delete_tables = awaits(tables.delete_tables)
-    health = awaits(tables.health)
-    table_states = awaits(tables.table_states)
-
-    async def run(self, operation: Operation[R]) -> R:
-        """Execute an operation and return its result."""
-        if self.setup.scope is not None:
-            self.setup.scope.check(operation)
-        if self.setup.moves is not None:
-            operation = self.setup.moves.rewrite(operation)
-        result: R = await self.carry_out(operation)
-        return result
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
 
     async def carry_out(self, operation: Operation[Any]) -> Any:
         """Execute an operation that was checked against the scope. A single request is sent without creating a flow."""
@@ -440,57 +441,20 @@ class AsyncStore(AsyncViews):
             if setup.direct:
                 response = await self.transport.call(first.operation, first.payload)
             else:
-                deadline = None if setup.timeout is None else OperationDeadline(setup)
+                deadline = self._new_deadline()
                 response = await self._send(first, deadline)
         except (ServiceError, Unreachable) as error:
             return await self._drive(single.refused(first, error, setup), deadline, first)
         result: Any = single.finish(first, response, setup)
         return await self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
-    def stream(self, operation: Stream[R]) -> AsyncIterator[R]:
-        """Iterate over the results of a stream, such as a query or scan."""
-        if self.setup.scope is not None:
-            self.setup.scope.check(operation)
-        if self.setup.moves is not None:
-            operation = self.setup.moves.rewrite(operation)
-        return self.iterate(operation.flow(self.setup))
-
-    def loader(self, entity: type[E], /, *, consistent: bool = False) -> AsyncLoader[E]:
-        """A loader that reads items of one entity in batches and caches them. Create one for each request of a user."""
-        return AsyncLoader(entity, self.setup, self.run, consistent)
-
-    def using(self, transport: AsyncTransport) -> AsyncStore:
-        """A store with the same options but another transport, such as one for another region or other credentials."""
-        return self._copy(transport, self.setup)
-
-    def _with(self, setup: Setup) -> Self:
-        return self._copy(self.transport, setup)
-
-    def _copy(self, transport: AsyncTransport, setup: Setup) -> Self:
-        other = object.__new__(type(self))
-        other.__dict__ |= self.__dict__ | {"transport": transport, "setup": setup}
-        return other
-
     async def drive(self, flow: Flow[R]) -> R:
         """Perform the steps of a flow and return its result."""
-        return await self._drive(flow, None if self.setup.timeout is None else OperationDeadline(self.setup))
-
-    async def _drive(self, flow: Flow[R], deadline: OperationDeadline | None, step: Step | None = None) -> R:
-        """Perform the steps of a flow; `step` is the last step that was already performed."""
-        try:
-            step = next(flow)
-            while True:
-                response = await self._perform(step, deadline)
-                step = flow.throw(response) if isinstance(response, Exception) else flow.send(response)
-        except StopIteration as end:
-            result: R = end.value
-            return result
-        except (ServiceError, Unreachable) as error:
-            raise translated(error, request_of(step)) from error
+        return await self._drive(flow, self._new_deadline())
 
     async def iterate(self, flow: Flow[Any]) -> AsyncIterator[Any]:
         """Perform the steps of a flow and yield its results."""
-        deadline = None if self.setup.timeout is None else OperationDeadline(self.setup)
+        deadline = self._new_deadline()
         step: Step | None = None
         try:
             step = next(flow)
@@ -507,44 +471,44 @@ class AsyncStore(AsyncViews):
         except (ServiceError, Unreachable) as error:
             raise translated(error, request_of(step)) from error
 
+    async def _drive(self, flow: Flow[R], deadline: OperationDeadline | None, step: Step | None = None) -> R:
+        """Perform the steps of a flow; `step` is the last step that was already performed."""
+        try:
+            step = next(flow)
+            while True:
+                response = await self._perform(step, deadline)
+                step = flow.throw(response) if isinstance(response, Exception) else flow.send(response)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        except (ServiceError, Unreachable) as error:
+            raise translated(error, request_of(step)) from error
+
     async def _perform(self, step: Step, deadline: OperationDeadline | None) -> Any:
         """Perform a step and return its result. Errors of the service are returned, not raised, so that the flow can handle them."""
         if type(step) is Request:
-            return await self._attempt(step, deadline)
+            try:
+                if self.setup.direct:
+                    return await self.transport.call(step.operation, step.payload)
+                return await self._send(step, deadline)
+            except (ServiceError, Unreachable) as error:
+                return error
         if isinstance(step, Together):
-            return await self._all(step.requests, deadline)
+            return await self._perform_all(step.requests, deadline)
         if isinstance(step, Pause):
             return await self._sleep(step.seconds if deadline is None else deadline.pause(step.seconds))
         raise TypeError(f"{step!r} is not a step for this driver")
 
-    async def _all(self, requests: list[Request], deadline: OperationDeadline | None) -> list[Response | Exception]:
+    async def _perform_all(self, requests: list[Request], deadline: OperationDeadline | None) -> list[Any]:
         if len(requests) == 1 or self.setup.concurrency <= 1:
-            return [await self._attempt(request, deadline) for request in requests]
-        return list(await asyncio.gather(*[self._attempt(request, deadline) for request in requests]))
-
-    async def _attempt(self, request: Request, deadline: OperationDeadline | None) -> Response | ServiceError | Unreachable:
-        try:
-            if self.setup.direct:
-                return await self.transport.call(request.operation, request.payload)
-            return await self._send(request, deadline)
-        except (ServiceError, Unreachable) as error:
-            return error
+            return [await self._perform(request, deadline) for request in requests]
+        return list(await asyncio.gather(*[self._perform(request, deadline) for request in requests]))
 
     async def _send(self, request: Request, deadline: OperationDeadline | None) -> Response:
         """Send a request that hooks observe or that has a deadline."""
         left = None if deadline is None else deadline.left()
         with ObservedRequest(request, self.setup) as watch:
             return watch.record(await self.transport.call(request.operation, watch.payload, timeout=left))
-
-    async def close(self) -> None:
-        """Close the transport, which also closes all stores that share it, such as scopes."""
-        await self.transport.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.close()
 
 
 class ThreadPool:

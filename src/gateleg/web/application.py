@@ -167,7 +167,7 @@ def _check_parts(application: Application) -> None:
     """Raise `BadApplication` for a part of the wrong kind, before it fails where nobody can tell which part it was."""
     from pydantic import BaseModel
 
-    _check_all(application, "tables", lambda: import_module("gateleg.model.tables").TableLayout)
+    _check_all(application, "tables", lambda: import_module("gateleg.model.tables").Table)
     _check_variables(application)
     _check_all(application, "schedules", lambda: import_module("gateleg.jobs.handlers").DeclaredSchedule)
     settings: Any = application.settings

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from gateleg.objects import DirectoryObjects
+from gateleg.private_files import exposure
+from gateleg.store.addresses import parse_address
+from gateleg.store.transports.embedded import database_file
 from gateleg.web.contributions import Check, CheckResult
+from gateleg.web.host_secret import SECRET_FILE
 from gateleg.web.settings import format_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
     from gateleg.jobs.queue_context import UnreadableJob
     from gateleg.jobs.tables import WorkerRecord
@@ -74,6 +79,7 @@ def kit_checks(host: Host) -> list[Check]:
         Check("tables", lambda: _tables(host)),
         Check("objects", lambda: _objects(host)),
         Check("disk", lambda: _disk(host.settings.data)),
+        Check("private files", lambda: _private_files(host)),
         Check("worker", lambda: _worker(host)),
         Check("clock", lambda: _clock(host)),
         Check("jobs", lambda: _jobs(host)),
@@ -124,6 +130,24 @@ def disk_result(free: int, folder: Path) -> CheckResult:
     if free >= _LOW:
         return CheckResult("ok", message)
     return CheckResult("failed" if free < _FULL else "warning", message, fix="Free some space, or move `data` to a larger disk.")
+
+
+async def _private_files(host: Host) -> CheckResult:
+    paths = [host.settings.data, host.settings.data / SECRET_FILE]
+    address = parse_address(host.settings.store)
+    if address.kind == "embedded":
+        paths.append(Path(database_file(address.place)))
+    if isinstance(host.sync_objects, DirectoryObjects):
+        paths.append(host.sync_objects.root)
+    return private_files_result(paths)
+
+
+def private_files_result(paths: Iterable[Path]) -> CheckResult:
+    """Whether other users of this machine can access any of the host's files."""
+    exposures = [text for path in dict.fromkeys(paths) if (text := exposure(path)) is not None]
+    if not exposures:
+        return CheckResult("ok", "only this user can access the host's files")
+    return CheckResult("warning", " ".join(f"{text}." for text in exposures))
 
 
 async def _worker(host: Host) -> CheckResult:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import re
+import threading
 from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
 from gateleg.web.access import only
 from gateleg.web.api.error_shapes import FAILURES, ErrorEnvelope
@@ -20,7 +22,7 @@ from gateleg.web.principal import Role
 from gateleg.web.schema_examples import call_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _VERBS = ("get", "post", "put", "patch", "delete")
 _ABOUT = (
@@ -58,24 +60,38 @@ def _describe_failures(document: dict[str, Any]) -> None:
 def document_routes() -> APIRouter:
     """`/api/openapi.json`, and `/api/docs` with its script."""
     router = APIRouter(include_in_schema=False, dependencies=[only(Role.VIEWER)])
+    building = threading.Lock()
+    texts: dict[Callable[[FastAPI], str], str] = {}
+
+    def built(app: FastAPI, build: Callable[[FastAPI], str]) -> str:
+        # Routes do not change while a host runs. Call this in a thread, because building takes half a second.
+        with building:
+            if build not in texts:
+                texts[build] = build(app)
+            return texts[build]
 
     @router.get("/api/openapi.json")
     async def document(request: Request) -> Response:
-        return JSONResponse(openapi(request.app))
+        return Response(await asyncio.to_thread(built, request.app, _document_text), media_type="application/json")
 
     @router.get("/api/docs")
     async def page(request: Request) -> Response:
-        state = request.app.state
-        if not hasattr(state, "reference"):
-            # Routes do not change while a host runs.
-            state.reference = reference_page(openapi(request.app))
-        return HTMLResponse(state.reference, headers={"Content-Security-Policy": REFERENCE_POLICY})
+        text = await asyncio.to_thread(built, request.app, _page_text)
+        return HTMLResponse(text, headers={"Content-Security-Policy": REFERENCE_POLICY})
 
     @router.get("/api/docs.js")
     async def script() -> Response:
         return Response(_packaged("reference.js"), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
     return router
+
+
+def _document_text(app: FastAPI) -> str:
+    return json.dumps(openapi(app), ensure_ascii=False, separators=(",", ":"))
+
+
+def _page_text(app: FastAPI) -> str:
+    return reference_page(openapi(app))
 
 
 def _packaged(name: str) -> str:

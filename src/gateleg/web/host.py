@@ -15,7 +15,7 @@ from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.table_streams import stream_table
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
-from gateleg.objects.links import make_private
+from gateleg.private_files import make_folder, warn_of_exposure
 from gateleg.store import AsyncStore, Metrics, NoAnswer, ServiceFailed, TableMissing, Throttled, TimedOut
 from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, check_applications, check_made, tenant_check
@@ -181,7 +181,8 @@ class Host:
         settings = settings.naming_tables(installed)
         sections = _load_sections(settings, installed)
         model_settings = settings.section("models", ModelSettings)
-        make_private(settings.data)
+        make_folder(settings.data)
+        warn_of_exposure(settings.data)
         secret, costs = settings.load_secret(), Metrics()
         async with AsyncExitStack() as closing:
             sync_objects, stores = open_main_objects(settings, secret), open_further_objects(settings, secret)

@@ -7,13 +7,13 @@ import secrets
 from typing import TYPE_CHECKING
 
 from gateleg.net import Secret
-from gateleg.objects.links import FILE, make_private, restrict_to_owner
+from gateleg.private_files import FILE_MODE, make_folder, warn_of_exposure
 from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_NAME = "secret"
+SECRET_FILE = "secret"
 _BYTES = 32
 #: Shorter secrets can be guessed.
 SHORTEST = 16
@@ -34,11 +34,11 @@ def given_secret(text: str) -> Secret:
 
 def kept_secret(folder: Path) -> Secret:
     """The secret of a data folder, created at first use and readable by its owner only. Processes that start together agree on one."""
-    make_private(folder)
-    place = folder / _NAME
+    make_folder(folder)
+    place = folder / SECRET_FILE
     if not place.exists():
-        fresh = folder / f"{_NAME}.{os.getpid()}.{secrets.token_hex(4)}"
-        file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        fresh = folder / f"{SECRET_FILE}.{os.getpid()}.{secrets.token_hex(4)}"
+        file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
         try:
             os.write(file, secrets.token_hex(_BYTES).encode())
             os.fsync(file)
@@ -62,10 +62,10 @@ class SecretMissing(Refusal):
 
 def read_secret(folder: Path) -> Secret:
     """The secret in the data folder of a host."""
-    place = folder / _NAME
+    place = folder / SECRET_FILE
     if not place.exists():
         raise SecretMissing(f"There is no host secret in {folder}.")
-    restrict_to_owner(place, FILE)
+    warn_of_exposure(place)
     kept = place.read_bytes().strip()
     if len(kept) < SHORTEST:
         raise SecretCutShort(f"The secret in {place} is truncated.")

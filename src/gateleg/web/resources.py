@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
+from gateleg.private_files import make_folder
 from gateleg.web.errors import StoreNotConfigured
 
 if TYPE_CHECKING:
@@ -78,9 +79,6 @@ class Resources(Generic[S]):
     @property
     def data(self) -> Path:
         """The application's own folder on this machine, created on first use. Only the user who runs the host can read it."""
-        # Imported here, so that declaring an application does not import the store.
-        from gateleg.objects.links import make_private
-
         folder = self.host_data / "apps" / self.application
-        make_private(folder)
+        make_folder(folder)
         return folder

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from gateleg.jobs import AsyncQueue, Update, follow_async
 from gateleg.jobs.monitor import QueueStats
 from gateleg.jobs.tables import LogEntry
-from gateleg.web.api.calls import Viewing
+from gateleg.web.api.calls import Viewing, refuse_set_aside
 from gateleg.web.api.jobs.queues import QueueStatsView
 from gateleg.web.api.jobs.views import JobDetail, LineView
 from gateleg.web.events import Follower, Hub
@@ -147,7 +147,7 @@ def _encode_events(events: list[Any], until: int) -> Any:
     return orjson.Fragment(orjson.dumps([{"number": first + place, "event": one} for place, one in enumerate(events)]))
 
 
-@router.get("/jobs/{job_id}", response_class=EventStream)
+@router.get("/jobs/{job_id}", response_class=EventStream, dependencies=[Depends(refuse_set_aside)])
 async def follow_job(call: Viewing, request: Request, job_id: UUID) -> EventStream:
     """A job as it changes: `job` with its state, `log` with new lines, `emit` with events of its handler, `end` when it is finished.
 

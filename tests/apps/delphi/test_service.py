@@ -39,7 +39,7 @@ from gateleg.apps.delphi.tables import CommentExtremity
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore
-from gateleg.store.transports import item_size
+from gateleg.store.sizes import item_size
 
 T = TypeVar("T")
 PLAN = SyntheticPlan(participants=130, comments=40, votes_per_participant=20)

@@ -58,6 +58,22 @@ def test_a_collection_is_embedded_by_another_model(folder: Path) -> None:
     assert "is not available on this host" in run(folder, "reembed", "docs", "local:unknown")[1]
 
 
+def test_files_that_only_keywords_find_are_named_and_added_again(folder: Path) -> None:
+    (folder / "docs" / "blob.bin").unlink()
+    with second_model() as other:
+        run(folder, "add", str(folder / "docs" / "ships.md"))
+        run(folder, "reembed", "docs", other.address)
+        other.before = lambda: 400
+        status, told = run(folder, "add", str(folder / "docs"), "--collection", "docs")
+        assert (status, "documents/docs: 1 added, 1 unchanged, 0 refused" in told) == (0, True)
+        assert "1 of the files, such as deep/tides.txt: Found by keywords only" in told
+        other.before = lambda: 200
+        told = run(folder, "add", str(folder / "docs"), "--collection", "docs")[1]
+        assert told.endswith("documents/docs: 1 added, 1 unchanged, 0 refused\n")
+        (hit,) = json.loads(run(folder, "search", "High water comes twice a day", "--mode", "vector", "--json", "-k", "1")[1])
+        assert hit["documentName"] == "deep/tides.txt"
+
+
 def test_what_is_wrong_is_said(folder: Path) -> None:
     assert "there is no store" in run(folder, "search", "anything")[1]
     Store.connect(f"embedded:{folder}/data?durability=relaxed").close()

@@ -6,6 +6,7 @@ import pytest
 
 from gateleg.ai import ModelSettings
 from gateleg.ai.errors import BadModelAddress
+from gateleg.web.doctor import examine
 from tests.apps.rag.served import ROOT, Served
 
 TITAN = "amazon.titan-embed-text-v1"
@@ -42,19 +43,38 @@ async def test_a_repository_without_a_model_uses_the_default_one(served: Served,
         assert (found["actualModeUsed"], found["note"]) == ("hybrid", None)
 
 
-async def test_a_bare_bedrock_id_says_what_to_set_and_keywords_are_searched(served: Served) -> None:
+async def test_a_bare_bedrock_id_says_what_to_set_and_its_documents_are_found_by_keywords(served: Served) -> None:
     await put(served, "LisaRagVectorStoreTable", repository("seed", embeddingModelId=TITAN))
     admin, where = served["admin"], f"{ROOT}/seed"
-    sent = await admin.post(f"{where}/ingest", json={"documents": [{"text": "The pump is blue.", "documentName": "a.txt"}]})
-    (job,) = sent.json()["jobs"]
+    alias = f'[models.aliases] "{TITAN}" = "bedrock:{TITAN}@REGION"'
+    assert alias in (await admin.get(f"{where}/collections/default")).json()["warnings"][0]
+    sent = (await admin.post(f"{where}/ingest", json={"documents": [{"text": "The pump is blue.", "documentName": "a.txt"}]})).json()
+    assert alias in sent["warnings"][0]
+    (job,) = sent["jobs"]
     await served.work(job["jobId"])
     document = (await admin.get(f"{where}/document/{job['documentId']}")).json()
-    assert document["status"] == "INGESTION_FAILED"
-    assert f'[models.aliases] "{TITAN}" = "bedrock:{TITAN}@REGION"' in document["errorMessage"]
-    await served.document("seed", TITAN, text="The pump is blue")
+    assert (document["status"], document["errorMessage"], document["chunks"]) == ("INGESTION_COMPLETED", None, 1)
+    assert alias in document["keywordsOnly"]
     found = (await admin.post(f"{where}/search", json={"query": "pump"})).json()
-    assert (found["actualModeUsed"], len(found["hits"])) == ("keyword", 2)
+    assert (found["actualModeUsed"], [hit["text"] for hit in found["hits"]]) == ("keyword", ["The pump is blue."])
     assert "[models.aliases]" in found["note"]
+    (line,) = [check.result for check in await examine(served.host) if check.name == "embedding models"]
+    assert (line.status, alias in line.message) == ("warning", True)
+
+
+async def test_an_embedding_model_that_works_later_embeds_what_has_no_vectors(served: Served) -> None:
+    await put(served, "LisaRagVectorStoreTable", repository("seed", embeddingModelId=TITAN))
+    admin, where = served["admin"], f"{ROOT}/seed"
+    sent = (await admin.post(f"{where}/ingest", json={"documents": [{"text": "The pump is blue.", "documentName": "a.txt"}]})).json()
+    await served.work(sent["jobs"][0]["jobId"])
+    body = {"embeddingModel": "local:minilm"}
+    started = await admin.post(f"{where}/collections/default/reembed", json=body)
+    assert started.status_code == 202, started.text
+    await served.work(started.json()["jobId"])
+    document = (await admin.get(f"{where}/document/{sent['jobs'][0]['documentId']}")).json()
+    assert document["keywordsOnly"] is None
+    found = (await admin.post(f"{where}/search", json={"query": "water machine", "searchMode": "vector"})).json()
+    assert [hit["text"] for hit in found["hits"]] == ["The pump is blue."]
 
 
 def test_an_alias_stands_for_a_model() -> None:

@@ -30,7 +30,7 @@ from gateleg.model import spec_of
 from gateleg.ops import cloudformation, compare_billing, operations
 from gateleg.ops.operating_plan import RecoveryDrill
 from gateleg.store import AsyncStore, Metrics
-from gateleg.store.transports import item_size
+from gateleg.store.sizes import item_size
 from gateleg.web.settings import load_settings
 
 Callers = Callable[[str], Caller]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -15,6 +16,7 @@ from gateleg.jobs.tables.job import Job, Readiness, queue_table
 from gateleg.jobs.testing import ManualClock
 from gateleg.migrate import Step, TableSettings, apply
 from gateleg.store import Store
+from tests.jobs.foreign.seed_items import pca_item, wire_item
 from tests.jobs.sample import claimed, failed, make_jobs, submitted
 
 HOURS = timedelta(hours=2)
@@ -114,6 +116,19 @@ def test_a_job_that_was_changed_meanwhile_is_left_to_the_next_look(queue: Queue,
     assert queue.correct_delays("default").number == 0
     queue.retry(job.job_id)
     assert queue.correct_delays("default").number == 1
+
+
+def test_invalid_items_at_the_head_of_the_index_keep_no_job_from_being_promoted(queue: Queue, clock: ManualClock) -> None:
+    bad = pca_item(priority=5_000, queue="default", due_queue="default", run_at="2000-01-01T00:00:00Z", readiness="delayed", version=1)
+    del bad["worker_id"]
+    for _ in range(130):
+        item = {"TableName": queue.context.queue_table_name, "Item": wire_item(bad | {"job_id": str(uuid4())})}
+        queue.store.transport.call("PutItem", item)
+    late = submitted(queue, delay=60)
+    clock.advance(61)
+    assert queue.promote("default", 25) == 1
+    assert queue.get(late.job_id).readiness is Readiness.READY
+    assert queue.promote("default", 25) == 0
 
 
 def test_a_table_that_was_made_before_delays_were_noted_goes_on_as_it_was(clock: ManualClock) -> None:

@@ -16,6 +16,8 @@ from gateleg.store.transports.embedded import EmbeddedTransport
 
 PCA = "d290f1ee-6c54-4b01-90e6-d701748f0851"
 PIPELINE = "0b1c2d3e-4f50-4162-8374-95a6b7c8d9e0"
+#: The id of the pipeline in the seed, which is no UUID.
+NO_UUID = "a1b2c3d4-5e6f-7g8h-9i0j-k1l2m3n4o5p6"
 _serialize = TypeSerializer().serialize
 
 

@@ -19,7 +19,7 @@ from gateleg.jobs.tables.job import Failure, Job, JobStatus, Readiness
 from gateleg.jobs.testing import ManualClock, TestWorker
 from gateleg.model import spec_of
 from gateleg.store import Store
-from tests.jobs.foreign.seed_items import PCA, boto3_table, pca_item, seed_claim, seed_completion
+from tests.jobs.foreign.seed_items import NO_UUID, PCA, boto3_table, pca_item, pipeline_item, seed_claim, seed_completion, wire_item
 from tests.jobs.sample import DONE, claimed, everything, failed, reaped, submitted, swept
 
 JOB = UUID(PCA)
@@ -331,6 +331,38 @@ def test_operators_learn_what_is_wrong_with_an_item(queue: Queue, table: Any) ->
     with pytest.raises(JobUnreadable, match="created_at"):
         queue.set_priority(job_id, 3)
     assert queue.retry_failed() == []
+
+
+def test_the_pipeline_of_the_seed_is_set_aside_with_what_to_do_because_its_id_is_no_uuid(
+    queue: Queue, table: Any, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    table.put_item(Item=pipeline_item(job_id=NO_UUID))
+    table.put_item(Item=pca_item(job_config={"n_components": 3}))
+    (ended,) = TestWorker(queue, clock).run()
+    assert str(ended.job_id) == PCA
+    assert stored(table, NO_UUID)["status"] == "PENDING"
+    (bad,) = queue.set_aside()
+    again = queue.find_set_aside(NO_UUID)
+    assert again == bad
+    assert bad.reason.startswith(f"job_id: '{NO_UUID}' is not a UUID. Put the job again with one, such as ")
+    assert NO_UUID in caplog.text
+    # What it proposes is done.
+    proposed = bad.reason.removesuffix(", and delete this item").rpartition(" ")[2]
+    table.put_item(Item=pca_item(job_id=proposed, job_config={"n_components": 3}))
+    table.delete_item(Key={"job_id": NO_UUID})
+    (ended,) = TestWorker(queue, clock).run()
+    assert (str(ended.job_id), queue.set_aside(), queue.find_set_aside(NO_UUID)) == (proposed, [], None)
+
+
+def test_an_item_that_cannot_be_updated_is_named_once_and_refused_with_the_reason(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
+    # One more would have 39 digits.
+    item = wire_item(pca_item()) | {"version": {"N": "1E38"}}
+    queue.store.transport.call("PutItem", {"TableName": queue.context.queue_table_name, "Item": item})
+    for act in (queue.cancel, lambda job_id: queue.set_priority(job_id, 3)):
+        with pytest.raises(JobUnreadable, match="it cannot be updated"):
+            act(JOB)
+    assert queue.adopt_jobs() == []
+    assert caplog.text.count("set aside the item") == 1
 
 
 def test_other_processes_learn_of_bad_items_from_the_ledger_until_they_are_repaired(queue: Queue, store: Store, table: Any) -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.store.transports import is_idempotent
+from gateleg.store.transports.messages import is_idempotent
 
 
 @pytest.mark.parametrize(

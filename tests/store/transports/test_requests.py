@@ -7,7 +7,9 @@ import pytest
 
 from gateleg.model.errors import EncodeError
 from gateleg.store import Store, patch
-from gateleg.store.transports import ITEM_LIMIT, ServiceError, encode, unwritable
+from gateleg.store.sizes import ITEM_LIMIT
+from gateleg.store.transports import ServiceError
+from gateleg.store.transports.messages import encode, unwritable
 from tests.store.notes import Note, shelf, titles
 
 BROKEN = "half \ud800"

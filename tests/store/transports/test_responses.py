@@ -4,7 +4,8 @@ import zlib
 import pytest
 
 from gateleg.net.http import BadResponse, Response
-from gateleg.store.transports import ServiceError, error_of, result
+from gateleg.store.transports import ServiceError
+from gateleg.store.transports.messages import error_of, result
 
 
 def answer(body: bytes, status: int = 200, **headers: str) -> Response:
@@ -17,7 +18,7 @@ def test_a_compressed_answer_is_checked_as_sent_and_unpacked() -> None:
 
 
 def test_a_decompression_bomb_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.store.transports.LIMIT", 1000)
+    monkeypatch.setattr("gateleg.store.transports.messages.LIMIT", 1000)
     with pytest.raises(BadResponse, match="too large"):
         result(answer(gzip.compress(b" " * 100_000), content_encoding="gzip"))
 

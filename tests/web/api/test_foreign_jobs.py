@@ -13,7 +13,7 @@ from gateleg.web.console.jobs.rows import unreadable_row
 from gateleg.web.console.overview.alarms import alarms
 from gateleg.web.doctor import jobs_result
 from gateleg.web.host import Host
-from tests.jobs.foreign.seed_items import PCA, pca_item, wire_item
+from tests.jobs.foreign.seed_items import NO_UUID, PCA, pca_item, wire_item
 from tests.web.conftest import client_of
 
 
@@ -51,6 +51,21 @@ async def test_an_item_that_is_not_a_valid_job_is_refused_with_the_reason_and_li
         assert (listed["items"], [entry["job_id"] for entry in listed["unreadable"]]) == ([], [bad])
         assert "created_at" in listed["unreadable"][0]["problems"][0]
     assert [entry["job_id"] for entry in (await client.get("/api/jobs/unreadable")).json()["items"]] == [bad]
+
+
+async def test_an_item_whose_id_is_no_uuid_is_refused_at_every_address_with_what_to_do(client: httpx.AsyncClient, host: Host) -> None:
+    bad = await put(host, job_id=NO_UUID)
+    paths = [("GET", ""), ("GET", "/tree"), ("GET", "/logs"), ("POST", "/cancel"), ("POST", "/tree/cancel"), ("POST", "/retry")]
+    for method, path in [*((method, f"/api/jobs/{bad}{path}") for method, path in paths), ("GET", f"/events/jobs/{bad}")]:
+        answer = await client.request(method, path)
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"], "Put the job again" in error["message"]) == (409, "job-unreadable", True), path
+    assert (await client.put(f"/api/jobs/{bad}/priority", json={"priority": 3})).status_code == 409
+    listed = (await client.get("/api/jobs?status=PENDING")).json()
+    assert (listed["items"], [entry["job_id"] for entry in listed["unreadable"]]) == ([], [bad])
+    assert "Put the job again" in listed["unreadable"][0]["problems"][0]
+    assert bad in (await client.get("/ready")).json()["unreadable_jobs"][0]
+    assert (await client.get("/api/jobs/no-job")).status_code == 422
 
 
 async def test_it_is_named_in_readiness_and_counted_in_metrics(

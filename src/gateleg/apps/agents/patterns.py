@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.errors import BadField
-from gateleg.limited_process import pattern_problems
+from gateleg.processes import pattern_problems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,6 @@ analysis is imported by the first job that needs it, so that a host that only de
 
 from __future__ import annotations
 
-import asyncio
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -26,6 +24,7 @@ from gateleg.apps.delphi.runs.run_tables import narratives_table
 from gateleg.apps.delphi.runs.withdrawal import REDACTION, redact_runs
 from gateleg.apps.delphi.service import run_votes
 from gateleg.apps.delphi.topics.config import TopicsConfig
+from gateleg.event_loops import import_in_thread
 from gateleg.jobs import AsyncQueue, GiveUp, JobContext, Jobs, Stage, Submission, direct_stages, giving_up, reporting
 
 if TYPE_CHECKING:
@@ -140,14 +139,9 @@ async def analyse_votes(job: JobContext, config: VotesConfig, store: AsyncStore)
     return result
 
 
-async def _import_run_module(name: str) -> Any:
-    """Import a module of `runs` in a thread: it takes a second or two, and must not block the event loop."""
-    return await asyncio.to_thread(import_module, f"gateleg.apps.delphi.runs.{name}")
-
-
 async def find_topics(job: JobContext, config: TopicsConfig, store: AsyncStore, models: Models, *, lenient: bool = False) -> TopicsResult:
     """Find the topics of the job's conversation."""
-    run_topics = (await _import_run_module("topic_runs")).run_topics
+    run_topics = (await import_in_thread("gateleg.apps.delphi.runs.topic_runs")).run_topics
     with giving_up(DelphiError, AiError):
         run = await run_topics(store, models, origin_of(job, TOPICS_STAGE), config, reporting(job), lenient=lenient)
     found: dict[str, Any] = run.summary
@@ -164,7 +158,7 @@ async def write_report(
     job: JobContext, config: ReportConfig, store: AsyncStore, objects: AsyncObjects, models: Models, *, lenient: bool = False
 ) -> ReportResult:
     """Write the report of the job's conversation."""
-    run_report = (await _import_run_module("report_runs")).run_report
+    run_report = (await import_in_thread("gateleg.apps.delphi.runs.report_runs")).run_report
     origin = origin_of(job, REPORT_STAGE)
     with giving_up(DelphiError, AiError):
         run = await run_report(store, objects, origin, config, reporting(job), models, lenient=lenient)

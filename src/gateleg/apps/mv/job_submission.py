@@ -22,6 +22,7 @@ from gateleg.apps.mv.scenes import edit_scene, get_scene
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.tables import Project, ProjectStatus, Scene, SceneStatus
+from gateleg.event_loops import import_in_thread
 from gateleg.jobs import Submission
 from gateleg.store import patch
 from gateleg.web import submitted_by
@@ -117,8 +118,7 @@ async def make_references(
 
 async def rewrite_prompt(resources: Resources[Any], project_id: UUID, sequence: int) -> Scene:
     """Rewrite the prompt of a scene."""
-    from gateleg.apps.mv.prompt_rewrites import rewrite_scene
-
+    rewrite_scene = (await import_in_thread("gateleg.apps.mv.prompt_rewrites")).rewrite_scene
     scene = await get_scene(resources.store, project_id, sequence)
     # Run in a thread, because loading the studio would block the event loop.
     text = await asyncio.to_thread(rewrite_scene, await load_project(resources.store, project_id), sequence)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gateleg.apps.mv.errors import MusicVideoError, SongTooLong, UnreadableClip, UnreadablePicture, UnreadableSong, reason_of
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+from gateleg.processes import LimitReached, ProcessLimits, run_limited
 
 Kind = Literal["audio", "video", "picture"]
 _UNREADABLE: dict[str, type[MusicVideoError]] = {"audio": UnreadableSong, "video": UnreadableClip, "picture": UnreadablePicture}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob
-    from gateleg.web import AgentTool, Found, Principal, Resources, Surface, Tile
+    from gateleg.web import AgentTool, Check, Found, Principal, Resources, Surface, Tile
 
 
 def make_jobs(resources: Resources[RagSettings]) -> Jobs:
@@ -128,6 +128,13 @@ async def run(resources: Resources[RagSettings]) -> AsyncIterator[None]:
         close_indexes(resources)
 
 
+def make_checks(resources: Resources[RagSettings]) -> Sequence[Check]:
+    """The checks for `gateleg doctor`."""
+    from gateleg.apps.rag.host_checks import embedding_check
+
+    return [embedding_check(resources)]
+
+
 async def sees_job(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
     """Whether a member sees a job: their own jobs if they can still read the subject, and all jobs of collections that they may change."""
     from gateleg.apps.rag.job_access import may_see_job
@@ -172,6 +179,7 @@ application = Application(
     tiles=find_tiles,
     search=search,
     tools=make_tools,
+    checks=make_checks,
     sees_job=sees_job,
     changes_job=changes_job,
     job_subject=job_subject,

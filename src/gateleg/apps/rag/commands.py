@@ -61,7 +61,9 @@ def add(
     if not found:
         fail(f"there are no files in {', '.join(map(str, paths))}.")
     name = collection or (paths[0] if paths[0].is_dir() else paths[0].parent).resolve().name or "Documents"
-    added, problems = _run(_add(found, repository, name, force, settings_from(config, store=store, data=data)))
+    added, problems, by_keywords = _run(_add(found, repository, name, force, settings_from(config, store=store, data=data)))
+    for why, files in by_keywords.items():
+        typer.echo(f"gateleg: {len(files)} of the files, such as {files[0]}: {why}", err=True)
     for file, why in problems.items():
         typer.echo(f"gateleg: {file}: {why}", err=True)
     done = len(added.jobs) - len(problems.keys() & added.jobs.keys())
@@ -72,7 +74,7 @@ def add(
 
 async def _add(
     files: "list[LocalFile]", repository: str, collection: str, force: bool, settings: "Settings"
-) -> "tuple[AddResult, dict[str, str]]":
+) -> "tuple[AddResult, dict[str, str], dict[str, list[str]]]":
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.application import application
     from gateleg.apps.rag.ingesting.local_files import add_files, open_or_create
@@ -84,18 +86,24 @@ async def _add(
         with Steps(_STEPS) as report:
             added = await add_files(resources, caller, opened, files, force=force, report=lambda done: report("sending", done / len(files)))
             report("ingesting", 0.0)
-            problems = await _run_jobs(resources, added, lambda done: report("ingesting", done))
-    return added, {**added.refused, **problems}
+            problems, by_keywords = await _run_jobs(resources, added, lambda done: report("ingesting", done))
+    return added, {**added.refused, **problems}, by_keywords
 
 
-async def _run_jobs(resources: "Resources[RagSettings]", added: "AddResult", report: "Callable[[float], None]") -> dict[str, str]:
-    """Run the jobs of the files until all have ended, beside any other worker. Return an error message for each file that failed."""
+async def _run_jobs(
+    resources: "Resources[RagSettings]", added: "AddResult", report: "Callable[[float], None]"
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Run the jobs of the files until all have ended, beside any other worker.
+
+    Return an error message for each file that failed, and the files that only keywords find, by the reason.
+    """
     from gateleg.apps.rag.ingesting.job_failures import failure_message
     from gateleg.jobs import JobStatus, follow_async
 
     if not added.jobs:
-        return {}
+        return {}, {}
     problems: dict[str, str] = {}
+    by_keywords: dict[str, list[str]] = {}
     async with _running_worker(resources):
         for done, (name, job_id) in enumerate(added.jobs.items()):
             report(done / len(added.jobs))
@@ -104,7 +112,9 @@ async def _run_jobs(resources: "Resources[RagSettings]", added: "AddResult", rep
             job = await resources.queue.get_or_archived(job_id)
             if job.status is not JobStatus.COMPLETED:
                 problems[name] = failure_message(job)
-    return problems
+            elif job.job_results is not None and (why := job.job_results.value.get("keywords_only")) is not None:
+                by_keywords.setdefault(why, []).append(name)
+    return problems, by_keywords
 
 
 @asynccontextmanager

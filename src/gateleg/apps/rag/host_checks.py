@@ -1,4 +1,4 @@
-"""Check that this host can use the embedding model and the pipeline folders of a new repository or collection."""
+"""Check that this host can use the embedding models and the pipeline folders of repositories and collections."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from gateleg.ai.errors import AiError
 from gateleg.apps.rag.errors import BadValue, FolderRefused
+from gateleg.apps.rag.tables import Collection, Repository
+from gateleg.web import Check, CheckResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +26,38 @@ def check_model(resources: Resources[RagSettings], model: str | None) -> None:
         resources.models.embeddings(model)
     except AiError as error:
         raise BadValue(f"The embedding model {model!r} is not available on this host: {error.message}", fix=error.fix) from None
+
+
+def model_problem(resources: Resources[RagSettings], model: str) -> str | None:
+    """Why this host cannot use an embedding model, and what to do; None if it can, as far as its settings tell."""
+    try:
+        check_model(resources, model)
+    except BadValue as error:
+        return f"{error.message} {error.fix}".strip()
+    return None
+
+
+def embedding_check(resources: Resources[RagSettings]) -> Check:
+    """The check for `gateleg doctor`: whether the embedding models of all collections can be used."""
+
+    async def models() -> CheckResult:
+        users: dict[str, str] = {}
+        # The table itself, because other programs do not write the list of repositories.
+        async for repository in resources.store.export(Repository):
+            users.setdefault(repository.config.embedding_model_id, repository.repository_id)
+            async for row in resources.store.query(Collection.in_repository, repository_id=repository.repository_id):
+                users.setdefault(row.embedding_model, f"{row.repository_id}/{row.collection_id}")
+        problems = {place: problem for model, place in users.items() if (problem := model_problem(resources, model)) is not None}
+        if not problems:
+            return CheckResult("ok", f"the {len(users)} embedding models of the collections are available")
+        place, problem = next(iter(problems.items()))
+        return CheckResult(
+            "warning",
+            f"{len(problems)} of {len(users)} embedding models cannot be used, such as that of {place}: {problem}",
+            fix="Until then, new documents are found by keywords only. Afterwards, embed the collections again.",
+        )
+
+    return Check("embedding models", models)
 
 
 def check_folders(settings: RagSettings, pipelines: Sequence[PipelineDraft] | None) -> None:

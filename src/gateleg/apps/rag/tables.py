@@ -336,6 +336,8 @@ class Document(Entity, table=documents_table, schema=2):
     strategy_override: Attr[dict[str, Any] | None] = field(None, name="strategyOverride")
     #: parts that the parser skipped
     warnings: Attr[list[str]] = field(factory=list)
+    #: why its chunks have no vectors, so that searches find them by keywords only; None if they have
+    keywords_only: Attr[str | None] = field(None, name="keywordsOnly", max_length=4_000)
     #: the URL it was fetched from
     url: Attr[str | None] = field(None, max_length=8_000)
     #: the pipeline that found it, and the entity tag of the object when it was last found

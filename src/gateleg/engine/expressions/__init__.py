@@ -35,11 +35,10 @@ from gateleg.engine.expressions.prepare import (
     EXPRESSION_PARAMETERS,
     ExpressionParameters,
     Prepared,
-    RequestPlan,
     check_legacy,
     check_parameters,
     prepare,
-    request_plan,
+    prepare_unchecked,
 )
 from gateleg.engine.expressions.rules import KeyCondition
 from gateleg.engine.expressions.updates import CompiledUpdate, Projection, compile_value, projection, update
@@ -72,7 +71,6 @@ __all__ = [
     "Prepared",
     "Projection",
     "Remove",
-    "RequestPlan",
     "Set",
     "Test",
     "Value",
@@ -85,7 +83,7 @@ __all__ = [
     "compile_value",
     "condition",
     "prepare",
+    "prepare_unchecked",
     "projection",
-    "request_plan",
     "update",
 ]

@@ -48,6 +48,7 @@ from gateleg.engine.expressions.nodes import (
 from gateleg.engine.expressions.rules import KeyCondition, KeyTemplate, key_template
 from gateleg.engine.expressions.updates import CompiledUpdate, Projection, parse_projection, projection, update
 from gateleg.engine.values import EMPTY_SET, NESTED, canonicalize_item, text_size, validate
+from gateleg.plain import is_plain
 
 T = TypeVar("T")
 
@@ -299,13 +300,15 @@ _NOTHING = Prepared(_EMPTY)
 
 @dataclass(frozen=True, slots=True)
 class RequestPlan:
-    """A cached result for requests with the same expressions, names and placeholders: only the values are left to check."""
+    """What requests of one form have in common: only the values are left to check."""
 
     #: without values, which may be large
     prepared: Prepared
     #: the expressions that restrict their values
     restricting: tuple[Expression[Any], ...]
     template: KeyTemplate | None
+    #: how many members the request has, if all of them count for its form; 0 if others are present
+    members: int = 0
 
     def fill(self, given: dict[str, Any] | None) -> Prepared | None:
         """The result with other values; None if these need the full checks."""
@@ -321,7 +324,9 @@ class RequestPlan:
         return Prepared(values, size, like.condition, like.filter, like.projection, like.update, key_condition, sizes)
 
 
+#: The plans of recent requests by form.
 _request_plans: dict[tuple[Any, ...], RequestPlan] = {}
+_CACHES_PLANS = not is_plain("request_plans")
 
 
 def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
@@ -334,32 +339,43 @@ def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
         if operation == "Query":
             raise _no_key_condition()
         return _NOTHING
-    form = EXPRESSION_PARAMETERS[operation]
-    if not form.legacy_names.isdisjoint(request):
+    parameters = EXPRESSION_PARAMETERS[operation]
+    if not (_CACHES_PLANS and parameters.legacy_names.isdisjoint(request)):
         return _read(request, operation)[0]
-    names, values = request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
-    key = (
-        operation,
-        *map(request.get, form.expressions),
-        None if names is None else (*names, *names.values()),
-        None if values is None else tuple(values),
-    )
-    plan = _request_plans.get(key)
-    prepared = None if plan is None else plan.fill(values)
+    form = _form(request, operation, parameters)
+    plan = _request_plans.get(form)
+    prepared = None if plan is None else plan.fill(request.get("ExpressionAttributeValues"))
     if prepared is not None:
         return prepared
     prepared, plan = _read(request, operation)
-    if is_cacheable(names or _EMPTY):
+    if is_cacheable(request.get("ExpressionAttributeNames") or _EMPTY):
         if len(_request_plans) >= MAX_CACHED:
             _request_plans.clear()
-        _request_plans[key] = plan
+        _request_plans[form] = plan
     return prepared
 
 
-def request_plan(request: Mapping[str, Any], operation: str) -> RequestPlan | None:
-    """The plan for requests like this valid one; None if it has legacy parameters or no expressions."""
-    form = EXPRESSION_PARAMETERS[operation]
-    return None if PARAMETERS.isdisjoint(request) or not form.legacy_names.isdisjoint(request) else _read(request, operation)[1]
+def prepare_unchecked(request: Mapping[str, Any], operation: str) -> Prepared | None:
+    """`prepare` for a request that the protocol layer has not checked, if a plan shows that it is valid but for its table and key.
+
+    A request whose form is that of a valid one, and which has no other members, differs from it in nothing else but its values. May raise
+    any `EngineError`, `TypeError` or `AttributeError` for an invalid one.
+    """
+    if not _CACHES_PLANS:
+        return None
+    plan = _request_plans.get(_form(request, operation, EXPRESSION_PARAMETERS[operation]))
+    return plan.fill(request.get("ExpressionAttributeValues")) if plan is not None and len(request) == plan.members else None
+
+
+def _form(request: Mapping[str, Any], operation: str, parameters: "ExpressionParameters") -> tuple[Any, ...]:
+    """What the requests that share a plan have in common."""
+    names, values = request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
+    return (
+        operation,
+        *map(request.get, parameters.form),
+        None if names is None else (*names, *names.values()),
+        None if values is None else tuple(values),
+    )
 
 
 def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, RequestPlan]:
@@ -379,7 +395,8 @@ def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, Request
         found["key_condition"] = legacy.read_key_conditions(request["KeyConditions"])
     prepared = Prepared(values, size, **found)
     restricting = tuple(expression for expression in expressions if expression.restricts_values)
-    return prepared, RequestPlan(prepared._replace(values=_EMPTY, size=0, key_condition=None), restricting, template)
+    like = prepared._replace(values=_EMPTY, size=0, key_condition=None)
+    return prepared, RequestPlan(like, restricting, template, form.members_of(request))
 
 
 def check_legacy(request: Mapping[str, Any], operation: str) -> None:
@@ -512,6 +529,19 @@ class ExpressionParameters:
 
     expressions: tuple[str, ...]
     legacy: tuple[str, ...] = ()
+    #: the other parameters but table, key and values, for operations whose requests `prepare_unchecked` knows by their plan
+    options: tuple[str, ...] = ()
+
+    @cached_property
+    def form(self) -> tuple[str, ...]:
+        """The texts that requests with one plan have in common."""
+        return (*self.expressions, *self.options)
+
+    def members_of(self, request: Mapping[str, Any]) -> int:
+        """How many members a request has if it has a table, a key and, apart from these, only what its form contains; 0 if not."""
+        shared = (*self.form, "ExpressionAttributeNames", "ExpressionAttributeValues")
+        members = 2 + sum(request.get(name) is not None for name in shared)
+        return members if self.options and len(request) == members else 0
 
     @cached_property
     def with_values(self) -> tuple[str, ...]:
@@ -539,7 +569,9 @@ EXPRESSION_PARAMETERS: Final[dict[str, ExpressionParameters]] = {
     "PutItem": _CONDITIONAL,
     "DeleteItem": _CONDITIONAL,
     "UpdateItem": ExpressionParameters(
-        ("UpdateExpression", "ConditionExpression"), ("AttributeUpdates", "Expected", "ConditionalOperator")
+        ("UpdateExpression", "ConditionExpression"),
+        ("AttributeUpdates", "Expected", "ConditionalOperator"),
+        ("ReturnValues", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics", "ReturnValuesOnConditionCheckFailure"),
     ),
     "Query": ExpressionParameters(
         ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),

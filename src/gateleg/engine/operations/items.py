@@ -16,7 +16,7 @@ A statement is any object that identifies an UpdateItem apart from its key and v
 was bound from.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,17 +30,16 @@ from gateleg.engine.expressions import (
     CompiledCondition,
     CompiledUpdate,
     Prepared,
-    RequestPlan,
     Values,
     check_parameters,
     prepare,
-    request_plan,
+    prepare_unchecked,
 )
 from gateleg.engine.expressions.conditions import are_equal as equal
 from gateleg.engine.expressions.conditions import type_of
 from gateleg.engine.expressions.nodes import MAX_NAME, check_attribute_names
 from gateleg.engine.expressions.updates import UpdateStep
-from gateleg.engine.layout import ALWAYS_SHORT_ENOUGH, Layout, Statement, check_index_key_size, execute_statements
+from gateleg.engine.layout import ALWAYS_SHORT_ENOUGH, Layout, check_index_key_size
 from gateleg.engine.schema import Index, KeyAttribute
 from gateleg.engine.values import MAX_ITEM_SIZE, Item, canonicalize, canonicalize_item, size, text_size
 from gateleg.plain import is_plain
@@ -209,8 +208,6 @@ def collection_metrics(context: Context, layout: Layout, item: Item) -> dict[str
 
 
 _SKIPS_SHORT_GET = is_plain("gets")
-_SPECULATES = not is_plain("speculation")
-_CACHES_PLANS = not is_plain("update_plans")
 
 
 def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +255,7 @@ def put_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
             change.check_condition(prepared.condition, prepared.values, _wants_failed_item(request))
         change.put(item, size)
         change.store(context, connection)
-    return _write_answer(context, request, change, item, {"ALL_OLD": change.old}.get(returns))
+    return _write_response(context, request, change, item, {"ALL_OLD": change.old}.get(returns))
 
 
 def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -266,7 +263,7 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     return prepare_update(context, request)()
 
 
-def prepare_update(context: Context, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+def prepare_update(context: Context, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
     """The first step of UpdateItem, which needs no row. The returned call is the second, which runs in a write transaction."""
     name = request["TableName"]
     layout = context.catalog.cached_layout(context.namespace, name)
@@ -274,21 +271,22 @@ def prepare_update(context: Context, request: dict[str, Any], statement: Hashabl
     key = request["Key"] if row_key is not None else _key(request, "UpdateItem")
     prepared = _prepared(request, "UpdateItem")
     check_paths(layout or context.layout(name), prepared)
-    if layout is not None and statement is not None and _CACHES_PLANS:
-        cache_plan(layout, statement, request, prepared)
     return _second_step(context, request, layout, row_key, key, prepared)
 
 
-def prepare_update_from_plan(context: Context, request: dict[str, Any], statement: Hashable) -> Callable[[], dict[str, Any]] | None:
-    """`prepare_update` with the cached plan of a statement, without validating the request again; None if there is no such plan."""
-    layout = context.catalog.cached_layout(context.namespace, request["TableName"])
-    plan = None if layout is None else cached_plan(layout, statement)
-    if layout is None or plan is None:
+def prepare_known_update(context: Context, request: Any) -> Callable[[], dict[str, Any]] | None:
+    """`prepare_update` for a request that the protocol layer has not checked; None if no request plan shows that it is valid."""
+    try:
+        layout = context.catalog.cached_layout(context.namespace, request["TableName"])
+        row_key = None if layout is None else layout.quick_key(request["Key"])
+        prepared = None if row_key is None else prepare_unchecked(request, "UpdateItem")
+        if layout is None or prepared is None:
+            return None
+        check_paths(layout, prepared)
+    except (EngineError, LookupError, TypeError, AttributeError):
+        # The protocol layer and the general path find the error that DynamoDB reports first.
         return None
-    key = request["Key"]
-    row_key = layout.quick_key(key)
-    prepared = plan.prepared(request["ExpressionAttributeValues"])
-    return None if row_key is None or prepared is None else _second_step(context, request, layout, row_key, key, prepared)
+    return _second_step(context, request, layout, row_key, request["Key"], prepared)
 
 
 def _second_step(
@@ -298,25 +296,21 @@ def _second_step(
 
     `cached` is the layout that the first step used, and `row_key` the row's key in it; both are None where there was no cached layout.
     """
-    speculative = speculate(cached, row_key, key, prepared) if _SPECULATES and cached is not None and row_key is not None else None
 
     def update() -> dict[str, Any]:
         with context.database.write_item() as connection:
             layout = context.layout(request["TableName"])
-            if speculative is not None and layout is cached and speculative.apply_if_unchanged(connection):
-                change = speculative.change
-            else:
-                known_key = row_key
-                if layout is not cached:
-                    # The table was altered between the steps, or created again, perhaps with another key.
-                    check_paths(layout, prepared)
-                    known_key = None
-                change = ItemChange(layout, known_key or layout.request_key(key)).read(connection)
-                check_expression_size(prepared)
-                change.check_condition(prepared.condition, prepared.values, _wants_failed_item(request))
-                change.update(key, prepared.update, prepared.values, prepared.sizes)
-                change.store(context, connection)
-        return _write_answer(context, request, change, key, _returned_attributes(request, change, prepared))
+            known_key = row_key
+            if layout is not cached:
+                # The table was altered between the steps, or created again, perhaps with another key.
+                check_paths(layout, prepared)
+                known_key = None
+            change = ItemChange(layout, known_key or layout.request_key(key)).read(connection)
+            check_expression_size(prepared)
+            change.check_condition(prepared.condition, prepared.values, _wants_failed_item(request))
+            change.update(key, prepared.update, prepared.values, prepared.sizes)
+            change.store(context, connection)
+        return _write_response(context, request, change, key, _returned_attributes(request, change, prepared))
 
     return update
 
@@ -350,7 +344,7 @@ def delete_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         change = ItemChange(layout, layout.request_key(key)).read(connection)
         change.check_condition(prepared.condition, prepared.values, _wants_failed_item(request))
         change.store(context, connection)
-    return _write_answer(context, request, change, key, {"ALL_OLD": change.old}.get(returns))
+    return _write_response(context, request, change, key, {"ALL_OLD": change.old}.get(returns))
 
 
 def _prepared(request: dict[str, Any], operation: str) -> Prepared:
@@ -385,7 +379,7 @@ def _wants_failed_item(request: dict[str, Any]) -> bool:
     return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
 
 
-def _write_answer(context: Context, request: dict[str, Any], change: ItemChange, key: Item, returned: Item | None) -> dict[str, Any]:
+def _write_response(context: Context, request: dict[str, Any], change: ItemChange, key: Item, returned: Item | None) -> dict[str, Any]:
     response: dict[str, Any] = {}
     if returned is not None:
         response["Attributes"] = returned
@@ -469,101 +463,3 @@ def _known_type(step: UpdateStep, values: Values) -> str | None:
     except EngineError:
         return None
     return None if value is None else type_of(value)
-
-
-@dataclass(frozen=True, slots=True)
-class SpeculativeUpdate:
-    """A computed update: the row it is based on, and what to write."""
-
-    change: ItemChange
-    content: bytes
-    index_statements: list[Statement]
-
-    def apply_if_unchanged(self, connection: apsw.Connection) -> bool:
-        """Write the update if the row is still the one it is based on; returns whether it was written."""
-        change, layout = self.change, self.change.layout
-        connection.execute(layout.compare_and_swap, (change.new_size, self.content, change.key, change.stored))
-        if not connection.changes():
-            return False
-        execute_statements(connection, self.index_statements)
-        layout.remember(change.key, change.new_size, self.content)
-        change.applied = True
-        return True
-
-
-def speculate(layout: Layout, row_key: bytes, key: Item, prepared: Prepared) -> SpeculativeUpdate | None:
-    """Compute an update in advance; None if the row is not cached, its changes are logged, a copy of the table is in progress,
-    or the update fails on the cached row."""
-    known = layout.recent.get(row_key)
-    if known is None or layout.table.logged or layout.table.copies:
-        return None
-    size, stored = known
-    change = ItemChange(layout, row_key, stored, size, orjson.loads(stored))
-    try:
-        check_expression_size(prepared)
-        change.check_condition(prepared.condition, prepared.values, False)
-        change.update(key, prepared.update, prepared.values, prepared.sizes)
-    except EngineError:
-        # The error may be due to the cached row alone.
-        return None
-    if change.new is None or change.old is None:
-        return None
-    return SpeculativeUpdate(
-        change,
-        orjson.dumps(change.new),
-        layout.index_statements(row_key, change.old, change.new, change.new_size, change.written_attributes),
-    )
-
-
-#: Plans to cache per table.
-_MAX_CACHED_PLANS = 256
-
-
-@dataclass(frozen=True, slots=True)
-class ValidatedUpdate:
-    """The validated part of all updates of one statement."""
-
-    plan: RequestPlan
-    #: placeholders whose values become index keys, with the types of those keys
-    index_key_types: tuple[tuple[str, str], ...]
-
-    def prepared(self, given: dict[str, Any]) -> Prepared | None:
-        """The expressions with these values; None if the values need the full checks."""
-        found = self.plan.fill(given)
-        if found is not None:
-            values = found.values
-            for placeholder, type_ in self.index_key_types:
-                if type_ not in values[placeholder]:
-                    return None
-        return found
-
-
-def cached_plan(layout: Layout, statement: Hashable) -> ValidatedUpdate | None:
-    """The plan of a statement, if there is one."""
-    found: ValidatedUpdate | None = layout.update_plans.get(statement)
-    return found
-
-
-def cache_plan(layout: Layout, statement: Hashable, request: dict[str, Any], prepared: Prepared) -> None:
-    """Derive the plan of a statement from a valid request."""
-    if statement in layout.update_plans:
-        return
-    index_key_types = None if prepared.update is None else _index_key_types(layout, prepared.update)
-    plan = None if index_key_types is None or not prepared.values else request_plan(request, "UpdateItem")
-    if index_key_types is None or plan is None:
-        return
-    if len(layout.update_plans) >= _MAX_CACHED_PLANS:
-        layout.update_plans.clear()
-    layout.update_plans[statement] = ValidatedUpdate(plan, index_key_types)
-
-
-def _index_key_types(layout: Layout, update: CompiledUpdate) -> tuple[tuple[str, str], ...] | None:
-    """The placeholders that an update writes to index keys, with their types; None if it writes anything else to an index key."""
-    found = []
-    for name, type_ in layout.affected_indexes(update.attributes).keys:
-        step = update.by_attribute.get(name)
-        if step is None or (step.placeholder is None and step.operand is not None):
-            return None
-        if step.placeholder is not None:
-            found.append((step.placeholder, type_))
-    return tuple(found)

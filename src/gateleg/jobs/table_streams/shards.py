@@ -126,7 +126,7 @@ async def read_records(store: AsyncStore, iterator: str, limit: int) -> RecordBa
 stream_table = Table("GatelegStreams", hash="pk", range="sk", tag="kind")
 
 
-class ShardLease(Entity, table=stream_table, tag="shard"):
+class ShardLease(Entity, table=stream_table, tag="shard", defer_build=True):
     """The lease and checkpoint of a shard, for one consumer."""
 
     consumer: Attr[str]
@@ -153,7 +153,7 @@ class ShardLease(Entity, table=stream_table, tag="shard"):
     of_consumer = Pattern(title="The shards of a consumer")
 
 
-class FailedChange(Entity, table=stream_table, tag="failed"):
+class FailedChange(Entity, table=stream_table, tag="failed", defer_build=True):
     """A change for which all attempts of a handler failed."""
 
     consumer: Attr[str]

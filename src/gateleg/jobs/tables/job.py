@@ -137,7 +137,7 @@ class Readiness(StrEnum):
     BLOCKED = "blocked"
 
 
-class LogEntry(Record):
+class LogEntry(Record, defer_build=True):
     """One line of a job's log."""
 
     timestamp: Attr[datetime]
@@ -145,7 +145,7 @@ class LogEntry(Record):
     message: Attr[str]
 
 
-class Logs(Record):
+class Logs(Record, defer_build=True):
     """The last lines of a job's log, and the location of the earlier ones."""
 
     entries: Attr[list[LogEntry]] = field(factory=list, max_length=KEPT_LINES)
@@ -154,7 +154,7 @@ class Logs(Record):
     log_location: Attr[str | None] = field(None)
 
 
-class Progress(Record):
+class Progress(Record, defer_build=True):
     """The progress of a job, as its handler reports it."""
 
     done: Attr[float] = field(0.0)
@@ -167,7 +167,7 @@ class Progress(Record):
         return min(1.0, max(0.0, self.done / self.total)) if self.total > 0 else 0.0
 
 
-class Failure(Record):
+class Failure(Record, defer_build=True):
     """Why an attempt did not succeed."""
 
     #: the exception's qualified name, or one of `lease-expired`, `timed-out`, `waited-too-long`, `dependency`
@@ -179,7 +179,7 @@ class Failure(Record):
 Outcome = Literal["completed", "failed", "retried", "snoozed", "released", "cancelled", "lost"]
 
 
-class Attempt(Record):
+class Attempt(Record, defer_build=True):
     """One try of a job: an attempt by one worker, with the snoozed ones before it."""
 
     #: the number of the try
@@ -197,7 +197,7 @@ class Attempt(Record):
 DURATION_METRIC = "processing_time_seconds"
 
 
-class Results(Record):
+class Results(Record, defer_build=True):
     """The result of a job."""
 
     result_type: Attr[Literal["SUCCESS", "FAILURE", "CANCELLED"]]
@@ -207,7 +207,7 @@ class Results(Record):
     summary_metrics: Attr[dict[str, Any]] = field(factory=dict)
 
 
-class Job(Entity, table=queue_table):
+class Job(Entity, table=queue_table, defer_build=True):
     """One unit of work, from submission to its result."""
 
     job_id: Attr[UUID] = new_uuid()
@@ -336,7 +336,7 @@ class Job(Entity, table=queue_table):
         return self.attempt - (self.snoozes or 0)
 
 
-class Running(Entity, table=make_running_view(PLAIN)):
+class Running(Entity, table=make_running_view(PLAIN), defer_build=True):
     """The attributes of a running job that its worker updates without raising the version."""
 
     job_id: Attr[UUID]

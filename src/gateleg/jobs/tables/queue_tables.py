@@ -63,7 +63,7 @@ class QueueTables:
     @property
     def all(self) -> tuple[Table, Table, Table]:
         """The tables of jobs, of other records, and of archived jobs."""
-        return spec_of(self.job).table, spec_of(self.queue_state).table, spec_of(self.archived_job).table
+        return self.job.__table__, self.queue_state.__table__, self.archived_job.__table__
 
 
 def moved_to(kind: type[E], item: E) -> E:

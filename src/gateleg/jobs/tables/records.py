@@ -37,7 +37,7 @@ def make_ledger_table(names: TableNames) -> Table:
 ledger_table = make_ledger_table(PLAIN)
 
 
-class QueueState(Entity, table=ledger_table, tag="queue"):
+class QueueState(Entity, table=ledger_table, tag="queue", defer_build=True):
     """The mode and rate limit of a queue. A queue without this item runs without a limit."""
 
     name: Attr[str]
@@ -53,7 +53,7 @@ class QueueState(Entity, table=ledger_table, tag="queue"):
     every = Pattern(title="All queues that have a state")
 
 
-class RateWindow(Entity, table=ledger_table, tag="rate"):
+class RateWindow(Entity, table=ledger_table, tag="rate", defer_build=True):
     """The number of jobs of a queue that were started in one time window."""
 
     queue: Attr[str]
@@ -64,7 +64,7 @@ class RateWindow(Entity, table=ledger_table, tag="rate"):
     key = Key("RATE#{queue}", "WINDOW#{window:012d}")
 
 
-class Slots(Entity, table=ledger_table, tag="slots"):
+class Slots(Entity, table=ledger_table, tag="slots", defer_build=True):
     """The running jobs of one concurrency key."""
 
     concurrency_key: Attr[str]
@@ -73,7 +73,7 @@ class Slots(Entity, table=ledger_table, tag="slots"):
     key = Key("SLOTS#{concurrency_key}", "SLOTS")
 
 
-class KeyReservation(Entity, table=ledger_table, tag="hold"):
+class KeyReservation(Entity, table=ledger_table, tag="hold", defer_build=True):
     """A key that a submission has reserved: until it expires (`idempotency`), or while its job is pending (`unique`)."""
 
     purpose: Attr[Literal["idempotency", "unique"]]
@@ -86,7 +86,7 @@ class KeyReservation(Entity, table=ledger_table, tag="hold"):
     key = Key("HOLD#{text}", "HOLD#{purpose}")
 
 
-class WorkerRecord(Entity, table=ledger_table, tag="worker"):
+class WorkerRecord(Entity, table=ledger_table, tag="worker", defer_build=True):
     """The last report of a worker."""
 
     worker_id: Attr[str]
@@ -115,7 +115,7 @@ class WorkerRecord(Entity, table=ledger_table, tag="worker"):
     every = Pattern(title="All recently active workers")
 
 
-class LeaderLease(Entity, table=ledger_table, tag="duty"):
+class LeaderLease(Entity, table=ledger_table, tag="duty", defer_build=True):
     """The lease of a maintenance task, which one worker does for all while it renews the lease."""
 
     name: Attr[str]
@@ -131,7 +131,7 @@ class LeaderLease(Entity, table=ledger_table, tag="duty"):
     key = Key("DUTIES", "DUTY#{name}")
 
 
-class Schedule(Entity, table=ledger_table, tag="schedule"):
+class Schedule(Entity, table=ledger_table, tag="schedule", defer_build=True):
     """A job that is submitted repeatedly."""
 
     name: Attr[str] = field("", min_length=1, max_length=200)
@@ -179,7 +179,7 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     listed = Pattern(title="All schedules by name")
 
 
-class SetAsideRecord(Entity, table=ledger_table, tag="aside"):
+class SetAsideRecord(Entity, table=ledger_table, tag="aside", defer_build=True):
     """An item of the job table that is not a valid job, as a worker has found it."""
 
     #: the id, which may be any text, as hexadecimal digits of its digest
@@ -194,7 +194,7 @@ class SetAsideRecord(Entity, table=ledger_table, tag="aside"):
     every = Pattern(title="The items of the job table that are not valid jobs")
 
 
-class LogChunk(Entity, table=ledger_table, tag="log"):
+class LogChunk(Entity, table=ledger_table, tag="log", defer_build=True):
     """Log lines that were moved out of the job's item. `first` is the number of the first line, counted from 0."""
 
     job_id: Attr[UUID]
@@ -206,7 +206,7 @@ class LogChunk(Entity, table=ledger_table, tag="log"):
     of_job = Pattern(title="The earlier lines of a job's log, in order")
 
 
-class EventChunk(Entity, table=ledger_table, tag="events"):
+class EventChunk(Entity, table=ledger_table, tag="events", defer_build=True):
     """Events of a job that were written together. `first` is the number of the first event, counted from 0."""
 
     job_id: Attr[UUID]
@@ -218,7 +218,7 @@ class EventChunk(Entity, table=ledger_table, tag="events"):
     of_job = Pattern(title="The events that a job has emitted, in order")
 
 
-class ArchivedBranch(Entity, table=ledger_table, tag="branch"):
+class ArchivedBranch(Entity, table=ledger_table, tag="branch", defer_build=True):
     """The place of an archived job in its tree, below the root. The archive has the job itself."""
 
     root_job_id: Attr[UUID]
@@ -238,7 +238,7 @@ class ArchivedBranch(Entity, table=ledger_table, tag="branch"):
     in_tree = Pattern(title="The archived jobs below a root, each after its parent")
 
 
-class MinuteCounts(Entity, table=ledger_table, tag="tally"):
+class MinuteCounts(Entity, table=ledger_table, tag="tally", defer_build=True):
     """Counts of one worker for one job type in one minute. Only that worker writes the item, each time as a whole."""
 
     queue: Attr[str]
@@ -261,7 +261,7 @@ class MinuteCounts(Entity, table=ledger_table, tag="tally"):
     of_queue = Pattern(title="The counts of a queue, by minute")
 
 
-class Minute(Record):
+class Minute(Record, defer_build=True):
     """The counts of a queue in one minute, and how many jobs waited and ran when the minute was recorded."""
 
     claimed: Attr[int] = field(0)
@@ -275,7 +275,7 @@ class Minute(Record):
     running: Attr[int | None] = field(None)
 
 
-class Hour(Entity, table=ledger_table, tag="hour"):
+class Hour(Entity, table=ledger_table, tag="hour", defer_build=True):
     """The history of a queue in one hour. The worker that maintains the history writes it from the counts of all workers."""
 
     queue: Attr[str]
@@ -303,7 +303,7 @@ def make_archive_table(names: TableNames) -> Table:
 archive_table = make_archive_table(PLAIN)
 
 
-class ArchivedJob(Entity, table=archive_table):
+class ArchivedJob(Entity, table=archive_table, defer_build=True):
     """A finished job that has left the queue."""
 
     job_id: Attr[UUID]
@@ -355,7 +355,7 @@ class ArchivedJob(Entity, table=archive_table):
 
 
 #: The attributes that the archive takes over from a job.
-_KEPT = tuple(name for name in spec_of(ArchivedJob).attributes if name in spec_of(Job).attributes and name not in ("attempt", "logs"))
+_KEPT = tuple(name for name in ArchivedJob.model_fields if name in Job.model_fields and name not in ("attempt", "logs"))
 
 
 def summary_of(job: Job, now: datetime, log_location: str | None = None, kind: type[ArchivedJob] = ArchivedJob) -> ArchivedJob:

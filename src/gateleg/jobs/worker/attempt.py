@@ -32,7 +32,7 @@ from gateleg.jobs.tables.job import JobStatus
 from gateleg.jobs.tables.records import EventChunk
 from gateleg.jobs.tasks import Task
 from gateleg.jobs.worker.output import AttemptRecorder
-from gateleg.jobs.worker.processes import KILL_AFTER_SECONDS, InlineRun, ProcessRun, Run, ThreadRun, module_of
+from gateleg.jobs.worker.runs import KILL_AFTER_SECONDS, InlineRun, ProcessRun, Run, ThreadRun, module_of
 from gateleg.model.wire import uuid_text
 from gateleg.store import StoreError, TooLarge
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.rules import AttemptOutcome
     from gateleg.jobs.tables.job import Job, LogEntry, Logs
     from gateleg.jobs.tables.records import LogChunk
-    from gateleg.jobs.worker.processes import AttemptResources, StopReason
+    from gateleg.jobs.worker.runs import AttemptResources, StopReason
 
 _log = logging.getLogger("gateleg.jobs")
 

@@ -1,33 +1,21 @@
-"""The program of a process that runs a handler: `python -m gateleg.jobs.worker.child <socket> <lifeline>`.
+"""The inside of a handler's process: `run_handler` runs the handler that the worker sends, and returns its result or error.
 
-The supervisor: the parent process of a handler's process, which kills the handler and all its descendants, and runs no other code.
-
-A handler that computes in C or hangs cannot end itself, and a worker that was killed by SIGKILL cannot end anything. So a small process
-stands between the two. It waits until the handler ends or the worker's end of a pipe (the lifeline) is closed, kills all remaining
-processes, removes the scratch folder whose path it read from the lifeline, and exits with the handler's status.
+Messages are lines of JSON: what the handler logs, reports and submits to the worker, answers and the request to stop from it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import ctypes
 import dataclasses
 import importlib
 import inspect
 import os
-import resource
-import select
-import shutil
-import signal
-import socket
 import sys
 import tempfile
 import threading
-import time
 import traceback
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -48,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 
     from gateleg.jobs.handlers import Handle
+    from gateleg.processes import Connection
 
 T = TypeVar("T")
 
@@ -55,10 +44,8 @@ T = TypeVar("T")
 class WorkerConnection:
     """The connection from a handler's process to the worker that started it."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._lines = connection.makefile("rb")
-        self._lock = threading.Lock()
         self._answers: dict[int, Future[dict[str, Any]]] = {}
         self.printed = PrintedLines(self.capture)
         self.stopping: str | None = None
@@ -69,7 +56,7 @@ class WorkerConnection:
 
     def receive(self) -> dict[str, Any]:
         """The next message of the worker. Exits the process if the worker has closed the connection."""
-        line = self._lines.readline()
+        line = self._connection.receive()
         if not line:
             # The supervisor kills the subprocesses.
             os._exit(1)
@@ -88,9 +75,7 @@ class WorkerConnection:
 
     def send(self, kind: str, *arguments: Any) -> None:
         """Send a message to the worker."""
-        line = orjson.dumps([kind, *arguments]) + b"\n"
-        with self._lock:
-            self._connection.sendall(line)
+        self._connection.send(orjson.dumps([kind, *arguments]))
 
     def log(self, message: str, level: str = "INFO") -> None:
         """Add lines to the log."""
@@ -201,7 +186,7 @@ async def _in_thread(handle: Handle, context: JobContext, config: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-async def _run_handler(worker: WorkerConnection, message: dict[str, Any]) -> Any:
+async def _handled(worker: WorkerConnection, message: dict[str, Any]) -> Any:
     """Run the handler and return its result. A stop message cancels its task."""
     loop = worker.loop = asyncio.get_running_loop()
     job = spec_of(Job).decode(message["job"])
@@ -220,27 +205,17 @@ def _result(worker: WorkerConnection, message: dict[str, Any]) -> Any:
     """Run the handler, send the rest of its printed output, and return its result as JSON values."""
     print_to(worker)
     try:
-        result = asyncio.run(_run_handler(worker, message))
+        result = asyncio.run(_handled(worker, message))
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
     finally:
         worker.printed.end()
 
 
-def _preload(modules: list[str]) -> None:
-    """Import the modules of handlers. Import errors are ignored here, and reported when the handler is needed."""
-    for name in modules:
-        with suppress(Exception):
-            importlib.import_module(name)
-
-
-def main(descriptor: int) -> None:
+def run_handler(connection: Connection) -> None:
     """Run one handler and send its result or error to the worker."""
-    worker = WorkerConnection(socket.socket(fileno=descriptor))
+    worker = WorkerConnection(connection)
     message = worker.receive()
     sys.path[:] = message["path"]
-    if "modules" in message:
-        _preload(message["modules"])
-        message = worker.receive()
     worker.scratch = Path(message["scratch"])
     threading.Thread(target=worker.listen, daemon=True).start()
     try:
@@ -254,192 +229,3 @@ def main(descriptor: int) -> None:
         # Leave out the frame of this function.
         trace = traceback.format_exception(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
         worker.send("error", kinds, error_message(error), escape_undecodable("".join(trace)))
-
-
-def start(descriptor: int, lifeline: int) -> None:
-    """Wait for a handler and run it, under a supervisor that ends with the worker."""
-
-    def run() -> None:
-        try:
-            main(descriptor)
-        finally:
-            sys.stdout.flush()
-
-    supervised(lifeline, run, only=descriptor)
-
-
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
-#: How long to wait for killed processes to end. A process that hangs in the kernel is left to the system.
-_REAP_TIMEOUT_SECONDS = 2.0
-
-
-def supervised(lifeline: int, run: Callable[[], None], *, only: int) -> None:
-    """Call `run` in a child process, and exit when the child has ended or the lifeline is closed. Does not return.
-
-    `only` is a file descriptor that only the child keeps open. Call this while the process has a single thread. On Linux, orphaned
-    descendants become children of this process, so it also finds processes that have left the handler's process group. On other systems
-    it kills only the group.
-    """
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    woken = _wake_on(signal.SIGCHLD, signal.SIGTERM)
-    parent = os.getpid()
-    handler = os.fork()
-    if handler == 0:
-        _become_handler(parent, lifeline)
-        run()
-        os._exit(0)
-    with contextlib.suppress(OSError):
-        os.setpgid(handler, handler)
-    os.close(only)
-    folder = bytearray()
-    status = _wait(handler, lifeline, woken, folder)
-    _kill_all(handler)
-    if folder:
-        shutil.rmtree(os.fsdecode(bytes(folder)), ignore_errors=True)
-    _end_like(status)
-
-
-def _become_handler(parent: int, lifeline: int) -> None:
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    os.close(lifeline)
-    with contextlib.suppress(OSError):
-        os.setpgid(0, 0)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
-def _prctl(option: int, value: int) -> None:
-    """Call prctl (Linux only)."""
-    with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def _wake_on(*signals: int) -> int:
-    """Return a file descriptor from which the numbers of received signals can be read."""
-    woken, wake = os.pipe()
-    os.set_blocking(wake, False)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    for number in signals:
-        signal.signal(number, lambda *_: None)
-    return woken
-
-
-def _wait(handler: int, lifeline: int, woken: int, folder: bytearray) -> int:
-    """Wait until the handler or the worker ends, or SIGTERM arrives, and return the handler's wait status.
-
-    Before the worker closes the lifeline, it sends the path of the scratch folder through it.
-    """
-    while True:
-        ready, _, _ = select.select([lifeline, woken], [], [])
-        status = _reap(handler)
-        if status is not None:
-            return status
-        if lifeline in ready:
-            data = os.read(lifeline, 8192)
-            folder += data
-            if not data:
-                return int(signal.SIGKILL)
-        if woken in ready and signal.SIGTERM in os.read(woken, 512):
-            return int(signal.SIGKILL)
-
-
-def _reap(handler: int) -> int | None:
-    """Reap the children that have ended. Returns the wait status of the handler if it is among them."""
-    found = None
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                break
-            found = status if pid == handler else found
-    return found
-
-
-def _kill_all(handler: int) -> None:
-    """Kill the handler's process group and all descendants. They are stopped first, so that none can fork in the meantime.
-
-    A process whose parent has ended becomes a child of this one, so all are gone when this process has no children left. A scan of /proc
-    alone is not enough: it may miss a process that is just changing its parent.
-    """
-    with contextlib.suppress(OSError):
-        os.killpg(handler, signal.SIGKILL)
-    until = time.monotonic() + _REAP_TIMEOUT_SECONDS
-    while True:
-        stopped: set[int] = set()
-        while fresh := descendants(os.getpid()) - stopped:
-            _signal(fresh, signal.SIGSTOP)
-            stopped |= fresh
-        _signal(stopped, signal.SIGKILL)
-        _reap(handler)
-        if not _has_children() or time.monotonic() > until:
-            return
-        time.sleep(0.002)
-
-
-def _has_children() -> bool:
-    """Whether this process has children, including ended ones that have not been reaped."""
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return False
-    return True
-
-
-def _signal(pids: set[int], number: int) -> None:
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            os.kill(pid, number)
-
-
-def descendants(pid: int) -> set[int]:
-    """The living descendants of a process, according to /proc.
-
-    An ending process with several threads may already be a zombie and still be the parent of its children.
-    """
-    children: dict[int, list[int]] = {}
-    ended: set[int] = set()
-    with contextlib.suppress(OSError):
-        for name in os.listdir("/proc"):
-            if name.isdecimal():
-                state, parent = _state_of(name)
-                if state:
-                    children.setdefault(parent, []).append(int(name))
-                if state in ("Z", "X"):
-                    ended.add(int(name))
-    found: set[int] = set()
-    waiting = [pid]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found.update(below)
-        waiting += below
-    return found - ended
-
-
-def _state_of(pid: str) -> tuple[str, int]:
-    """The state and the parent of a process; an empty state if it has ended."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # The process name is in parentheses and may contain any character.
-            state, parent = file.read().rpartition(b")")[2].split()[:2]
-    except (OSError, ValueError):
-        return "", 0
-    return state.decode(), int(parent)
-
-
-def _end_like(status: int) -> None:
-    """Exit with another process's wait status, without leaving a core file."""
-    if os.WIFSIGNALED(status):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        number = os.WTERMSIG(status)
-        if number != signal.SIGKILL:
-            signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-    os._exit(os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1)
-
-
-if __name__ == "__main__":
-    start(*map(int, sys.argv[1:]))

@@ -14,12 +14,11 @@ import random
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs.errors import JobError
+from gateleg.errors import GatelegError
 from gateleg.jobs.foreign_jobs import Sweep, adoption_task
 from gateleg.jobs.leases import Staleness
 from gateleg.jobs.retention import Archiver
 from gateleg.model import ModelError
-from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
 from gateleg.store.transports.group_commit import with_shared_commits
 
@@ -146,7 +145,7 @@ class MaintenanceTasks:
         try:
             if task is None or await self._is_leader(task):
                 await work(*arguments)
-        except (StoreError, ObjectsError, JobError, ModelError) as error:
+        except GatelegError as error:
             _log.warning("maintenance task %s failed: %s", task or work.__name__.strip("_"), error)
         except Exception:
             # Whatever other programs write into the tables must not end the maintenance of all queues.

@@ -48,7 +48,7 @@ from gateleg.jobs.worker.attempt import (
 from gateleg.jobs.worker.maintenance import MaintenanceTasks, WorkerRegistration
 from gateleg.jobs.worker.output import ScratchFolders, capturing, default_root
 from gateleg.jobs.worker.polling import MAX_CLAIMED, MAX_WAIT_SECONDS, Poller, PrefetchedJobs, WorkerSlots, with_group_commit
-from gateleg.jobs.worker.processes import AttemptResources, ChildPool, modules_of
+from gateleg.jobs.worker.runs import AttemptResources, modules_of
 from gateleg.model import ModelError
 from gateleg.store import StoreError
 from gateleg.store.group_commit import GroupCommitStore
@@ -145,7 +145,7 @@ class Worker:
         self.limits = {**queue.context.jobs.limits, **(limits or {})}
         self.running: dict[UUID, Execution] = {}
         #: the scratch folders and processes that its attempts share
-        self.resources = AttemptResources(ScratchFolders(scratch or default_root(), self.worker_id), ChildPool())
+        self.resources = AttemptResources(ScratchFolders(scratch or default_root(), self.worker_id))
         #: whether the store is an engine in this process
         self._embedded = isinstance(self.queue.store, GroupCommitStore)
         self._drain_seconds = drain_seconds

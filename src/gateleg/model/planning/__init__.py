@@ -1,5 +1,6 @@
 """Plan puts, updates, deletes and queries as DynamoDB requests, with their markers and counters. For stores."""
 
+from gateleg.model.collections import Collected, CollectionQuery
 from gateleg.model.patterns import tag_condition
 from gateleg.model.planning.plan_cache import BoundGuard, PreparedUpdate, guards_of
 from gateleg.model.planning.updates import changed_attributes, plan_update
@@ -19,7 +20,6 @@ from gateleg.model.planning.writes import (
     take_marker,
     upper_bounds,
 )
-from gateleg.model.spec import Collected, CollectionQuery
 
 __all__ = [
     "BoundGuard",

@@ -9,12 +9,10 @@ functions that compute the values that the model adds. Planning itself uses the 
 A prepared update: an UpdateItem with finished expressions, and holes for the values that differ from call to call.
 
 Planning an update takes most of the time of building its request, and its result is the same for all updates of one kind, so it is done
-once. Prepared updates are used in three places:
+once. Prepared updates are used in two places:
 
-- The plan cache of an entity (`plan_cache.py`) keeps one for each kind of patch, and binds new values to it.
+- The plan cache of an entity keeps one for each kind of patch, and binds new values to it.
 - A queue binds its own for claims and completions, without looking up their kind (`gateleg.store.operations.write_operation`).
-- The engine recognises requests that were bound from the same prepared update, and validates only their keys and values
-  (`gateleg.engine.operations.items`).
 
 Bounds that only the database can check, as conditions of updates that add to a number or change the length of a list, set or map.
 
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
 
     from gateleg.model.attr import Attribute
     from gateleg.model.expressions.nodes import Action, Operator, Path, Placeholders
-    from gateleg.model.layout import EntityLayout
+    from gateleg.model.spec import Spec
     from gateleg.model.wire import Item, Value
 
 
@@ -196,7 +194,7 @@ def _new_value(action: Action) -> Any:
 
 
 def read_update(
-    spec: EntityLayout[Any],
+    spec: Spec[Any],
     actions: Sequence[Action],
     condition: Condition | None,
     before: Mapping[str, Any],
@@ -235,7 +233,7 @@ def read_update(
 
 
 def _answers(
-    spec: EntityLayout[Any], before: Mapping[str, Any], changes: Mapping[str, Any], after: Mapping[str, Any], guarded: bool
+    spec: Spec[Any], before: Mapping[str, Any], changes: Mapping[str, Any], after: Mapping[str, Any], guarded: bool
 ) -> tuple[bool, ...]:
     """The answers to all questions that planning asks about values."""
     answers = []
@@ -250,7 +248,7 @@ def _answers(
 
 
 def keep_plan(
-    spec: EntityLayout[Any],
+    spec: Spec[Any],
     plans: dict[Hashable, CachedPlan],
     request: UpdateRequest,
     parameters: Mapping[str, Any],

@@ -33,10 +33,10 @@ from gateleg.model.expressions.nodes import (
     missing,
     render_actions,
 )
-from gateleg.model.keys import empty_key, shard_of, sharded, stored_value
+from gateleg.model.keys import empty_key, shard_of, sharded, spec_of
 from gateleg.model.planning.plan_cache import COMPUTED, Inputs, derived, fixed, guards_of, keep_plan, note_change, read_update
 from gateleg.model.planning.writes import Joined, Write, counter_changes, moved_markers, present_schema, with_condition
-from gateleg.model.spec import spec_of
+from gateleg.model.stored_forms import stored_value
 from gateleg.plain import is_plain
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def plan_update(
     plan = None if cacheable is None else spec.plans.get(cacheable.key)
     if cacheable is not None and plan is not None:
         parameters, owned = plan.fill(Inputs(ref.key, values, cacheable.after, now), cacheable.values)
-        return Write(entity, spec.table, "Update", parameters, owned=owned, prepared=plan.update)
+        return Write(entity, spec.table, "Update", parameters, owned=owned)
     besides = joined or Joined()
     draft: UpdatePlan[Any] = UpdatePlan(spec, ref.key, values, instance, guarded, now, besides)
     owned = _build(draft, actions, mode, ref)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
+from gateleg.model.constraints import RECOUNT, markers
 from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions.nodes import (
     Action,
@@ -38,10 +39,9 @@ from gateleg.model.expressions.nodes import (
     missing,
     render_actions,
 )
-from gateleg.model.keys import stored_value
-from gateleg.model.layout import RECOUNT, markers
+from gateleg.model.keys import spec_of
 from gateleg.model.planning.plan_cache import fixed, guards_of
-from gateleg.model.spec import spec_of
+from gateleg.model.stored_forms import stored_value
 from gateleg.model.validation import copy_unchecked
 from gateleg.model.wire import epoch_text
 
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model.keys import KeyPlan, Ref
-    from gateleg.model.layout import EntityLayout
-    from gateleg.model.planning.plan_cache import BoundGuard, PreparedUpdate
-    from gateleg.model.spec import Spec, Table
+    from gateleg.model.planning.plan_cache import BoundGuard
+    from gateleg.model.spec import Spec
+    from gateleg.model.tables import Table
     from gateleg.model.wire import Item
 
 E = TypeVar("E", bound=BaseModel)
@@ -74,10 +74,10 @@ class CounterChange:
         return str(self.attribute.path[0])
 
 
-def counter_changes(layout: EntityLayout[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[CounterChange]:
+def counter_changes(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[CounterChange]:
     """The counter changes when an item changes from one set of values to another; None means that the item does not exist."""
     totals: dict[tuple[str, str], CounterChange] = {}
-    for counter in layout.counters.values():
+    for counter in spec.counters.values():
         for values, sign in ((before, -1), (after, 1)):
             if values is None or not counter.counts(values):
                 continue
@@ -182,8 +182,6 @@ class Write(Generic[E]):
     purpose: str = ""
     #: for a put, the instance as it will be stored, except for counts of an existing item
     instance: E | None = None
-    #: for an update, the prepared update that it was bound from
-    prepared: PreparedUpdate | None = field(default=None, compare=False, repr=False)
 
     @property
     def alone(self) -> bool:

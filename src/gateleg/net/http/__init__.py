@@ -1,21 +1,10 @@
 """An HTTP/1.1 client: a protocol without I/O, and connection pools for threads and for asyncio. Responses can be read as streams."""
 
 from gateleg.net.errors import BadHeader, BadResponse, ConnectionLost, HttpError, NotConnected, ResponseTimedOut, ResponseTooLarge
-from gateleg.net.http.async_pool import AsyncConnection, AsyncPool, AsyncStreamedResponse
-from gateleg.net.http.guarded import AsyncClient, Client, GuardedClient, GuardedResponse, GuardedStream
-from gateleg.net.http.pool import (
-    Framing,
-    HttpRequest,
-    JsonLines,
-    Pool,
-    Response,
-    ResponseReader,
-    ServerSentEvents,
-    Socket,
-    StreamedResponse,
-    Timeouts,
-    tls_context,
-)
+from gateleg.net.http.async_pool import AsyncClient, AsyncConnection, AsyncPool, AsyncStreamedResponse
+from gateleg.net.http.guarded import GuardedClient, GuardedResponse, GuardedStream
+from gateleg.net.http.messages import Framing, HttpRequest, JsonLines, Response, ResponseReader, ServerSentEvents
+from gateleg.net.http.pool import Client, Pool, Socket, StreamedResponse, Timeouts, tls_context
 
 __all__ = [
     "AsyncClient",

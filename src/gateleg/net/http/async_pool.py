@@ -1,7 +1,4 @@
-"""A connection pool for asyncio: persistent connections to one address, shared by the tasks of an event loop.
-
-A connection for asyncio: sends a request and receives its response, whole or in pieces.
-"""
+"""The pool for asyncio: its connections belong to an event loop, whose tasks share them."""
 
 from __future__ import annotations
 
@@ -12,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gateleg.net.errors import ConnectionLost, HttpError, ResponseTimedOut
-from gateleg.net.http.pool import LIMIT, ResponseReader, default_context, no_connection, text_headers, time_left
+from gateleg.net.http.messages import LIMIT, ResponseReader
+from gateleg.net.http.pool import PoolBase, StreamBase, close_oldest, no_connection, time_left
 
 if TYPE_CHECKING:
     import ssl
@@ -20,7 +18,8 @@ if TYPE_CHECKING:
 
     from gateleg.net.backoff import Deadline
     from gateleg.net.guard import Address
-    from gateleg.net.http.pool import Response, Timeouts
+    from gateleg.net.http.messages import HttpRequest, Response
+    from gateleg.net.http.pool import Timeouts
 
 __all__ = ["connect_loop"]
 
@@ -198,15 +197,6 @@ class AsyncConnection(asyncio.Protocol):
             self._waiting.set_exception(self._failure)
 
 
-def _is_readable(number: int) -> bool:
-    """Whether a file descriptor has data to read, or is at its end."""
-    if not hasattr(select, "poll"):
-        return bool(select.select([number], [], [], 0)[0])
-    poll = select.poll()
-    poll.register(number, select.POLLIN)
-    return bool(poll.poll(0))
-
-
 async def connect_loop(make: Callable[[], AsyncConnection], address: Address, tls: ssl.SSLContext | None) -> AsyncConnection:
     """Open a TCP connection in the running loop, encrypted with `tls` if it is not None."""
     loop = asyncio.get_running_loop()
@@ -214,36 +204,7 @@ async def connect_loop(make: Callable[[], AsyncConnection], address: Address, tl
     return connection
 
 
-class AsyncStreamedResponse:
-    """A response whose head was received, and whose body is read in pieces."""
-
-    def __init__(self, pool: AsyncPool, connection: AsyncConnection) -> None:
-        self._pool = pool
-        self._connection: AsyncConnection | None = connection
-        self.status = connection.reader.status
-        #: by lower-case name
-        self.headers = text_headers(connection.reader.headers)
-
-    async def receive(self, timeout: float) -> bytes:
-        """The next part of the body; empty at its end."""
-        if self._connection is None:
-            return b""
-        body = await self._connection.receive(timeout)
-        if not body:
-            self.close()
-        return body
-
-    def close(self) -> None:
-        """Keep the connection if the response was read to its end; close it otherwise."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            reader = connection.reader
-            reusable = reader.done and reader.keep_alive
-            reader.restart()
-            self._pool.release(connection, reusable=reusable)
-
-
-class AsyncPool:
+class AsyncPool(PoolBase[AsyncConnection]):
     """Sends requests to one address. Each request in progress uses one connection.
 
     Connections belong to the event loop that opened them; another loop opens new ones. `connect` replaces the network, for tests. `limit`
@@ -259,13 +220,10 @@ class AsyncPool:
         limit: int = LIMIT,
         keep: int = 100,
     ) -> None:
-        self.address = address
-        self._tls = tls
+        super().__init__(address, tls, keep)
         self._connect = connect
         self._make = partial(AsyncConnection, limit)
-        self._keep = keep
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._idle: list[AsyncConnection] = []
 
     async def exchange(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> Response:
         """Send a request and return the whole response. Raises `HttpError`. A cancelled call closes its connection."""
@@ -277,16 +235,6 @@ class AsyncPool:
     async def open(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> AsyncStreamedResponse:
         """Send a request and return the response once its head was received. Raises `HttpError`. A cancelled call closes its connection."""
         return AsyncStreamedResponse(self, await self._send(data, timeouts, deadline, whole=False))
-
-    def release(self, connection: AsyncConnection, *, reusable: bool) -> None:
-        """Keep a connection for the next request, or close it."""
-        if not reusable:
-            connection.abort()
-            return
-        connection.rest()
-        self._idle.append(connection)
-        if len(self._idle) > self._keep:
-            self._idle.pop(0).abort()
 
     async def close(self) -> None:
         """Close the idle connections, and wait until they are closed."""
@@ -308,8 +256,7 @@ class AsyncPool:
 
     def _close_idle(self) -> list[AsyncConnection]:
         idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.abort()
+        close_oldest(list(idle))
         return idle
 
     async def _take(self, longest: float) -> AsyncConnection | None:
@@ -332,9 +279,56 @@ class AsyncPool:
         return None
 
     async def _open(self, timeout: float) -> AsyncConnection:
-        tls = (self._tls or default_context()) if self.address.secure else None
         try:
             async with asyncio.timeout(timeout):
-                return await self._connect(self._make, self.address, tls)
+                return await self._connect(self._make, self.address, self._tls_settings())
         except OSError as error:
             raise no_connection(self.address, error) from error
+
+
+class AsyncStreamedResponse(StreamBase[AsyncConnection]):
+    """A response whose head was received, and whose body is read in pieces."""
+
+    async def receive(self, timeout: float) -> bytes:
+        """The next part of the body; empty at its end."""
+        if self._connection is None:
+            return b""
+        body = await self._connection.receive(timeout)
+        if not body:
+            self.close()
+        return body
+
+
+class AsyncClient:
+    """As `Client`, for asyncio. The tasks of an event loop share its connections; another loop opens new ones."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._pools: dict[Address, AsyncPool] = {}
+
+    async def open(self, request: HttpRequest, timeouts: Timeouts, deadline: Deadline | None = None) -> AsyncStreamedResponse:
+        """Send a request and return the response once its head was received. Retries once if an idle connection turns out to be closed."""
+        data, pool = request.encode(), self._pool(request.address)
+        try:
+            return await pool.open(data, timeouts, deadline)
+        except ConnectionLost as lost:
+            if not lost.stale:
+                raise
+        return await pool.open(data, timeouts, deadline)
+
+    async def close(self) -> None:
+        """Close the idle connections, and wait until they are closed."""
+        for pool in list(self._pools.values()):
+            await pool.close()
+
+    def _pool(self, address: Address) -> AsyncPool:
+        return self._pools.get(address) or self._pools.setdefault(address, AsyncPool(address, limit=self._limit))
+
+
+def _is_readable(number: int) -> bool:
+    """Whether a file descriptor has data to read, or is at its end."""
+    if not hasattr(select, "poll"):
+        return bool(select.select([number], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    return bool(poll.poll(0))

@@ -1,7 +1,4 @@
-"""`GuardedClient`: an HTTP client for addresses that users supply. It checks every address before connecting, also after a redirect.
-
-HTTP clients for any address, with a connection pool for each address.
-"""
+"""`GuardedClient`: an HTTP client for addresses that users supply. It checks every address before connecting, also after a redirect."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from gateleg.net.errors import (
     AddressRefused,
     AnswerTooLarge,
     BadHeader,
-    ConnectionLost,
     HttpError,
     NotReached,
     OutgoingTimedOut,
@@ -27,16 +23,15 @@ from gateleg.net.errors import (
 )
 from gateleg.net.guard import Guard
 from gateleg.net.http.async_pool import AsyncPool
-from gateleg.net.http.pool import LIMIT, HttpRequest, Pool, Timeouts
+from gateleg.net.http.pool import Timeouts
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-    from gateleg.net.backoff import Deadline
     from gateleg.net.guard import Address, IPAddress
     from gateleg.net.http.async_pool import AsyncConnection, AsyncStreamedResponse
-    from gateleg.net.http.pool import StreamedResponse
+    from gateleg.net.http.messages import HttpRequest
 
 __all__ = ["GuardedClient", "GuardedResponse", "GuardedStream"]
 
@@ -55,8 +50,8 @@ _HEAD = 64 * 1024
 
 async def resolve(host: str, port: int) -> Sequence[IPAddress]:
     """The numeric addresses of a host, from the system's resolver."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
+    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +124,9 @@ class GuardedClient:
         address = self.guard.check_url(url)
         try:
             async with asyncio.timeout(_LOOKUP_SECONDS):
-                found = await self.resolve(address.host, address.port)
+                await self._resolve_checked(address)
         except (OSError, TimeoutError):
             return
-        for one in found:
-            self.guard.check_address(address, one)
 
     async def open(self, request: HttpRequest) -> GuardedStream:
         """Send a request and return the response once its head was received. Iterate over it for the body, or close it."""
@@ -164,22 +157,26 @@ class GuardedClient:
 
     async def _connect(self, make: Callable[[], AsyncConnection], address: Address, tls: ssl.SSLContext | None) -> AsyncConnection:
         """Connect to a checked address. The name is not resolved again, which could give another address."""
-        found = await self.resolve(address.host, address.port)
-        for one in found:
-            self.guard.check_address(address, one)
         loop = asyncio.get_running_loop()
         failure: OSError = OSError("the name has no address")
-        for one in found:
+        for numeric in await self._resolve_checked(address):
             try:
                 # The certificate is for the name, not for the numeric address.
                 _, connection = await loop.create_connection(
-                    make, str(one), address.port, ssl=tls, server_hostname=address.host if tls else None
+                    make, str(numeric), address.port, ssl=tls, server_hostname=address.host if tls else None
                 )
             except OSError as error:
                 failure = error
             else:
                 return connection
         raise failure
+
+    async def _resolve_checked(self, address: Address) -> Sequence[IPAddress]:
+        """The numeric addresses of a host, which are all allowed."""
+        resolved = await self.resolve(address.host, address.port)
+        for numeric in resolved:
+            self.guard.check_address(address, numeric)
+        return resolved
 
 
 def redirected(request: HttpRequest, status: int, target: str) -> HttpRequest:
@@ -216,55 +213,3 @@ class _TranslatedErrors:
             raise AnswerTooLarge(f"The answer of {self._place} is larger than allowed.") from error
         if isinstance(error, HttpError | OSError):
             raise NotReached(f"{self._place} cannot be reached, or did not answer in HTTP.") from error
-
-
-class Client:
-    """Sends requests; threads may share it. Redirects are not followed, because they would get the request's API key."""
-
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._limit = limit
-        self._pools: dict[Address, Pool] = {}
-
-    def open(self, request: HttpRequest, timeouts: Timeouts, deadline: Deadline | None = None) -> StreamedResponse:
-        """Send a request and return the response once its head was received. Retries once if an idle connection turns out to be closed."""
-        data, pool = request.encode(), self._pool(request.address)
-        try:
-            return pool.open(data, timeouts, deadline)
-        except ConnectionLost as lost:
-            if not lost.stale:
-                raise
-        return pool.open(data, timeouts, deadline)
-
-    def close(self) -> None:
-        """Close the idle connections."""
-        for pool in list(self._pools.values()):
-            pool.close()
-
-    def _pool(self, address: Address) -> Pool:
-        return self._pools.get(address) or self._pools.setdefault(address, Pool(address, limit=self._limit))
-
-
-class AsyncClient:
-    """As `Client`, for asyncio. The tasks of an event loop share its connections; another loop opens new ones."""
-
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._limit = limit
-        self._pools: dict[Address, AsyncPool] = {}
-
-    async def open(self, request: HttpRequest, timeouts: Timeouts, deadline: Deadline | None = None) -> AsyncStreamedResponse:
-        """Send a request and return the response once its head was received. Retries once if an idle connection turns out to be closed."""
-        data, pool = request.encode(), self._pool(request.address)
-        try:
-            return await pool.open(data, timeouts, deadline)
-        except ConnectionLost as lost:
-            if not lost.stale:
-                raise
-        return await pool.open(data, timeouts, deadline)
-
-    async def close(self) -> None:
-        """Close the idle connections, and wait until they are closed."""
-        for pool in list(self._pools.values()):
-            await pool.close()
-
-    def _pool(self, address: Address) -> AsyncPool:
-        return self._pools.get(address) or self._pools.setdefault(address, AsyncPool(address, limit=self._limit))

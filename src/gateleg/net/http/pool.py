@@ -1,12 +1,6 @@
-"""A connection pool on plain sockets: persistent connections to one address, shared by threads.
+"""Connections that are kept open and used again: what the pools for threads and for asyncio share, and the pool for threads.
 
-HTTP requests as values, and their encoding.
-
-Parse responses from received bytes, whole or in pieces. No I/O.
-
-Parse streams of JSON events, as server-sent events or lines, from received bytes.
-
-TLS settings: which servers to trust, and client certificates.
+A pool has the connections to one address. A client has a pool for each address.
 """
 
 from __future__ import annotations
@@ -16,29 +10,25 @@ import socket
 import ssl
 import time
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-import httptools
-import orjson
-
-from gateleg.net.errors import BadHeader, BadResponse, ConnectionLost, HttpError, NotConnected, ResponseTimedOut, ResponseTooLarge
-from gateleg.net.guard import Address
+from gateleg.net.errors import ConnectionLost, HttpError, NotConnected, ResponseTimedOut
+from gateleg.net.http.messages import LIMIT, ResponseReader, text_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateleg.net.backoff import Deadline
+    from gateleg.net.guard import Address
+    from gateleg.net.http.messages import HttpRequest, Response
 
-__all__ = ["Response", "connect_socket"]
+__all__ = ["connect_socket"]
 
-
-#: The characters that paths may contain unencoded (RFC 3986). Some services have colons in paths and do not accept them encoded.
-_PATH = "/-_.~%:@!$&'()*+,;="
+_CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,173 +43,76 @@ class Timeouts:
     idle: float = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
-    """A request to a URL."""
+class Connection(Protocol):
+    """What pools do with a connection of either kind."""
 
-    url: str
-    body: bytes = b""
-    #: not in the `repr`, because they may contain a key
-    headers: dict[str, str] = field(default_factory=dict, repr=False)
-    method: str = "POST"
+    reader: ResponseReader
+    #: when it became idle
+    released: float
 
-    @property
-    def address(self) -> Address:
-        """The address of the server."""
-        parts = urlsplit(self.url)
-        return Address.parse(f"{parts.scheme}://{parts.netloc}")
+    def rest(self) -> None:
+        """Mark the connection as idle, after the response was read to its end."""
 
-    @property
-    def target(self) -> str:
-        """The path and query of the request line."""
-        parts = urlsplit(self.url)
-        path = quote(parts.path, safe=_PATH) or "/"
-        return f"{path}?{parts.query}" if parts.query else path
-
-    def encode(self) -> bytes:
-        """The bytes of the request. Raises `BadHeader` for a header with control or non-ASCII characters."""
-        headers = {
-            "host": self.address.authority,
-            "accept-encoding": "identity",
-            "content-length": str(len(self.body)),
-            **self.headers,
-        }
-        for name, value in headers.items():
-            if not (name + value).isascii() or not (name + value).isprintable():
-                raise BadHeader(f"The header {name} cannot be sent: it contains a control character or a non-ASCII character.")
-        lines = [f"{self.method} {self.target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-        return ("\r\n".join(lines) + "\r\n\r\n").encode() + self.body
+    def abort(self) -> None:
+        """Close the connection at once, even during a request."""
 
 
-#: The default maximum size of a response.
-LIMIT = 64 * 1024 * 1024
+C = TypeVar("C", bound=Connection)
 
 
-class Response(NamedTuple):
-    """A complete response: headers by lower-case name, and the body as it was sent."""
+class PoolBase(Generic[C]):
+    """The idle connections to one address. Each request in progress uses one connection, which is not among them."""
 
-    status: int
-    headers: dict[bytes, bytes]
-    body: bytes
-    #: whether the connection can be used for another request
-    keep_alive: bool
+    def __init__(self, address: Address, tls: ssl.SSLContext | None, keep: int) -> None:
+        self.address = address
+        self._tls = tls
+        self._keep = keep
+        # No lock is needed, because list methods are atomic.
+        self._idle: list[C] = []
 
-
-class ResponseReader:
-    """Parses the responses of one connection, one after the other."""
-
-    __slots__ = ("_limit", "_parser", "_pieces", "_size", "done", "headers", "keep_alive", "opened", "status")
-
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._parser = httptools.HttpResponseParser(self)
-        self._limit = limit
-        self.restart()
-
-    def restart(self) -> None:
-        """Prepare for the next response."""
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self.status = 0
-        self.headers: dict[bytes, bytes] = {}
-        #: whether the head is complete
-        self.opened = False
-        #: whether the response is complete
-        self.done = False
-        self.keep_alive = False
-
-    @property
-    def begun(self) -> bool:
-        """Whether a part of a response was received."""
-        return self._size > 0
-
-    @property
-    def pending(self) -> bool:
-        """Whether a part of the body was received and not yet taken."""
-        return bool(self._pieces)
-
-    def feed(self, data: bytes) -> bool:
-        """Add received bytes, and return whether the response is complete. Raises `BadResponse`."""
-        self._size += len(data)
-        if self._size > self._limit:
-            raise ResponseTooLarge(f"The response is larger than {self._limit:,} bytes.")
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserError as error:
-            raise BadResponse(f"The response is not HTTP: {error}.") from None
-        return self.done
-
-    def end(self) -> None:
-        """Handle the end of the connection, which ends a response without a length. Raises `ConnectionLost` for other responses."""
-        if self.done:
+    def release(self, connection: C, *, reusable: bool) -> None:
+        """Keep a connection for the next request, or close it."""
+        if not reusable:
+            connection.abort()
             return
-        if not self.opened or b"content-length" in self.headers or b"transfer-encoding" in self.headers:
-            raise ConnectionLost("The connection was closed in the middle of the response." if self._size else "The connection was closed.")
-        self.done = True
+        connection.rest()
+        self._idle.append(connection)
+        if len(self._idle) > self._keep:
+            close_oldest(self._idle, self._keep)
 
-    def take(self) -> bytes:
-        """The part of the body that was received since the last call."""
-        pieces, self._pieces = self._pieces, []
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def finish(self) -> Response:
-        """Return the complete response, and prepare for the next one."""
-        response = Response(self.status, self.headers, self.take(), self.keep_alive)
-        self.restart()
-        return response
-
-    def on_message_begin(self) -> None:
-        """Called by the parser. Only one response is expected at a time."""
-        if self.done:
-            raise BadResponse("The server sent more than one response.")
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Called by the parser."""
-        self.headers[name.lower()] = value
-
-    def on_headers_complete(self) -> None:
-        """Called by the parser, which knows only now whether the connection stays open."""
-        self.status = self._parser.get_status_code()
-        self.opened = self.status >= 200
-        self.keep_alive = self._parser.should_keep_alive()
-
-    def on_body(self, body: bytes) -> None:
-        """Called by the parser."""
-        self._pieces.append(body)
-
-    def on_message_complete(self) -> None:
-        """Called by the parser. An interim response (1xx) is followed by the real one."""
-        if self.opened:
-            self.done = True
-        else:
-            self.headers.clear()
+    def _tls_settings(self) -> ssl.SSLContext | None:
+        """The settings of the connection; None for one without TLS."""
+        return (self._tls or default_context()) if self.address.secure else None
 
 
-def text_headers(headers: dict[bytes, bytes]) -> dict[str, str]:
-    """Headers as `str`."""
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+def close_oldest(idle: list[C], keep: int = 0) -> None:
+    """Close idle connections, oldest first, until `keep` are left."""
+    while len(idle) > keep:
+        try:
+            idle.pop(0).abort()
+        except IndexError:
+            # Another thread was faster.
+            return
 
 
-_CHUNK = 64 * 1024
+class StreamBase(Generic[C]):
+    """A response whose head was received, and whose body is read in pieces."""
 
-
-class Socket(Protocol):
-    """The methods of a socket that are used, so that tests and benchmarks can replace it."""
-
-    def sendall(self, data: bytes, /) -> None:
-        """Send all bytes."""
-        ...
-
-    def recv(self, size: int, /) -> bytes:
-        """Receive up to `size` bytes; empty at the end. Raises `BlockingIOError` if it must not wait."""
-        ...
-
-    def settimeout(self, seconds: float | None, /) -> None:
-        """Set how long the other methods may wait."""
-        ...
+    def __init__(self, pool: PoolBase[C], connection: C) -> None:
+        self._pool = pool
+        self._connection: C | None = connection
+        self.status = connection.reader.status
+        #: by lower-case name
+        self.headers = text_headers(connection.reader.headers)
 
     def close(self) -> None:
-        """Close the socket."""
-        ...
+        """Keep the connection if the response was read to its end; close it otherwise."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            reader = connection.reader
+            reusable = reader.done and reader.keep_alive
+            reader.restart()
+            self._pool.release(connection, reusable=reusable)
 
 
 def connect_socket(address: Address, timeout: float, tls: ssl.SSLContext | None) -> Socket:
@@ -236,23 +129,7 @@ def connect_socket(address: Address, timeout: float, tls: ssl.SSLContext | None)
     return plain
 
 
-def time_left(seconds: float, deadline: Deadline | None, *, sent: bool = True) -> float:
-    """The maximum seconds of a step, limited by a timeout and the deadline of the call. Raises `ResponseTimedOut` after the deadline."""
-    if deadline is None:
-        return seconds
-    left = deadline.left()
-    if left <= 0:
-        raise ResponseTimedOut("The call timed out.", sent=sent)
-    return min(seconds, left)
-
-
-def no_connection(address: Address, error: OSError) -> NotConnected:
-    """The error for a failed connection; permanent if the certificate is not trusted."""
-    reason = f"No connection to {address.url}: {error or 'it took too long'}."
-    return NotConnected(reason, sent=False, permanent=isinstance(error, ssl.SSLCertVerificationError))
-
-
-class _Connection:
+class SocketConnection:
     """A socket, and the reader of its responses."""
 
     __slots__ = ("reader", "released", "socket", "used")
@@ -273,6 +150,15 @@ class _Connection:
         except OSError:
             pass
         return True
+
+    def rest(self) -> None:
+        """Mark the connection as idle, after the response was read to its end."""
+        self.used = True
+        self.released = time.monotonic()
+
+    def abort(self) -> None:
+        """Close the connection, even during a request."""
+        self.socket.close()
 
     def send(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None, *, whole: bool) -> None:
         """Send a request, and read the whole response or, without `whole`, its head."""
@@ -309,15 +195,76 @@ class _Connection:
             raise
 
 
-class StreamedResponse:
-    """A response whose head was received, and whose body is read in pieces."""
+class Pool(PoolBase[SocketConnection]):
+    """Sends requests to one address. Each request in progress uses one connection.
 
-    def __init__(self, pool: Pool, connection: _Connection) -> None:
-        self._pool = pool
-        self._connection: _Connection | None = connection
-        self.status = connection.reader.status
-        #: by lower-case name
-        self.headers = text_headers(connection.reader.headers)
+    `connect` replaces the network, for tests. `limit` is the maximum size of a response, and `keep` the maximum number of idle connections.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        tls: ssl.SSLContext | None = None,
+        connect: Callable[[Address, float, ssl.SSLContext | None], Socket] = connect_socket,
+        limit: int = LIMIT,
+        keep: int = 64,
+    ) -> None:
+        super().__init__(address, tls, keep)
+        self._connect = connect
+        self._limit = limit
+        _pools.add(self)
+        # Close idle connections of a pool that is deleted without being closed.
+        weakref.finalize(self, close_oldest, self._idle)
+
+    def exchange(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> Response:
+        """Send a request and return the whole response. Raises `HttpError`."""
+        connection = self._send(data, timeouts, deadline, whole=True)
+        response = connection.reader.finish()
+        self.release(connection, reusable=response.keep_alive)
+        return response
+
+    def open(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> StreamedResponse:
+        """Send a request and return the response once its head was received. Raises `HttpError`."""
+        return StreamedResponse(self, self._send(data, timeouts, deadline, whole=False))
+
+    def close(self) -> None:
+        """Close the idle connections. The others are closed when their calls have ended and the pool is deleted."""
+        close_oldest(self._idle)
+
+    def _send(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None, *, whole: bool) -> SocketConnection:
+        connection = self._take(timeouts.idle) or self._open(time_left(timeouts.connect, deadline, sent=False))
+        try:
+            connection.send(data, timeouts, deadline, whole=whole)
+        except BaseException as error:
+            # After any error, including Ctrl-C, so that the next request does not read an abandoned response.
+            connection.abort()
+            if isinstance(error, HttpError) and error.stale:
+                self.close()
+            raise
+        return connection
+
+    def _take(self, longest: float) -> SocketConnection | None:
+        """The most recently used idle connection that is still open, or None."""
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return None
+            # Find out whether the service closed the connection before a request is sent on it.
+            if time.monotonic() - connection.released < longest and not connection.is_closed():
+                return connection
+            connection.abort()
+
+    def _open(self, timeout: float) -> SocketConnection:
+        try:
+            return SocketConnection(self._connect(self.address, timeout, self._tls_settings()), self._limit)
+        except OSError as error:
+            raise no_connection(self.address, error) from error
+
+
+class StreamedResponse(StreamBase[SocketConnection]):
+    """A response whose head was received, and whose body is read in pieces."""
 
     def receive(self, timeout: float) -> bytes:
         """The next part of the body; empty at its end."""
@@ -333,202 +280,67 @@ class StreamedResponse:
             self.close()
         return body
 
-    def close(self) -> None:
-        """Keep the connection if the response was read to its end; close it otherwise."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            reader = connection.reader
-            reusable = reader.done and reader.keep_alive
-            reader.restart()
-            self._pool.release(connection, reusable=reusable)
 
+class Client:
+    """Sends requests; threads may share it. Redirects are not followed, because they would get the request's API key."""
 
-class Pool:
-    """Sends requests to one address. Each request in progress uses one connection.
-
-    `connect` replaces the network, for tests. `limit` is the maximum size of a response, and `keep` the maximum number of idle connections.
-    """
-
-    def __init__(
-        self,
-        address: Address,
-        *,
-        tls: ssl.SSLContext | None = None,
-        connect: Callable[[Address, float, ssl.SSLContext | None], Socket] = connect_socket,
-        limit: int = LIMIT,
-        keep: int = 64,
-    ) -> None:
-        self.address = address
-        self._tls = tls
-        self._connect = connect
+    def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._keep = keep
-        # No lock is needed, because list methods are atomic.
-        self._idle: list[_Connection] = []
-        _pools.add(self)
-        # Close idle connections of a pool that is deleted without being closed.
-        weakref.finalize(self, _close_oldest, self._idle)
+        self._pools: dict[Address, Pool] = {}
 
-    def exchange(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> Response:
-        """Send a request and return the whole response. Raises `HttpError`."""
-        connection = self._send(data, timeouts, deadline, whole=True)
-        response = connection.reader.finish()
-        self.release(connection, reusable=response.keep_alive)
-        return response
-
-    def open(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> StreamedResponse:
-        """Send a request and return the response once its head was received. Raises `HttpError`."""
-        return StreamedResponse(self, self._send(data, timeouts, deadline, whole=False))
-
-    def release(self, connection: _Connection, *, reusable: bool) -> None:
-        """Keep a connection for the next request, or close it."""
-        if not reusable:
-            connection.socket.close()
-            return
-        connection.used = True
-        connection.released = time.monotonic()
-        self._idle.append(connection)
-        if len(self._idle) > self._keep:
-            _close_oldest(self._idle, self._keep)
+    def open(self, request: HttpRequest, timeouts: Timeouts, deadline: Deadline | None = None) -> StreamedResponse:
+        """Send a request and return the response once its head was received. Retries once if an idle connection turns out to be closed."""
+        data, pool = request.encode(), self._pool(request.address)
+        try:
+            return pool.open(data, timeouts, deadline)
+        except ConnectionLost as lost:
+            if not lost.stale:
+                raise
+        return pool.open(data, timeouts, deadline)
 
     def close(self) -> None:
-        """Close the idle connections. The others are closed when their calls have ended and the pool is deleted."""
-        _close_oldest(self._idle)
+        """Close the idle connections."""
+        for pool in list(self._pools.values()):
+            pool.close()
 
-    def _send(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None, *, whole: bool) -> _Connection:
-        connection = self._take(timeouts.idle) or self._open(timeouts.connect, deadline)
-        try:
-            connection.send(data, timeouts, deadline, whole=whole)
-        except BaseException as error:
-            # After any error, including Ctrl-C, so that the next request does not read an abandoned response.
-            connection.socket.close()
-            if isinstance(error, HttpError) and error.stale:
-                self.close()
-            raise
-        return connection
-
-    def _take(self, longest: float) -> _Connection | None:
-        """The most recently used idle connection that is still open, or None."""
-        while True:
-            try:
-                connection = self._idle.pop()
-            except IndexError:
-                return None
-            # Find out whether the service closed the connection before a request is sent on it.
-            if time.monotonic() - connection.released < longest and not connection.is_closed():
-                return connection
-            connection.socket.close()
-
-    def _open(self, timeout: float, deadline: Deadline | None) -> _Connection:
-        address = self.address
-        tls = (self._tls or default_context()) if address.secure else None
-        try:
-            return _Connection(self._connect(address, time_left(timeout, deadline, sent=False), tls), self._limit)
-        except OSError as error:
-            raise no_connection(address, error) from error
+    def _pool(self, address: Address) -> Pool:
+        return self._pools.get(address) or self._pools.setdefault(address, Pool(address, limit=self._limit))
 
 
-def _close_oldest(idle: list[_Connection], keep: int = 0) -> None:
-    """Close idle connections, oldest first, until `keep` are left."""
-    while len(idle) > keep:
-        try:
-            idle.pop(0).socket.close()
-        except IndexError:
-            return
+class Socket(Protocol):
+    """The methods of a socket that are used, so that tests and benchmarks can replace it."""
 
-
-#: All pools. After a fork, the child closes its copies of connections, because two processes would read each other's responses.
-_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
-
-
-def _close_all() -> None:
-    for pool in list(_pools):
-        pool.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_all)
-
-
-#: The maximum size of an event. Events normally contain a few words, or the arguments of a tool.
-_MAX_EVENT = 8 * 1024 * 1024
-
-
-class Framing(Protocol):
-    """Splits a stream into events."""
-
-    def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """Add received bytes, and return the events that they complete."""
+    def sendall(self, data: bytes, /) -> None:
+        """Send all bytes."""
         ...
 
-    def end(self) -> list[dict[str, Any]]:
-        """End the stream, and return the events that this completes."""
+    def recv(self, size: int, /) -> bytes:
+        """Receive up to `size` bytes; empty at the end. Raises `BlockingIOError` if it must not wait."""
+        ...
+
+    def settimeout(self, seconds: float | None, /) -> None:
+        """Set how long the other methods may wait."""
+        ...
+
+    def close(self) -> None:
+        """Close the socket."""
         ...
 
 
-class JsonLines:
-    """A stream with one JSON object per line."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """Add received bytes, and return the events that they complete."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        _bound(self._rest)
-        return [_object(line) for line in lines if line.strip()]
-
-    def end(self) -> list[dict[str, Any]]:
-        """The event of a last line without a line break."""
-        rest, self._rest = self._rest, b""
-        return [_object(rest)] if rest.strip() else []
+def time_left(seconds: float, deadline: Deadline | None, *, sent: bool = True) -> float:
+    """The maximum seconds of a step, limited by a timeout and the deadline of the call. Raises `ResponseTimedOut` after the deadline."""
+    if deadline is None:
+        return seconds
+    left = deadline.left()
+    if left <= 0:
+        raise ResponseTimedOut("The call timed out.", sent=sent)
+    return min(seconds, left)
 
 
-class ServerSentEvents:
-    """A `text/event-stream` whose data are JSON objects; `[DONE]`, comments and other fields are ignored."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._data: list[bytes] = []
-
-    def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """Add received bytes, and return the events that they complete. Lines end with CR, LF or both, which may arrive separately."""
-        text = self._rest + data
-        held = text.endswith(b"\r")
-        *lines, rest = (text[:-1] if held else text).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        self._rest = rest + b"\r" if held else rest
-        _bound(self._rest)
-        return [event for line in lines for event in self._take(line)]
-
-    def end(self) -> list[dict[str, Any]]:
-        """The last event, even without an empty line after it: some services omit that."""
-        rest, self._rest = self._rest.rstrip(b"\r"), b""
-        return [*self._take(rest), *self._take(b"")] if rest else self._take(b"")
-
-    def _take(self, line: bytes) -> list[dict[str, Any]]:
-        if line:
-            name, _, value = line.partition(b":")
-            if name == b"data":
-                self._data.append(value.removeprefix(b" "))
-                _bound(value)
-            return []
-        whole, self._data = b"\n".join(self._data), []
-        return [] if not whole.strip() or whole.strip() == b"[DONE]" else [_object(whole)]
-
-
-def _bound(data: bytes) -> None:
-    if len(data) > _MAX_EVENT:
-        raise BadResponse(f"An event of the stream is larger than {_MAX_EVENT:,} bytes.")
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    try:
-        found = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict):
-        raise BadResponse("An event of the stream is not a JSON object.")
-    return found
+def no_connection(address: Address, error: OSError) -> NotConnected:
+    """The error for a failed connection; permanent if the certificate is not trusted."""
+    reason = f"No connection to {address.url}: {error or 'it took too long'}."
+    return NotConnected(reason, sent=False, permanent=isinstance(error, ssl.SSLCertVerificationError))
 
 
 def tls_context(
@@ -549,9 +361,9 @@ def tls_context(
 
 
 def _trust_bundle_of_botocore(context: ssl.SSLContext) -> None:
-    found = find_spec("botocore")
-    if found is not None and found.origin is not None:
-        bundle = Path(found.origin).with_name("cacert.pem")
+    botocore = find_spec("botocore")
+    if botocore is not None and botocore.origin is not None:
+        bundle = Path(botocore.origin).with_name("cacert.pem")
         if bundle.exists():
             context.load_verify_locations(bundle)
 
@@ -560,3 +372,16 @@ def _trust_bundle_of_botocore(context: ssl.SSLContext) -> None:
 def default_context() -> ssl.SSLContext:
     """The default settings, cached because reading the certificates is slow."""
     return tls_context()
+
+
+#: All pools. After a fork, the child closes its copies of connections, because two processes would read each other's responses.
+_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    for pool in list(_pools):
+        pool.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_all)

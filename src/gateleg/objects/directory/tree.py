@@ -1,53 +1,25 @@
-"""The folder tree of a store: opens, creates, syncs and removes the folders that contain objects.
+"""The folder tree of a store: opens, creates, syncs and removes the folders that contain objects, and keeps the secret that signs links.
 
-Folders that are open by descriptor, so that names are resolved in the folder itself, not along a path that could be redirected.
-
-Symbolic links are not followed. On systems that cannot resolve names in an open folder (Windows), paths are joined and checked for links.
-
-List the objects of a tree in key order, starting after any key, and visiting only folders that can contain matching keys.
-
-The footer of an object's file, which contains its description.
-
-Content and description are in one file, so they are replaced together by one rename, and there is no second file that could be lost or
-collide with a key. The file consists of the content, a JSON object, the length of that object in four bytes, and an 8-byte signature.
-
-Map keys to file names: each key has a distinct path, whatever the file system does with names. No I/O.
-
-A key becomes a path. Each segment but the last is a folder, `+segment`; the last one is a file, `=segment`. So "a" and "a/b" do not
-collide, no name is `.`, `..` or empty, and none is a Windows device. A segment of more than 80 bytes continues in a folder `~piece`.
-Lower-case letters, digits, `-`, `_` and `.` are kept; every other byte, including capitals, is written as `%` and two hexadecimal digits.
-All names are lower-case ASCII of at most 241 characters, so that neither letter case nor Unicode normalisation can make two keys collide.
-
-The secret that signs links: the caller's, or one that is stored in the store's folder.
+Folders are open by descriptor, so that names are resolved in the folder itself, not along a path that could be redirected. Symbolic links
+are not followed. On systems that cannot resolve names in an open folder, paths are joined and checked for links.
 """
 
 from __future__ import annotations
 
 import errno
-import heapq
-import json
 import os
-import re
 import secrets
 import stat
-import struct
 import sys
 import threading
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
-from gateleg.model.errors import S3KeyRefused
-from gateleg.model.types import check_object_key
-from gateleg.objects.errors import BadCursor, Damaged, OutsideRoot
-from gateleg.objects.links import FILE, FOLDER, make_private, restrict_tree_to_owner
-from gateleg.objects.protocol import Entry, ObjectInfo, ObjectPage
+from gateleg.objects.errors import OutsideRoot
+from gateleg.private_files import FILE_MODE, FOLDER_MODE, make_folder, warn_of_exposure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
-
 
 _BY_DESCRIPTOR = {os.open, os.mkdir, os.unlink, os.rmdir, os.rename} <= os.supports_dir_fd and os.listdir in os.supports_fd
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
@@ -119,11 +91,11 @@ class Folder:
     def make(self, name: str) -> None:
         """Create a folder unless it exists."""
         try:
-            os.mkdir(self._at(name), FOLDER, dir_fd=self._fd)
+            os.mkdir(self._at(name), FOLDER_MODE, dir_fd=self._fd)
         except FileExistsError:
             return
 
-    def create(self, name: str, mode: int = FILE) -> int:
+    def create(self, name: str, mode: int = FILE_MODE) -> int:
         """Create a file and open it for writing."""
         return os.open(self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS | _BINARY, mode, dir_fd=self._fd)
 
@@ -223,16 +195,12 @@ _MAX_SYNCED_FOLDERS = 10_000
 _ATTEMPTS = 100
 
 
-#: The name of a marker file: the permissions of existing files were tightened once. Walking the tree at each start would take too long.
-_PRIVATE_MARKER = "private"
-
-
 class Tree:
     """The store's folder: `keys` contains the objects, `incoming` unfinished uploads."""
 
     def __init__(self, root: Path, *, durable: bool = True) -> None:
-        make_private(root)
-        _restrict_existing(root)
+        make_folder(root)
+        warn_of_exposure(root)
         self.durable = durable
         self.path = os.path.realpath(root)
         self.root = Folder(self.path)
@@ -312,296 +280,6 @@ class Tree:
             self._synced[path] = identity
 
 
-def _restrict_existing(root: Path) -> None:
-    """Remove permissions of other users that an earlier version or a copy left."""
-    mark = root / _PRIVATE_MARKER
-    if not mark.exists():
-        restrict_tree_to_owner(root)
-        mark.touch(FILE)
-
-
-_MAGIC = b"gateleg1"
-_END = struct.Struct(">I8s")
-#: Larger than most footers, so that one read is nearly always enough.
-_FIRST_READ = 4096
-_MAX_FOOTER = 64 * 1024
-
-
-def encode_footer(info: ObjectInfo) -> bytes:
-    """The footer that follows the content."""
-    members = {
-        "size": info.size,
-        "sha256": info.sha256,
-        "type": info.content_type,
-        "modified": info.modified.timestamp(),
-        "metadata": dict(info.metadata),
-    }
-    text = json.dumps(members, separators=(",", ":")).encode()
-    return text + _END.pack(len(text), _MAGIC)
-
-
-def read_info(key: str, descriptor: int) -> ObjectInfo:
-    """The description of the object in an open file."""
-    size = os.fstat(descriptor).st_size
-    tail = read_at(descriptor, min(size, _FIRST_READ), max(0, size - _FIRST_READ))
-    if len(tail) < _END.size:
-        raise Damaged(f"The file of {key!r} is truncated.")
-    length, magic = _END.unpack(tail[-_END.size :])
-    if magic != _MAGIC or length > min(size, _MAX_FOOTER):
-        raise Damaged(f"The file of {key!r} has no valid footer.")
-    text = tail[-_END.size - length : -_END.size]
-    if len(text) < length:
-        text = read_at(descriptor, length, size - _END.size - length)
-    try:
-        members = json.loads(text)
-        info = ObjectInfo(
-            key,
-            members["size"],
-            etag_of(members["sha256"]),
-            datetime.fromtimestamp(members["modified"], UTC),
-            members["type"],
-            dict(members["metadata"]),
-            members["sha256"],
-        )
-    except (ValueError, KeyError, TypeError):
-        raise Damaged(f"The description of {key!r} is not valid.") from None
-    if info.size != size - length - _END.size:
-        raise Damaged(f"The file of {key!r} does not have the recorded length.")
-    return info
-
-
-def etag_of(sha256: str) -> str:
-    """The etag of content: half of its digest."""
-    return sha256[:32]
-
-
-def read_at(descriptor: int, size: int, offset: int) -> bytes:
-    """At most `size` bytes from an offset, independent of other threads that use the same descriptor."""
-    if hasattr(os, "pread"):
-        return os.pread(descriptor, size, offset)
-    os.lseek(descriptor, offset, os.SEEK_SET)  # pragma: no cover
-    return os.read(descriptor, size)  # pragma: no cover
-
-
-Kind = Literal["=", "+", "~"]
-OBJECT, SUBFOLDER, PART = "=", "+", "~"
-
-_PIECE = 80
-_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")
-_NAME = re.compile(r"([=+~])((?:[a-z0-9_.-]|%[0-9a-f]{2})*)")
-#: Names without escapes, which are nearly all.
-_USUAL = re.compile(rf"[=+~](?:[a-z0-9_.-]{{0,{_PIECE - 1}}}[a-z0-9_-])?")
-_ESCAPED = re.compile(rb"%([0-9a-f]{2})")
-
-
-def path_of(key: str) -> tuple[str, ...]:
-    """The names of the folders, from the top, and of the file."""
-    names = []
-    *folders, last = key.encode().split(b"/")
-    for segment in folders:
-        names += _names(segment, SUBFOLDER)
-    return (*names, *_names(last, OBJECT))
-
-
-def _names(segment: bytes, kind: str) -> list[str]:
-    pieces = [segment[start : start + _PIECE] for start in range(0, len(segment), _PIECE)] or [b""]
-    return [*(PART + _escaped(piece) for piece in pieces[:-1]), kind + _escaped(pieces[-1])]
-
-
-def _escaped(piece: bytes) -> str:
-    text = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02x}" for byte in piece)
-    # Windows drops a trailing dot.
-    return f"{text[:-1]}%2e" if text.endswith(".") else text
-
-
-def parse_name(name: str) -> tuple[str, bytes] | None:
-    """The kind of a name and the bytes of the key that it encodes. None for names that no key produces."""
-    if _USUAL.fullmatch(name):
-        return name[0], name[1:].encode()
-    match = _NAME.fullmatch(name)
-    if match is None:
-        return None
-    kind, text = match.groups()
-    piece = _ESCAPED.sub(lambda escape: bytes.fromhex(escape[1].decode()), text.encode())
-    # A non-canonical encoding would give one key two paths.
-    return (kind, piece) if _escaped(piece) == text and len(piece) <= _PIECE and b"/" not in piece else None
-
-
-#: Greater than every byte of UTF-8.
-_LAST = b"\xff"
-_ORDER = {OBJECT: 0, PART: 1, SUBFOLDER: 2}
-
-
-@dataclass(frozen=True, slots=True)
-class KeySelection:
-    """The requested keys: those that begin with `prefix` and come after `after`."""
-
-    prefix: bytes
-    after: bytes
-
-    def contains(self, key: bytes) -> bool:
-        """Whether a key matches."""
-        return key > self.after and key.startswith(self.prefix)
-
-    def may_contain(self, beginning: bytes) -> bool:
-        """Whether a key that begins like this can match."""
-        return (beginning > self.after or self.after.startswith(beginning)) and (
-            beginning.startswith(self.prefix) or self.prefix.startswith(beginning)
-        )
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class TreeEntry:
-    """An object's file, or a folder with the prefix that all keys in it share."""
-
-    key: bytes
-    rank: int
-    path: tuple[str, ...]
-
-
-def walk(keys: Folder, bounds: KeySelection, top: TreeEntry | None = None) -> Iterator[TreeEntry]:
-    """The entries of matching objects, in key order. Objects created or deleted meanwhile may or may not be included."""
-    waiting = [_within(keys, top or TreeEntry(b"", 2, ()), bounds)]
-    while waiting:
-        group = next(waiting[-1], None)
-        if group is None:
-            waiting.pop()
-        elif group[0].rank == 0:
-            if _is_key(group[0].key):
-                yield group[0]
-        elif len(group) == 1:
-            waiting.append(_within(keys, group[0], bounds))
-        else:
-            yield from heapq.merge(*(walk(keys, bounds, place) for place in group))
-
-
-def _is_key(key: bytes) -> bool:
-    """Whether a key is valid: files that other programs created may have names that no valid key produces."""
-    try:
-        check_object_key(key.decode())
-    except (UnicodeDecodeError, S3KeyRefused):
-        return False
-    return True
-
-
-def _within(keys: Folder, top: TreeEntry, bounds: KeySelection) -> Iterator[tuple[TreeEntry, ...]]:
-    """The entries of a folder in key order. Two folders whose keys interleave are returned together."""
-    try:
-        with keys.descend(top.path) as folder:
-            names = folder.names()
-    except (FileNotFoundError, OutsideRoot):
-        return
-    previous: TreeEntry | None = None
-    for key, rank, name in sorted(_wanted(names, top.key, bounds)):
-        place = TreeEntry(key, rank, (*top.path, name))
-        # `~X` contains keys such as X! and X0, and `+X` those that begin with X/, which sort between the two.
-        if previous is not None and previous.rank == 1 and rank == 2 and key == previous.key + b"/":
-            yield previous, place
-            previous = None
-            continue
-        if previous is not None:
-            yield (previous,)
-        previous = place
-    if previous is not None:
-        yield (previous,)
-
-
-def _wanted(names: Iterable[str], base: bytes, bounds: KeySelection) -> Iterator[tuple[bytes, int, str]]:
-    """The names of a folder that lead to matching keys, with the key or key prefix that each encodes."""
-    for name in names:
-        parsed = parse_name(name)
-        if parsed is not None:
-            kind, piece = parsed
-            key = base + piece + b"/" if kind == SUBFOLDER else base + piece
-            if bounds.contains(key) if kind == OBJECT else bounds.may_contain(key):
-                yield key, _ORDER[kind], name
-
-
-class DescriptionReader:
-    """Reads descriptions of objects one after the other, and keeps the last folder open for the next object."""
-
-    def __init__(self, keys: Folder) -> None:
-        self._keys = keys
-        self._path: tuple[str, ...] | None = None
-        self._folder: Folder | None = None
-
-    def entry(self, place: TreeEntry) -> Entry | None:
-        """The object of a tree entry. None if it no longer exists, or was replaced by a link."""
-        try:
-            if self._folder is None or place.path[:-1] != self._path:
-                self.close()
-                self._folder = self._keys.descend(place.path[:-1])
-                self._path = place.path[:-1]
-            descriptor = self._folder.read(place.path[-1])
-        except (FileNotFoundError, OutsideRoot):
-            return None
-        key = place.key.decode()
-        try:
-            info = read_info(key, descriptor)
-            return Entry(info.key, info.size, info.etag, info.modified)
-        except Damaged:
-            # Listed, so that it can be found and deleted.
-            found = os.fstat(descriptor)
-            return Entry(key, found.st_size, "damaged", datetime.fromtimestamp(found.st_mtime, UTC))
-        finally:
-            os.close(descriptor)
-
-    def close(self) -> None:
-        if self._folder is not None:
-            self._folder.close()
-            self._folder = None
-
-
-def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: int) -> ObjectPage:
-    """A page of the objects after a key."""
-    objects: list[Entry] = []
-    prefixes: list[str] = []
-    reader = DescriptionReader(keys)
-    found = walk(keys, KeySelection(prefix.encode(), after))
-    try:
-        while (place := next(found, None)) is not None:
-            shared = _shared(place.key.decode(), prefix, delimiter)
-            entry = reader.entry(place) if shared is None else None
-            if shared is None and entry is None:
-                continue
-            if len(objects) + len(prefixes) == limit:
-                return ObjectPage(tuple(objects), tuple(prefixes), encode_cursor(after))
-            if shared is None:
-                assert entry is not None
-                objects.append(entry)
-                after = place.key
-            else:
-                prefixes.append(shared)
-                after = shared.encode() + _LAST
-                found = walk(keys, KeySelection(prefix.encode(), after))
-    finally:
-        reader.close()
-    return ObjectPage(tuple(objects), tuple(prefixes))
-
-
-def _shared(key: str, prefix: str, delimiter: str | None) -> str | None:
-    """The part of a key up to the first delimiter after the prefix."""
-    if not delimiter:
-        return None
-    head, found, _ = key[len(prefix) :].partition(delimiter)
-    return prefix + head + found if found else None
-
-
-def encode_cursor(after: bytes) -> str:
-    """The cursor for a position in a listing."""
-    return urlsafe_b64encode(after).decode().rstrip("=")
-
-
-def decode_cursor(cursor: str | None) -> bytes:
-    """The position of a cursor. Raises `BadCursor`."""
-    if cursor is None:
-        return b""
-    try:
-        return urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-    except ValueError:
-        raise BadCursor("The cursor is not valid.") from None
-
-
 _SECRET_FILE = "secret"
 _BYTES = 32
 #: Shorter secrets can be guessed.
@@ -638,7 +316,7 @@ def _read(root: Folder) -> bytes | None:
 def _make(tree: Tree) -> None:
     """Write a new secret under its name, unless another process was first."""
     name = secrets.token_hex(16)
-    file = tree.incoming.create(name, 0o600)
+    file = tree.incoming.create(name)
     try:
         os.write(file, secrets.token_bytes(_BYTES))
         sync(file)

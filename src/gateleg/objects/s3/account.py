@@ -1,13 +1,8 @@
-"""The botocore client of a bucket and its credentials, created at first use.
+"""Everything of S3 that is not content: the botocore client of a bucket, its credentials, presigned URLs, errors and responses.
 
-botocore and its S3 client take about half a second and 40 MB to load, which commands that use no bucket should not pay. In return, botocore
-knows AWS's regions, redirects, retries and credentials, and is kept up to date.
-
-Presigned URLs of S3 with a chosen signing time: botocore signs for the current time, so all its URLs differ. No I/O.
-
-Translates botocore's errors into errors of object stores.
-
-Converts responses of S3 to values of object stores.
+The client is created at first use: botocore and its S3 client take about half a second and 40 MB to load, which commands that use no bucket
+should not pay. In return, botocore knows AWS's regions, redirects, retries and credentials, and is kept up to date. It signs URLs for the
+current time, so all its URLs differ; here the signing time is chosen.
 """
 
 from __future__ import annotations
@@ -38,7 +33,7 @@ from gateleg.objects.errors import (
     StorageThrottled,
 )
 from gateleg.objects.links import UploadForm, content_disposition
-from gateleg.objects.protocol import RESERVED_PREFIX, ObjectInfo
+from gateleg.objects.values import RESERVED_PREFIX, ObjectInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,191 +1,36 @@
-"""`S3Objects`: objects in a bucket.
-
-Uploads to a bucket: one request if the content fits into a part, otherwise parallel parts.
-
-Downloads from a bucket, resumed if the connection breaks.
-
-Server-side copies within a bucket: one request for objects of up to 5 GiB, parts for larger ones.
-"""
+"""`S3Objects`: objects in a bucket."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from gateleg.model.types import check_object_key
-from gateleg.objects.errors import ObjectChanged, ObjectExists, ObjectMissing, ObjectsError, StorageFailed
-from gateleg.objects.links import WINDOW_SECONDS, Grant, UploadForm, validity
-from gateleg.objects.protocol import (
-    CHUNK_SIZE,
-    Entry,
-    ObjectInfo,
-    ObjectPage,
-    content_type_of,
-    digest_of,
-    size_of,
-    validate_metadata,
-    verify_chunks,
-)
-from gateleg.objects.s3.account import (
-    SHA256,
-    Bucket,
-    BucketClient,
-    date_of,
-    etag_of,
-    parse_info,
-    presigned,
-    presigned_form,
-    translated_errors,
-)
-from gateleg.objects.verbs import AbstractUpload, Verbs, validate_limit
+from gateleg.objects.errors import StorageFailed
+from gateleg.objects.links import WINDOW_SECONDS, validity
+from gateleg.objects.protocol import DAY, PAGE, Objects, validate_limit
+from gateleg.objects.s3.account import Bucket, BucketClient, etag_of, parse_info, presigned, presigned_form, translated_errors
+from gateleg.objects.s3.transfers import MIB, S3Download, S3Upload, UploadTarget, copy_object
+from gateleg.objects.values import Entry, ObjectPage, content_type_of, validate_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from concurrent.futures import Executor, Future
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import timedelta
 
     from gateleg.net import Credentials
-    from gateleg.objects.protocol import Body, ByteRange, Method
+    from gateleg.objects.links import Grant, UploadForm, Validity
+    from gateleg.objects.protocol import NewObject
+    from gateleg.objects.values import ByteRange, ObjectInfo
 
-
-#: S3 accepts parts of 5 MiB to 5 GiB, and at most 10,000 of them.
-MIB = 1024 * 1024
-PARTS = 10_000
-_GROWS = 1000
-
-
-def part_size(size: int | None, number: int, smallest: int) -> int:
-    """The size of a part. If the size of the object is known, all parts are equal, which some endpoints require.
-
-    Otherwise the size doubles every thousand parts, from 8 MiB, so that 10,000 parts reach the maximum size of an object.
-    """
-    if size is None:
-        return smallest << (number // _GROWS)
-    whole = -(-max(size, 1) // PARTS)
-    return max(smallest, -(-whole // MIB) * MIB)
-
-
-@dataclass(frozen=True)
-class UploadTarget:
-    """How an object is sent: its bucket and key, in parts of at least `smallest` bytes, `parallel` of them at once."""
-
-    client: Any
-    place: Mapping[str, str]
-    executor: Executor
-    parallel: int
-    smallest: int
-    #: the size of the object, if known
-    size: int | None
-
-
-class S3Upload(AbstractUpload):
-    """Sends parts concurrently with at most a few in memory, and removes them from the service if the upload fails."""
-
-    def __init__(
-        self,
-        target: UploadTarget,
-        key: str,
-        content_type: str | None,
-        metadata: Mapping[str, str] | None,
-        sha256: str | None,
-        *,
-        if_absent: bool = False,
-    ) -> None:
-        super().__init__(key, content_type, metadata, sha256, if_absent=if_absent)
-        self._client = target.client
-        self._place = target.place
-        self._executor = target.executor
-        self._parallel = target.parallel
-        self._smallest = target.smallest
-        self._total = target.size
-        self._condition = {"IfNoneMatch": "*"} if if_absent else {}
-        self._rest = bytearray()
-        self._id: str | None = None
-        self._sent = 0
-        self._under_way: deque[Future[dict[str, Any]]] = deque()
-        self._parts: list[dict[str, Any]] = []
-
-    def _write(self, chunk: bytes | memoryview) -> None:
-        self._rest += chunk
-        # The last part is sent by `finish`, which needs at least one byte.
-        while len(self._rest) > (part_bytes := part_size(self._total, self._sent, self._smallest)):
-            self._send(bytes(memoryview(self._rest)[:part_bytes]))
-            del self._rest[:part_bytes]
-
-    def _send(self, part: bytes) -> None:
-        with translated_errors(self.key):
-            if self._id is None:
-                self._id = self._client.create_multipart_upload(**self._described(self.expected))["UploadId"]
-            while len(self._under_way) >= self._parallel:
-                self._parts.append(self._under_way.popleft().result())
-        self._sent += 1
-        self._under_way.append(self._executor.submit(self._send_part, self._sent, part))
-
-    def _send_part(self, number: int, part: bytes) -> dict[str, Any]:
-        response = self._client.upload_part(**self._place, UploadId=self._id, PartNumber=number, Body=part)
-        return {"PartNumber": number, "ETag": response["ETag"]}
-
-    def _finish(self, digest: str) -> ObjectInfo:
-        if self._id is None:
-            with self._translated_upload_errors():
-                response = self._client.put_object(**self._described(digest), **self._condition, Body=bytes(self._rest))
-            return self._info(response, digest)
-        self._send(bytes(self._rest))
-        with self._translated_upload_errors():
-            while self._under_way:
-                self._parts.append(self._under_way.popleft().result())
-            whole = {"UploadId": self._id, "MultipartUpload": {"Parts": self._parts}}
-            response = self._client.complete_multipart_upload(**self._place, **self._condition, **whole)
-        return self._info(response, digest)
-
-    @contextmanager
-    def _translated_upload_errors(self) -> Iterator[None]:
-        """Translate errors of S3. A failed condition, or a concurrent writer, means that the object exists."""
-        try:
-            with translated_errors(self.key):
-                if self.if_absent:
-                    self._require_absent()
-                yield
-        except ObjectChanged as error:
-            raise ObjectExists(f"The object {self.key!r} already exists.") from error
-
-    def _require_absent(self) -> None:
-        """Check for the object first, because some endpoints ignore or refuse the condition. A race remains for those."""
-        with suppress(ObjectMissing), translated_errors(self.key):
-            self._client.head_object(**self._place)
-            raise ObjectChanged("The object exists.")
-
-    def _abort(self) -> None:
-        for part in self._under_way:
-            part.cancel()
-        for part in self._under_way:
-            # A part that arrives after its upload was aborted would be stored, and billed, for ever.
-            if not part.cancelled():
-                part.exception()
-        if self._id is not None:
-            # The caller needs the original error; `sweep` removes what remains.
-            with suppress(ObjectsError), translated_errors(self.key):
-                self._client.abort_multipart_upload(**self._place, UploadId=self._id)
-
-    def _described(self, digest: str | None) -> dict[str, Any]:
-        metadata = dict(self.metadata) | ({SHA256: digest} if digest is not None else {})
-        return {**self._place, "ContentType": self.content_type, "Metadata": metadata}
-
-    def _info(self, response: Mapping[str, Any], digest: str) -> ObjectInfo:
-        return ObjectInfo(self.key, self.size, etag_of(response), date_of(response), self.content_type, self.metadata, digest)
-
-
-_DAY = timedelta(days=1)
 #: The maximum number of keys in a DeleteObjects request.
 _AT_ONCE = 1000
 
 
-class S3Objects(Verbs):
+class S3Objects(Objects):
     """An object store in a bucket of Amazon S3, or of a compatible `endpoint`.
 
     By default, botocore finds `credentials` and `region` as usual. `prefix` is added to all keys, invisibly to callers. Objects of more
@@ -230,55 +75,16 @@ class S3Objects(Verbs):
         region = self.bucket.region or ("" if self.bucket.endpoint is not None else self._account.region)
         return self.bucket.address(region).origin
 
-    def put(
-        self,
-        key: str,
-        body: Body,
-        *,
-        content_type: str | None = None,
-        metadata: Mapping[str, str] | None = None,
-        sha256: str | None = None,
-        if_absent: bool = False,
-    ) -> ObjectInfo:
-        """Store or replace an object atomically. See `Objects.put`."""
-        check_object_key(key)
-        if sha256 is None and (size_of(body) or 0) > self._part_size:
-            # Metadata is sent before the parts, so the digest must be known by then.
-            sha256 = digest_of(body)
-        return super().put(key, body, content_type=content_type, metadata=metadata, sha256=sha256, if_absent=if_absent)
-
-    def upload(
-        self,
-        key: str,
-        *,
-        content_type: str | None = None,
-        metadata: Mapping[str, str] | None = None,
-        sha256: str | None = None,
-        size: int | None = None,
-        if_absent: bool = False,
-    ) -> S3Upload:
-        """Start writing an object. See `Objects.upload`."""
-        place = self._place(key)
-        content_type = content_type_of(key, content_type)
-        metadata = validate_metadata(metadata)
-        with translated_errors(key):
-            client = self._account.client
-        target = UploadTarget(client, place, self._executor(), self._parallel, self._part_size, size)
-        return S3Upload(target, key, content_type, metadata, sha256, if_absent=if_absent)
-
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> S3Download:
-        """Read the content, or a range of it, in chunks. See `Objects.stream`."""
         return S3Download(self._account.client, self._place(key), key, range, unless_etag)
 
     def head(self, key: str) -> ObjectInfo:
-        """Read the description of an object. Raises `ObjectMissing`."""
         place = self._place(key)
         with translated_errors(key):
             response = self._account.client.head_object(**place)
         return parse_info(key, response, int(response["ContentLength"]))
 
-    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
-        """List a page of the objects whose keys start with `prefix`. See `Objects.list`."""
+    def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = PAGE) -> ObjectPage:
         parameters: dict[str, Any] = {"Bucket": self.bucket.name, "Prefix": self.prefix + prefix, "MaxKeys": validate_limit(limit)}
         if delimiter:
             parameters["Delimiter"] = delimiter
@@ -293,13 +99,11 @@ class S3Objects(Verbs):
         )
 
     def delete(self, key: str) -> None:
-        """Delete an object. A missing object is not an error."""
         place = self._place(key)
         with translated_errors(key):
             self._account.client.delete_object(**place)
 
     def delete_many(self, keys: Iterable[str]) -> None:
-        """Delete any number of objects. See `Objects.delete_many`."""
         places = [{"Key": self._place(key)["Key"]} for key in keys]
         for start in range(0, len(places), _AT_ONCE):
             with translated_errors(self.bucket.name):
@@ -311,7 +115,6 @@ class S3Objects(Verbs):
                 raise StorageFailed(f"{len(failed)} objects were not deleted, such as {first.get('Key')!r}: {first.get('Message')}.")
 
     def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
-        """Store a copy under another key. See `Objects.copy`."""
         places = self._place(source), self._place(target)
         info = self.head(source)
         described = replace(
@@ -324,48 +127,7 @@ class S3Objects(Verbs):
         # Some endpoints do not return the etag of a copy.
         return copied if copied.etag else self.head(target)
 
-    def presign(
-        self,
-        key: str,
-        *,
-        method: Method = "GET",
-        expires: float = 3600,
-        content_type: str | None = None,
-        length: int | None = None,
-        download: str | None = None,
-        sha256: str | None = None,
-    ) -> str:
-        """A URL that lets its holder read or write one object for a time. See `Objects.presign`.
-
-        A URL that was signed with temporary credentials stops working when they expire. The content is compared with `sha256` when the URL
-        is signed; a bucket cannot compare it again when the URL is used.
-        """
-        grant = Grant(key, method, content_type, length, download, sha256=sha256)
-        if sha256 is not None:
-            self.require_content(key, sha256)
-        valid = validity(self._clock(), expires, self._window)
-        place = self._place(key)
-        with translated_errors(key):
-            region = self._account.region
-            credentials = self._account.credentials()
-        return presigned(self.bucket.address(region), place["Key"], grant, valid, credentials, region)
-
-    def presign_upload(
-        self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None, once: bool = False
-    ) -> UploadForm:
-        """A form that uploads an object of at most `max_bytes` bytes to the bucket. See `Objects.presign_upload`.
-
-        The policies of S3 have no condition for `once`: until the form expires, another upload replaces the object.
-        """
-        grant = Grant(key, "PUT", content_type, max_bytes=max_bytes)
-        valid = validity(self._clock(), expires, self._window)
-        place = self._place(key)
-        with translated_errors(key):
-            region = self._account.region
-            credentials = self._account.credentials()
-        return presigned_form(self.bucket, place["Key"], grant, valid, credentials, region)
-
-    def sweep(self, *, older_than: timedelta = _DAY) -> int:
+    def sweep(self, *, older_than: timedelta = DAY) -> int:
         """Abort multipart uploads that began more than `older_than` ago (by default a day). Returns their number."""
         horizon = datetime.fromtimestamp(self._clock(), UTC) - older_than
         swept = 0
@@ -387,6 +149,32 @@ class S3Objects(Verbs):
             threads.shutdown()
         self._account.close()
 
+    def _upload(self, new: NewObject) -> S3Upload:
+        place = self._place(new.key)
+        with translated_errors(new.key):
+            client = self._account.client
+        return S3Upload(UploadTarget(client, place, self._executor(), self._parallel, self._part_size), new)
+
+    def _needs_digest(self, size: int) -> bool:
+        # Metadata is sent before the parts, so the digest must be known by then.
+        return size > self._part_size
+
+    def _presigned(self, grant: Grant, expires: float) -> str:
+        key, valid, credentials, region = self._signing(grant, expires)
+        return presigned(self.bucket.address(region), key, grant, valid, credentials, region)
+
+    def _upload_form(self, grant: Grant, expires: float) -> UploadForm:
+        # The policies of S3 have no condition for `once`: until the form expires, another upload replaces the object.
+        key, valid, credentials, region = self._signing(grant, expires)
+        return presigned_form(self.bucket, key, grant, valid, credentials, region)
+
+    def _signing(self, grant: Grant, expires: float) -> tuple[str, Validity, Credentials, str]:
+        valid = validity(self._clock(), expires, self._window)
+        key = self._place(grant.key)["Key"]
+        with translated_errors(grant.key):
+            region = self._account.region
+            return key, valid, self._account.credentials(), region
+
     def _place(self, key: str) -> dict[str, str]:
         return {"Bucket": self.bucket.name, "Key": check_object_key(self.prefix + check_object_key(key))}
 
@@ -399,135 +187,3 @@ class S3Objects(Verbs):
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(self._parallel, thread_name_prefix="gateleg-s3")
             return self._threads
-
-
-#: The maximum number of attempts to resume a download without receiving a byte.
-_ATTEMPTS = 4
-
-
-class S3Download:
-    """Reads the version of the object that it opened. If the object is replaced meanwhile, it may raise `ObjectChanged`."""
-
-    def __init__(self, client: Any, place: Mapping[str, str], key: str, range: ByteRange | None, unless_etag: str | None) -> None:
-        self._client = client
-        self._place = place
-        conditions = {
-            **({"Range": range.header} if range is not None else {}),
-            **({"IfNoneMatch": f'"{unless_etag}"'} if unless_etag is not None else {}),
-        }
-        with translated_errors(key):
-            response = client.get_object(**place, **conditions)
-        self._body: Any = response["Body"]
-        self.start, self.stop, size = _extent(response)
-        self.info = parse_info(key, response, size)
-
-    def __iter__(self) -> Iterator[bytes]:
-        return verify_chunks(self._chunks(), self.info) if self.stop - self.start == self.info.size else self._chunks()
-
-    def _chunks(self) -> Iterator[bytes]:
-        offset = self.start
-        left = _ATTEMPTS
-        while offset < self.stop:
-            try:
-                chunk: bytes = self._body.read(min(CHUNK_SIZE, self.stop - offset))
-            except Exception as error:
-                chunk = b""
-                if not _broken(error):
-                    raise
-            if chunk:
-                offset += len(chunk)
-                left = _ATTEMPTS
-                yield chunk
-            elif left:
-                left -= 1
-                self._resume(offset)
-            else:
-                raise StorageFailed(f"The connection was lost repeatedly while reading {self.info.key!r}.")
-
-    def _resume(self, offset: int) -> None:
-        self._body.close()
-        with translated_errors(self.info.key):
-            response = self._client.get_object(**self._place, Range=f"bytes={offset}-{self.stop - 1}", IfMatch=f'"{self.info.etag}"')
-        self._body = response["Body"]
-
-    def close(self) -> None:
-        self._body.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        self.close()
-
-
-def _broken(error: Exception) -> bool:
-    from botocore.exceptions import HTTPClientError, IncompleteReadError
-
-    return isinstance(error, HTTPClientError | IncompleteReadError | OSError)
-
-
-def _extent(response: Mapping[str, Any]) -> tuple[int, int, int]:
-    """The offset of the first byte, the offset after the last one, and the size of the whole object."""
-    length = int(response["ContentLength"])
-    header = response.get("ContentRange")
-    if not header:
-        return 0, length, length
-    places, _, size = header.removeprefix("bytes ").partition("/")
-    first, _, last = places.partition("-")
-    return int(first), int(last) + 1, int(size)
-
-
-#: The maximum size that CopyObject accepts: 5 GiB.
-MAX_COPY_BYTES = 5 * 1024 * MIB
-_PART = 512 * MIB
-
-
-def copy_object(
-    client: Any,
-    source: Mapping[str, str],
-    target: Mapping[str, str],
-    info: ObjectInfo,
-    executor: Executor,
-    max_copy_bytes: int = MAX_COPY_BYTES,
-    smallest: int = _PART,
-) -> ObjectInfo:
-    """Copy the object at `source`, which has the etag and size of `info`, to `target`, with the description of `info`."""
-    metadata = dict(info.metadata) | ({SHA256: info.sha256} if info.sha256 is not None else {})
-    described = {**target, "ContentType": info.content_type, "Metadata": metadata}
-    origin = {"CopySource": dict(source), "CopySourceIfMatch": f'"{info.etag}"'}
-    with translated_errors(info.key):
-        if info.size <= max_copy_bytes:
-            response = client.copy_object(**described, **origin, MetadataDirective="REPLACE")
-            etag = etag_of(response["CopyObjectResult"])
-        else:
-            response = _copy_in_parts(client, target, described, origin, executor, info.size, smallest)
-            etag = etag_of(response)
-    return ObjectInfo(info.key, info.size, etag, date_of(response), info.content_type, info.metadata, info.sha256)
-
-
-def _copy_in_parts(
-    client: Any,
-    target: Mapping[str, str],
-    described: Mapping[str, Any],
-    origin: Mapping[str, Any],
-    executor: Executor,
-    size: int,
-    smallest: int,
-) -> dict[str, Any]:
-    upload = client.create_multipart_upload(**described)["UploadId"]
-    width = part_size(size, 0, smallest)
-
-    def copy(number: int) -> dict[str, Any]:
-        start = (number - 1) * width
-        span = f"bytes={start}-{min(size, start + width) - 1}"
-        response = client.upload_part_copy(**target, **origin, UploadId=upload, PartNumber=number, CopySourceRange=span)
-        return {"PartNumber": number, "ETag": response["CopyPartResult"]["ETag"]}
-
-    try:
-        parts = list(executor.map(copy, range(1, -(-size // width) + 1)))
-        response: dict[str, Any] = client.complete_multipart_upload(**target, UploadId=upload, MultipartUpload={"Parts": parts})
-    except BaseException:
-        with suppress(ObjectsError), translated_errors(target["Key"]):
-            client.abort_multipart_upload(**target, UploadId=upload)
-        raise
-    return response

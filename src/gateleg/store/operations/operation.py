@@ -13,8 +13,7 @@ from pydantic import BaseModel
 
 from gateleg.model import Ref, spec_of
 from gateleg.model.errors import MissingComponent, NotAnEntity
-from gateleg.model.keys import Presets, key_components
-from gateleg.model.layout import BoundKey
+from gateleg.model.keys import BoundKey, Presets, key_components
 from gateleg.store.errors import BadLimit, InvalidOption, KeyGivenTwice
 from gateleg.store.flow import Request, Together
 from gateleg.store.setup import Setup

@@ -10,8 +10,7 @@ from pydantic import BaseModel
 from gateleg.model import Access, Query, spec_of
 from gateleg.model.errors import MissingComponent, NotAQuery
 from gateleg.model.expressions import all_of
-from gateleg.model.keys import Presets
-from gateleg.model.layout import BoundKey
+from gateleg.model.keys import BoundKey, Presets
 from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Request, StreamedItems, Together

@@ -43,7 +43,7 @@ class Find(SingleRequest[Any], Generic[E]):
         payload: Payload = {"TableName": setup.names[spec.table], "Key": ref.key}
         if self.consistent:
             payload["ConsistentRead"] = True
-        return Request("GetItem", payload, spec.name + ".get", 0, None, spec)
+        return Request("GetItem", payload, spec.name + ".get", 0, spec)
 
     def finish(self, request: Request, response: Response, setup: Setup) -> Any:
         """Decode the item. If it does not exist, read it by its legacy keys, and then by its current key again."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import Table, spec_of
+from gateleg.model.constraints import is_marker
 from gateleg.model.expressions import Placeholders
-from gateleg.model.tables import is_marker
 from gateleg.store.errors import LostRace, NotFound, OutOfScope
 from gateleg.store.flow import Request, StreamedItems, Together
 from gateleg.store.operations.entity_reads import ListReader, batch_write_flow, current_items, hidden, is_legacy, read_form

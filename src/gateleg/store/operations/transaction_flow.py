@@ -34,7 +34,8 @@ from gateleg.store.operations.legacy_keys import empty_key_check, place
 from gateleg.store.operations.legacy_merge import upgrade_item
 from gateleg.store.operations.operation import Identity, identity
 from gateleg.store.setup import retry_conflicts
-from gateleg.store.transports import TRANSACTION_LIMIT, ServiceError, check_size
+from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
+from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

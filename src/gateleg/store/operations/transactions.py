@@ -1,30 +1,23 @@
-"""Transactions: several writes that succeed or fail together, and consistent reads of several items.
-
-Transactions and batches as `with` blocks, which collect writes and send them at the end. If the block raises, nothing is sent.
-"""
+"""Transactions: several writes that succeed or fail together, and consistent reads of several items."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
 from gateleg.model import spec_of
-from gateleg.store.errors import BlockEnded, NotAnOperation, TooMany
+from gateleg.store.errors import NotAnOperation, TooMany
 from gateleg.store.flow import Request
-from gateleg.store.operations import writes
-from gateleg.store.operations.batches import BatchWrite
 from gateleg.store.operations.entity_reads import ListReader, read_item, read_older, shown_item
 from gateleg.store.operations.operation import Operation, identity
 from gateleg.store.operations.transaction_flow import OPERATIONS_LIMIT, transaction_flow
 from gateleg.store.operations.write_operation import Put, reread
 from gateleg.store.setup import retry_conflicts
-from gateleg.store.verbs import adds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.model import Item, Ref
     from gateleg.model.keys import KeyPlan
@@ -36,6 +29,28 @@ if TYPE_CHECKING:
 __all__ = ["Transact", "TransactGet"]
 
 E = TypeVar("E", bound=BaseModel)
+
+
+def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None = None) -> Operation[list[Any]]:
+    """Execute up to 100 writes and checks atomically: `transact([patch(scene, ...), create(event), check(ref, condition)])`.
+
+    Returns the stored instance of each create and put, and None for other operations, in call order. Raises `TransactionCanceled`, whose
+    `reasons` are the errors of the operations, if they were not executed.
+
+    `token` identifies the transaction, so that repeating it has no further effect; by default, the store generates one for its retries. An
+    item can be written by one operation only, but it can also be checked.
+    """
+    if isinstance(operations, Operation):
+        raise NotAnOperation("A transaction takes a list of writes and checks, not a single one.", fix="Write transact([...]).")
+    for operation in operations:
+        if not isinstance(operation, Operation):
+            raise NotAnOperation(f"A transaction takes writes and checks, not an instance of {type(operation).__name__}.")
+    return Transact(tuple(operations), token)
+
+
+def transact_get(refs: Sequence[Ref[E]], /) -> Operation[list[E | None]]:
+    """Read up to 100 items in one transaction, so that all are from the same moment. Items that do not exist are None."""
+    return TransactGet(tuple(refs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +100,11 @@ class TransactGet(Operation[list[Any]]):
             raise TooMany(f"The transaction reads {len(gets)} items, but at most {OPERATIONS_LIMIT} are allowed.")
         payload = {"TransactItems": list(gets.values())}
         response = yield from retry_conflicts(Request("TransactGetItems", payload, "transact_get"), setup)
-        found = {place: response["Item"] for place, response in zip(gets, response["Responses"], strict=True) if response.get("Item")}
+        items = {place: entry["Item"] for place, entry in zip(gets, response["Responses"], strict=True) if entry.get("Item")}
         reader = ListReader(setup)
         results = []
         for name, ref in zip(names, self.refs, strict=True):
-            results.append((yield from _find_result(name, ref, found, reader)))
+            results.append((yield from _find_result(name, ref, items, reader)))
         return reader.results(results)
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
@@ -98,148 +113,15 @@ class TransactGet(Operation[list[Any]]):
             yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
-def _find_result(name: str, ref: Ref[E], found: Mapping[Identity, Item], reader: ListReader) -> Flow[E | None]:
+def _find_result(name: str, ref: Ref[E], items: Mapping[Identity, Item], reader: ListReader) -> Flow[E | None]:
     """Find and decode the item of a reference among the items that were read, by its current key or a legacy key."""
-    item = found.get(identity(name, ref.key))
+    item = items.get(identity(name, ref.key))
     if item is not None:
         result: E | None = yield from read_item(spec_of(ref.entity), item, reader)
         return result
     for key in ref.legacy():
-        older = shown_item(found.get(identity(name, key)), ref.entity, reader.setup)
+        older = shown_item(items.get(identity(name, key)), ref.entity, reader.setup)
         entity = None if older is None else (yield from read_older(older, ref, reader.setup))
         if entity is not None:
             return entity
     return None
-
-
-def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None = None) -> Operation[list[Any]]:
-    """Execute up to 100 writes and checks atomically: `transact([patch(scene, ...), create(event), check(ref, condition)])`.
-
-    Returns the stored instance of each create and put, and None for other operations, in call order. Raises `TransactionCanceled`, whose
-    `reasons` are the errors of the operations, if they were not executed.
-
-    `token` identifies the transaction, so that repeating it has no further effect; by default, the store generates one for its retries. An
-    item can be written by one operation only, but it can also be checked.
-    """
-    if isinstance(operations, Operation):
-        raise NotAnOperation("A transaction takes a list of writes and checks, not a single one.", fix="Write transact([...]).")
-    for operation in operations:
-        if not isinstance(operation, Operation):
-            raise NotAnOperation(f"A transaction takes writes and checks, not an instance of {type(operation).__name__}.")
-    return Transact(tuple(operations), token)
-
-
-def transact_get(refs: Sequence[Ref[E]], /) -> Operation[list[E | None]]:
-    """Read up to 100 items in one transaction, so that all are from the same moment. Items that do not exist are None."""
-    return TransactGet(tuple(refs))
-
-
-class Collecting:
-    """Collects writes in call order until the block ends."""
-
-    def __init__(self, setup: Setup, run: Callable[[Operation[Any]], Any]) -> None:
-        self.setup = setup
-        self._run = run
-        self.operations: list[WriteOperation[Any]] = []
-        #: the results, set when the block has ended
-        self.results: Any = None
-        self._entered = False
-        self._ended = False
-
-    def add(self, operation: WriteOperation[Any]) -> None:
-        """Add a write that was built as a value, such as `patch(job, ...)` from `gateleg.store`.
-
-        Raises `BlockEnded` outside of the block.
-        """
-        if not self._entered or self._ended:
-            kind = "transaction" if isinstance(self, TransactionWrites) else "batch"
-            when = "after its `with` block" if self._ended else "without a `with` block"
-            raise BlockEnded(f"A write was added to a {kind} {when}, and would never be sent.")
-        self.operations.append(operation)
-
-    def _enter(self) -> Self:
-        if self._entered:
-            raise BlockEnded("The block of a transaction or batch was entered twice.")
-        self._entered = True
-        return self
-
-    def operation(self) -> Operation[Any]:
-        """The collected writes as one operation."""
-        raise NotImplementedError
-
-
-class Block(Collecting):
-    """A `with` block of a `Store`."""
-
-    def __enter__(self) -> Self:
-        return self._enter()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._ended = True
-        if error is None:
-            self.results = self._run(self.operation())
-
-
-class AsyncBlock(Collecting):
-    """An `async with` block of an `AsyncStore`."""
-
-    async def __aenter__(self) -> Self:
-        return self._enter()
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._ended = True
-        if error is None:
-            self.results = await self._run(self.operation())
-
-
-class TransactionWrites(Collecting):
-    """The methods of a transaction."""
-
-    def __init__(self, setup: Setup, run: Callable[[Operation[Any]], Any], token: str | None = None) -> None:
-        super().__init__(setup, run)
-        self._token = token
-
-    create = adds(writes.create)
-    put = adds(writes.put)
-    patch = adds(writes.patch)
-    upsert = adds(writes.upsert)
-    delete = adds(writes.delete)
-    check = adds(writes.check)
-
-    def operation(self) -> Operation[list[Any]]:
-        """The transaction."""
-        return Transact(tuple(self.operations), self._token)
-
-
-class BatchWrites(Collecting):
-    """The methods of a batch."""
-
-    put = adds(writes.put)
-    delete = adds(writes.delete)
-
-    def operation(self) -> Operation[int]:
-        """The batch."""
-        return BatchWrite(tuple(self.operations))
-
-
-class Transaction(TransactionWrites, Block):
-    """Writes that are executed atomically when the block ends: `with store.transaction() as tx: tx.patch(...)`.
-
-    `results` then contains the stored instance of each create and put, and None for other operations, in call order. Errors are those of
-    `transact`.
-    """
-
-
-class AsyncTransaction(TransactionWrites, AsyncBlock):
-    """As `Transaction`, for an `AsyncStore`: `async with store.transaction() as tx: tx.patch(...)`. Its methods are not awaited."""
-
-
-class Batch(BatchWrites, Block):
-    """Puts and deletes without conditions, sent when the block ends: `with store.batch() as batch: batch.put(...)`.
-
-    `results` is then their number. Errors are those of `batch_write`.
-    """
-
-
-class AsyncBatch(BatchWrites, AsyncBlock):
-    """As `Batch`, for an `AsyncStore`: `async with store.batch() as batch: batch.put(...)`. Its methods are not awaited."""

@@ -158,12 +158,11 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         return step.payload
 
     def _request(self, write: Write[Any], setup: Setup) -> Request:
-        kind, name, prepared = write.kind, write.entity.__name__, write.prepared
+        kind, name = write.kind, write.entity.__name__
         payload = write.request(setup.names[write.table])
         if options := self.options(write):
             payload |= options
-        statement = None if prepared is None else (prepared, payload.get("ReturnValues"))
-        return Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", 0, statement, write)
+        return Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", about=write)
 
     def _steps(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
         key, returns_old = spec_of(write.entity).key, getattr(self, "returning", "") == "old"
@@ -528,16 +527,16 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
         if joined is not None:
             return self.planned().write(now, joined)
         parameters, spec = self.update.bind(self.key, self.values), spec_of(self.kind)
-        return Write(self.kind, spec.table, "Update", parameters, prepared=self.update)
+        return Write(self.kind, spec.table, "Update", parameters)
 
     def start(self, setup: Setup) -> Request:
         """The UpdateItem request."""
         payload = self.update.bind(self.key, self.values)
         payload["TableName"] = setup.name_of(spec_of(self.kind).table)
-        payload["ReturnValues"] = returns = "ALL_NEW" if self.result is None else "NONE"
+        payload["ReturnValues"] = "ALL_NEW" if self.result is None else "NONE"
         if "ConditionExpression" in payload:
             payload["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        return Request("UpdateItem", payload, self.pattern, statement=(self.update, returns))
+        return Request("UpdateItem", payload, self.pattern)
 
     def expectation(self) -> Expectation:
         """The expectation of the ordinary patch."""

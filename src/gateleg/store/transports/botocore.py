@@ -18,7 +18,8 @@ try:
 except ModuleNotFoundError as error:
     raise explained(error) from error
 
-from gateleg.store.transports import ServiceError, Unreachable, encode, error_of, missing_credentials
+from gateleg.store.transports import ServiceError, Unreachable, missing_credentials
+from gateleg.store.transports.messages import encode, error_of
 
 _BODY = "gateleg-body"
 #: Parameters that botocore requires, but whose content it does not need.
@@ -35,10 +36,10 @@ class BotocoreTransport:
     def __init__(self, client: Any, streams: Any = None) -> None:
         self._clients = [client] if streams is None else [client, streams]
         self._local = threading.local()
-        for one in self._clients:
-            service = one.meta.service_model.service_id.hyphenize()
-            one.meta.events.register(f"before-call.{service}", self._put_in, unique_id=f"gateleg-in-{id(self)}")
-            one.meta.events.register(f"before-parse.{service}", self._take_out, unique_id=f"gateleg-out-{id(self)}")
+        for client in self._clients:
+            service = client.meta.service_model.service_id.hyphenize()
+            client.meta.events.register(f"before-call.{service}", self._put_in, unique_id=f"gateleg-in-{id(self)}")
+            client.meta.events.register(f"before-parse.{service}", self._take_out, unique_id=f"gateleg-out-{id(self)}")
 
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """Send a request. `timeout` is ignored."""
@@ -61,22 +62,22 @@ class BotocoreTransport:
 
     def close(self) -> None:
         """Remove the event handlers from the clients."""
-        for one in self._clients:
-            service = one.meta.service_model.service_id.hyphenize()
-            one.meta.events.unregister(f"before-call.{service}", unique_id=f"gateleg-in-{id(self)}")
-            one.meta.events.unregister(f"before-parse.{service}", unique_id=f"gateleg-out-{id(self)}")
+        for client in self._clients:
+            service = client.meta.service_model.service_id.hyphenize()
+            client.meta.events.unregister(f"before-call.{service}", unique_id=f"gateleg-in-{id(self)}")
+            client.meta.events.unregister(f"before-parse.{service}", unique_id=f"gateleg-out-{id(self)}")
 
     def _method(self, operation: str) -> Any:
         name = xform_name(operation)
-        for one in self._clients:
-            if hasattr(one, name):
-                return getattr(one, name)
+        for client in self._clients:
+            if hasattr(client, name):
+                return getattr(client, name)
         raise ServiceError("UnknownOperationException", f"The client has no {operation}; pass streams= for stream operations.", attempts=0)
 
     def _required(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """The parameters that botocore requires, with table names, on which endpoint rules may depend."""
-        for one in self._clients:
-            model = one.meta.service_model
+        for client in self._clients:
+            model = client.meta.service_model
             if operation in model.operation_names:
                 shape = model.operation_model(operation).input_shape
                 names = shape.required_members if shape is not None else []
@@ -97,6 +98,6 @@ class BotocoreTransport:
 
 def _refused(error: exceptions.ClientError) -> ServiceError:
     metadata = error.response.get("ResponseMetadata", {})
-    found = error_of(metadata.get("HTTPStatusCode", 400), error.response.get(_BODY, b""))
-    found.attempts = metadata.get("RetryAttempts", 0) + 1
-    return found
+    refusal = error_of(metadata.get("HTTPStatusCode", 400), error.response.get(_BODY, b""))
+    refusal.attempts = metadata.get("RetryAttempts", 0) + 1
+    return refusal

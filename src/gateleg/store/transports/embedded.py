@@ -1,7 +1,4 @@
-"""Transports to an embedded engine, that is, one in this process.
-
-The SQLite file of an embedded store.
-"""
+"""Transports to an embedded engine, that is, one in this process, and the SQLite file of its data."""
 
 from __future__ import annotations
 
@@ -11,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.engine import EngineError
-from gateleg.store.transports import CLOSED, ServiceError, unwritable
+from gateleg.private_files import make_folder
+from gateleg.store.errors import CannotOpen
+from gateleg.store.transports import CLOSED, ServiceError
+from gateleg.store.transports.messages import unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from gateleg.engine import Durability, Engine
 
@@ -25,19 +25,9 @@ __all__ = ["MEMORY", "AsyncEmbeddedTransport", "database_file"]
 MEMORY = ":memory:"
 #: The database's name in a data folder.
 _NAME = "gateleg.db"
-
-
-def database_file(path: str) -> str:
-    """The SQLite file for a path in an address: the path itself if it is `:memory:`, a file or `*.db`; else `gateleg.db` in that folder."""
-    if path == MEMORY:
-        return path
-    place = Path(path)
-    if place.is_file() or (place.suffix == ".db" and not place.is_dir()):
-        return str(place)
-    return str(place / _NAME)
-
-
 _THREADS = 4
+#: Reads on the event loop between two turns of other tasks.
+_READS_AT_ONCE = 50
 
 
 class EmbeddedTransport:
@@ -54,9 +44,9 @@ class EmbeddedTransport:
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
 
-    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         """Prepare a request, and return the function that executes it. Other writers wait only for that, and it raises all errors."""
-        step = self.engine.prepare_call(operation, request, statement)
+        step = self.engine.prepare_call(operation, request)
 
         def second_step() -> dict[str, Any]:
             try:
@@ -76,13 +66,15 @@ class AsyncEmbeddedTransport:
     """Calls an engine without blocking the event loop.
 
     Reading an item takes about 10 microseconds and is done on the event loop, because switching to a thread and back takes ten times as
-    long. All other requests run in a few threads: a write waits for the disk, and a page of a query takes milliseconds.
+    long. Other tasks get a turn now and then, even while one reads a thousand items. All other requests run in a few threads: a write waits
+    for the disk, and a page of a query takes milliseconds.
     """
 
     def __init__(self, engine: Engine, *, owned: bool = False) -> None:
         self.engine = engine
         self._owned = owned
         self._closed = False
+        self._reads = 0
         self._threads = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="gateleg-engine")
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
@@ -91,6 +83,9 @@ class AsyncEmbeddedTransport:
             raise _closed()
         try:
             if operation == "GetItem":
+                self._reads += 1
+                if self._reads % _READS_AT_ONCE == 0:
+                    await asyncio.sleep(0)
                 return self.engine.call(operation, request)
             return await asyncio.get_running_loop().run_in_executor(self._threads, self.engine.call, operation, request)
         except (EngineError, UnicodeEncodeError) as error:
@@ -102,27 +97,6 @@ class AsyncEmbeddedTransport:
         self._threads.shutdown()
         if self._owned:
             self.engine.close()
-
-
-def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
-    """The `ServiceError` for an engine's error; an `EncodeError` for text that no service could receive."""
-    if isinstance(error, UnicodeEncodeError):
-        return unwritable(operation, request) or error
-    found = unwritable(operation, request) if error.code == "SerializationException" else None
-    return found or service_error(error)
-
-
-def service_error(error: EngineError) -> ServiceError:
-    """The `ServiceError` for an engine's error."""
-    from gateleg.engine import CLOSED as ENGINE_CLOSED
-
-    if error.message == ENGINE_CLOSED:
-        return _closed()
-    return ServiceError(error.code, error.message, error.extra, error.status)
-
-
-def _closed() -> ServiceError:
-    return ServiceError(CLOSED, "the store is closed")
 
 
 def open_embedded(path: str = MEMORY, durability: Durability = "full") -> EmbeddedTransport:
@@ -138,14 +112,44 @@ def open_async_embedded(path: str = MEMORY, durability: Durability = "full") -> 
 def open_engine(path: str, durability: Durability = "full") -> Engine:
     """Open the engine at a path: `:memory:`, a database file, or a folder that contains one. Raises `CannotOpen`."""
     from gateleg.engine import Engine
-    from gateleg.store.errors import CannotOpen
 
     file = database_file(path)
     try:
         if file != MEMORY:
-            Path(file).parent.mkdir(0o700, parents=True, exist_ok=True)
+            make_folder(Path(file).parent)
         return Engine(file, durability=durability)
     except OSError as error:
         raise CannotOpen(f"The folder of {file} cannot be created or used: {error.strerror}.") from error
     except EngineError as error:
         raise CannotOpen(f"{error.message}.") from error
+
+
+def database_file(path: str) -> str:
+    """The SQLite file for a path in an address: the path itself if it is `:memory:`, a file or `*.db`; else `gateleg.db` in that folder."""
+    if path == MEMORY:
+        return path
+    place = Path(path)
+    if place.is_file() or (place.suffix == ".db" and not place.is_dir()):
+        return str(place)
+    return str(place / _NAME)
+
+
+def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
+    """The `ServiceError` for an engine's error; an `EncodeError` for text that no service could receive."""
+    if isinstance(error, UnicodeEncodeError):
+        return unwritable(operation, request) or error
+    broken_text = unwritable(operation, request) if error.code == "SerializationException" else None
+    return broken_text or service_error(error)
+
+
+def service_error(error: EngineError) -> ServiceError:
+    """The `ServiceError` for an engine's error."""
+    from gateleg.engine import CLOSED as ENGINE_CLOSED
+
+    if error.message == ENGINE_CLOSED:
+        return _closed()
+    return ServiceError(error.code, error.message, error.extra, error.status)
+
+
+def _closed() -> ServiceError:
+    return ServiceError(CLOSED, "the store is closed")

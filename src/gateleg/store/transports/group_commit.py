@@ -8,7 +8,7 @@ from gateleg.engine import CommitQueue, EngineError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport, service_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from gateleg.store.transports import AsyncTransport
 
@@ -25,13 +25,13 @@ class GroupCommitTransport:
         self.usual = usual
         self._direct = EmbeddedTransport(usual.engine)
 
-    def execute(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Execute a request in this thread."""
-        return self._direct.call(operation, request) if statement is None else self._direct.prepare_call(operation, request, statement)()
+        return self._direct.call(operation, request)
 
-    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         """Prepare a request before its group begins, and return the function that executes it, which raises all errors."""
-        return self._direct.prepare_call(operation, request, statement)
+        return self._direct.prepare_call(operation, request)
 
     def commit_queue(self, *, max_writes: int, linger: float) -> CommitQueue:
         """A queue whose writes share commits. It waits and commits on the event loop: a worker has nothing else to do meanwhile."""

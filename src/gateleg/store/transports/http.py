@@ -1,10 +1,7 @@
-"""DynamoDB over HTTP on plain sockets: threads share persistent connections.
+"""DynamoDB over HTTP on plain sockets, for threads and for asyncio.
 
-DynamoDB over HTTP for asyncio: the tasks of an event loop share persistent connections.
-
-The DynamoDB protocol over HTTP, without I/O: shared by the sync and the async transport.
-
-Decide whether and when to resend a request. The transports do the waiting.
+`WireTransport` and `AsyncWireTransport` send and wait. What to send, how to read the response, and whether and when to resend a request is
+decided without I/O, in `ProtocolClient` and `CallAttempts`.
 """
 
 from __future__ import annotations
@@ -35,13 +32,43 @@ from gateleg.net.http import AsyncPool, HttpError, Pool, Response, Timeouts
 from gateleg.net.http.async_pool import connect_loop
 from gateleg.net.http.pool import connect_socket
 from gateleg.store.errors import BadAddress, shown_address
-from gateleg.store.transports import FOREIGN, LIMIT, ServiceError, Unreachable, encode, is_idempotent, missing_credentials, result
+from gateleg.store.transports import FOREIGN, ServiceError, Unreachable, missing_credentials
+from gateleg.store.transports.messages import LIMIT, encode, is_idempotent, result
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable, Callable, Iterator
 
     from gateleg.net.http import AsyncConnection, Socket
+
+
+#: Operations with another service name in `X-Amz-Target`, which Amazon serves on another host.
+STREAMS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"})
+#: Error codes that may mean that the local clock differs too much from that of the service.
+SKEWED = frozenset({"InvalidSignatureException", "RequestTimeTooSkewed", "RequestExpired", "SignatureDoesNotMatch"})
+EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken"})
+
+
+@dataclass(frozen=True)
+class HttpOptions:
+    """The address of the service, credentials, timeouts and retries.
+
+    Without `endpoint`, the service is Amazon DynamoDB in `region`, by default the region of botocore's configuration. Without
+    `credentials`, they are loaded from the places where botocore looks. If there are none, requests to an `endpoint` use placeholders.
+    """
+
+    endpoint: str | None = None
+    region: str | None = None
+    credentials: Credentials | CredentialSource | None = None
+    #: a profile of the AWS configuration files
+    profile: str | None = None
+    #: see `tls_context`
+    tls: ssl.SSLContext | None = None
+    #: for single attempts; the `timeout` of a call limits the call with its retries
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    retries: Retries = field(default_factory=Retries)
+    #: request compressed responses, which helps only over slow networks
+    gzip: bool = False
 
 
 class WireTransport:
@@ -69,17 +96,14 @@ class WireTransport:
         """Send a request. `timeout` is in seconds and includes retries."""
         body = encode(operation, request)
         deadline = self._client.deadline(timeout)
-        try:
-            return self._attempt(operation, body, deadline)
-        except (HttpError, ErrorResponse) as failed:
-            failure = failed
-        attempts = self._client.attempts(operation, request, deadline)
+        attempts: CallAttempts | None = None
         while True:
-            self._sleep(attempts.after(failure))
             try:
                 return self._attempt(operation, body, deadline)
-            except (HttpError, ErrorResponse) as failed:
-                failure = failed
+            except (HttpError, ErrorResponse) as failure:
+                attempts = attempts or self._client.attempts(operation, request, deadline)
+                delay = attempts.after(failure)
+            self._sleep(delay)
 
     def close(self) -> None:
         """Close the idle connections. The others are closed when their calls have ended and the transport is deleted."""
@@ -138,17 +162,14 @@ class AsyncWireTransport:
 
     async def _call(self, operation: str, request: dict[str, Any], deadline: Deadline | None) -> dict[str, Any]:
         body = encode(operation, request)
-        try:
-            return await self._attempt(operation, body)
-        except (HttpError, ErrorResponse) as failed:
-            failure = failed
-        attempts = self._client.attempts(operation, request, deadline)
+        attempts: CallAttempts | None = None
         while True:
-            await self._sleep(attempts.after(failure))
             try:
                 return await self._attempt(operation, body)
-            except (HttpError, ErrorResponse) as failed:
-                failure = failed
+            except (HttpError, ErrorResponse) as failure:
+                attempts = attempts or self._client.attempts(operation, request, deadline)
+                delay = attempts.after(failure)
+            await self._sleep(delay)
 
     async def _attempt(self, operation: str, body: bytes) -> dict[str, Any]:
         client = self._client
@@ -171,32 +192,6 @@ class AsyncWireTransport:
         if self._loading is None or self._loading.done():
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._client.load_credentials))
         return await asyncio.shield(self._loading)
-
-
-#: Operations with another service name in `X-Amz-Target`, which Amazon serves on another host.
-STREAMS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"})
-
-
-@dataclass(frozen=True)
-class HttpOptions:
-    """The address of the service, credentials, timeouts and retries.
-
-    Without `endpoint`, the service is Amazon DynamoDB in `region`, by default the region of botocore's configuration. Without
-    `credentials`, they are loaded from the places where botocore looks. If there are none, requests to an `endpoint` use placeholders.
-    """
-
-    endpoint: str | None = None
-    region: str | None = None
-    credentials: Credentials | CredentialSource | None = None
-    #: a profile of the AWS configuration files
-    profile: str | None = None
-    #: see `tls_context`
-    tls: ssl.SSLContext | None = None
-    #: for single attempts; the `timeout` of a call limits the call with its retries
-    timeouts: Timeouts = field(default_factory=Timeouts)
-    retries: Retries = field(default_factory=Retries)
-    #: request compressed responses, which helps only over slow networks
-    gzip: bool = False
 
 
 class ProtocolClient:
@@ -248,28 +243,6 @@ class ProtocolClient:
     def attempts(self, operation: str, request: dict[str, Any], deadline: Deadline | None) -> CallAttempts:
         """The retry state of a call, created after its first failure."""
         return CallAttempts(operation, request, self.options.retries, self.budget, self.clock, self.source, deadline)
-
-
-def _address(endpoint: str) -> Address:
-    try:
-        if "@" in endpoint:
-            # A user and a password, even where a slash in the password makes them a part of the path.
-            raise ValueError("an endpoint takes no user")
-        return Address.parse(endpoint)
-    except ValueError:
-        fix = "Write http://host:port or https://host, with a port from 1 to 65535."
-        raise BadAddress(f"{shown_address(endpoint)!r} is not the address of an endpoint.", fix=fix) from None
-
-
-def _source(options: HttpOptions) -> CredentialSource:
-    if options.credentials is None:
-        return Chain(profile=options.profile, local=options.endpoint is not None)
-    return Fixed(options.credentials) if isinstance(options.credentials, Credentials) else options.credentials
-
-
-#: Error codes that may mean that the local clock differs too much from that of the service.
-SKEWED = frozenset({"InvalidSignatureException", "RequestTimeTooSkewed", "RequestExpired", "SignatureDoesNotMatch"})
-EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken"})
 
 
 class ErrorResponse(Exception):
@@ -356,3 +329,20 @@ class CallAttempts:
                 self.attempts,
             )
         return error
+
+
+def _address(endpoint: str) -> Address:
+    try:
+        if "@" in endpoint:
+            # A user and a password, even where a slash in the password makes them a part of the path.
+            raise ValueError("an endpoint takes no user")
+        return Address.parse(endpoint)
+    except ValueError:
+        fix = "Write http://host:port or https://host, with a port from 1 to 65535."
+        raise BadAddress(f"{shown_address(endpoint)!r} is not the address of an endpoint.", fix=fix) from None
+
+
+def _source(options: HttpOptions) -> CredentialSource:
+    if options.credentials is None:
+        return Chain(profile=options.profile, local=options.endpoint is not None)
+    return Fixed(options.credentials) if isinstance(options.credentials, Credentials) else options.credentials

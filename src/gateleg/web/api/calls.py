@@ -1,12 +1,15 @@
 """FastAPI dependencies that give a route the host, the caller and the audit log, one for each role."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
+from uuid import UUID
 
 from fastapi import Depends
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 
+from gateleg.jobs import JobUnreadable
 from gateleg.web.access import needs
 from gateleg.web.host import Host
 from gateleg.web.principal import Principal, Role
@@ -40,6 +43,20 @@ def _call(role: Role) -> Callable[[HTTPConnection], ApiCall]:
         return ApiCall(host_of(request), check(request), request.state.request_id)
 
     return call
+
+
+async def refuse_set_aside(request: Request) -> None:
+    """Say what is wrong with an item of the job table whose id is no UUID, before that id is refused as one."""
+    job_id = str(request.path_params.get("job_id", ""))
+    principal: Principal | None = request.state.principal
+    if principal is None or not principal.may(Role.VIEWER) or not job_id:
+        return
+    with suppress(ValueError):
+        UUID(job_id)
+        return
+    bad = await host_of(request).queue.find_set_aside(job_id)
+    if bad is not None:
+        raise JobUnreadable(bad.sentence)
 
 
 Using = Annotated[ApiCall, Depends(_call(Role.MEMBER))]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: The maximum size of all fields that are not files.
 _MAX_FIELD_BYTES = 100_000
+#: The maximum number of fields and files. Parsing this many takes some 10 ms.
+_MAX_PARTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class _FormParser:
         self._field = b""
         self._value = bytearray()
         self._fields = 0
+        self._parts = 0
         self._complete = False
         self._parser = MultipartParser(
             boundary,
@@ -89,6 +92,9 @@ class _FormParser:
 
     def _part_begins(self) -> None:
         self._headers, self._header = {}, [b"", b""]
+        self._parts += 1
+        if self._parts > _MAX_PARTS:
+            raise BadForm(f"The form has more than {_MAX_PARTS:,} fields and files.", fix="Send the files in several requests.")
 
     def _collect(self, place: int, piece: bytes) -> None:
         self._header[place] += piece

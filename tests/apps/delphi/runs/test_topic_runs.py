@@ -26,7 +26,7 @@ from gateleg.apps.delphi.topics.words import word_vectors
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, ConditionFailed
-from gateleg.store.transports import item_size
+from gateleg.store.sizes import item_size
 from tests.apps.delphi.texts import local_embeddings
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from gateleg.apps.delphi.service import conversations
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore
-from gateleg.store.transports import item_size
+from gateleg.store.sizes import item_size
 
 
 def cells(votes: Votes) -> list[tuple[Any, ...]]:

@@ -7,7 +7,8 @@ import pytest
 from gateleg.apps.delphi.runs.run_tables import Run
 from gateleg.apps.delphi.runs.topic_names import rename_topic
 from gateleg.apps.delphi.web.comment import meanings
-from gateleg.apps.delphi.web.run_cache import LoadedRun, load_run
+from gateleg.apps.delphi.web.loaded_runs import load_run
+from gateleg.apps.delphi.web.run_cache import LoadedRun
 from gateleg.apps.delphi.web.topics import agreement_of
 from tests.apps.delphi.served import Served, conversation, serving
 

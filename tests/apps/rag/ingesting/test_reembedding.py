@@ -19,7 +19,7 @@ from gateleg.apps.rag.searching import search as searching
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.results import SearchResult
 from gateleg.apps.rag.searching.service import SearchScope, search, tools_of
-from gateleg.apps.rag.tables import Collection
+from gateleg.apps.rag.tables import Collection, DocumentStatus
 from gateleg.jobs import GiveUp, Job, JobStatus
 from gateleg.web import Principal, Role
 from tests.apps.rag.ingesting.library import ADMIN, MODEL, Library, open_library
@@ -208,3 +208,41 @@ async def test_nothing_of_an_embedded_collection_is_left(library: Library, other
 async def test_a_model_that_the_host_cannot_use_is_refused(library: Library) -> None:
     with pytest.raises(BadValue, match="is not available on this host"):
         await start_reembedding(library.resources, ADMIN, "books", library.collection_id, "local:unknown")
+
+
+async def test_documents_that_were_ingested_without_the_model_get_vectors_of_it(library: Library, other: SecondModel) -> None:
+    await reembed(library, other.address)
+    other.before = lambda: 400
+    document, job = await library.ingest(NewDocument(text="The valve lets steam out.", name="valve.txt"))
+    assert (job.status, document.status) == (JobStatus.COMPLETED, DocumentStatus.COMPLETED)
+    assert document.keywords_only is not None
+    assert document.keywords_only.startswith(f"Found by keywords only: the embedding model {other.address!r} could not be used. ")
+    assert [hit.document_name for hit in (await look(library, "valve", "keyword")).hits] == ["valve.txt"]
+    # Nothing changes as long as the model refuses.
+    assert (await reembed(library, other.address)).status is JobStatus.FAILED
+    assert (await look(library, "valve", "keyword")).hits
+    other.before = lambda: 200
+    done = result(await reembed(library, other.address))
+    assert (done.outcome, done.documents, done.embedded) == ("reembedded", 3, 1)
+    assert (await library.document(document.document_id)).keywords_only is None
+    assert (await look(library, "steam valve out")).hits[0].document_name == "valve.txt"
+    assert result(await reembed(library, other.address)).outcome == "unchanged"
+
+
+async def test_an_ingestion_of_the_same_content_adds_the_missing_vectors(library: Library, other: SecondModel) -> None:
+    await reembed(library, other.address)
+    other.before = lambda: 400
+    valve = NewDocument(text="The valve lets steam out.", name="valve.txt")
+    assert (await library.ingest(valve))[0].keywords_only is not None
+    other.before = lambda: 200
+    document, _ = await library.ingest(valve)
+    assert (document.keywords_only, document.generation) == (None, 2)
+    assert (await look(library, "steam valve out")).hits[0].document_name == "valve.txt"
+
+
+async def test_chunks_with_vectors_are_not_replaced_by_chunks_without(library: Library, other: SecondModel) -> None:
+    await reembed(library, other.address)
+    other.before = lambda: 400
+    document, job = await library.ingest(NewDocument(text="The pump moves oil.", name="pump.txt"))
+    assert (job.status, document.status, document.generation) == (JobStatus.FAILED, DocumentStatus.FAILED, 1)
+    assert (await look(library, "water", "keyword")).hits[0].document_name == "pump.txt"

@@ -29,7 +29,7 @@ from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
 from gateleg.apps.agents.usage import JUDGING, billed_to
 from gateleg.jobs import GiveUp, Snooze
-from gateleg.limited_process import Matching, match_patterns
+from gateleg.processes import Matching, match_patterns
 from gateleg.store import ConditionFailed
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ConfigDict, RootModel, model_validator
 
 from gateleg.apps.agents.errors import BadOutputSchema
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited, run_limited_blocking
+from gateleg.processes import LimitReached, ProcessLimits, run_limited, run_limited_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

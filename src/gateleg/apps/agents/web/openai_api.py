@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -96,7 +97,10 @@ class _Api:
 
     async def complete(self, request: Request) -> Response:
         """Ask an agent; the answer is a chat completion."""
-        asked = _parsed(await request.body())
+        if "json" not in request.headers.get("content-type", "").lower():
+            raise BadCompletion("The body is not JSON.", fix="Send the header `Content-Type: application/json`.")
+        # In a thread, because a body may contain files of many megabytes.
+        asked = await asyncio.to_thread(_parsed, await request.body())
         asked.check()
         context = context_of(request, self._resources)
         agent = await find_named_agent(self._resources.store, context.partition, asked.model)

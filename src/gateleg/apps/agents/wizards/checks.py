@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.agents.errors import BadField, BadWizard
 from gateleg.apps.agents.patterns import check_patterns
 from gateleg.apps.agents.wizards.criteria import is_fulfilled
-from gateleg.limited_process import Matching, match_patterns
+from gateleg.processes import Matching, match_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

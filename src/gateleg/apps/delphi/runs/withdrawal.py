@@ -17,6 +17,8 @@ from gateleg.apps.delphi.runs.redacted_rows import redact_row
 from gateleg.apps.delphi.runs.rejections import comment_ids, load_rejections, rejections_at
 from gateleg.apps.delphi.runs.run_tables import Run, RunStatus, StoredConversation
 from gateleg.apps.delphi.tables import ClusterKeywords, CommentEmbedding, TopicName
+from gateleg.apps.delphi.topics.redaction import without_words
+from gateleg.event_loops import import_in_thread
 from gateleg.jobs import Submission
 from gateleg.store import ConditionFailed
 
@@ -69,8 +71,7 @@ async def redact_runs(
     models: Models | None = None,
 ) -> dict[str, int]:
     """Remove rejected comments from the stored topics of all runs, and write withdrawn reports again. Returns the number of each."""
-    from gateleg.apps.delphi.runs.report_runs import write_again
-
+    write_again = (await import_in_thread("gateleg.apps.delphi.runs.report_runs")).write_again
     rejections = await load_rejections(store, conversation_id)
     topics = [run for run in await _runs(store, conversation_id, TOPICS_STAGE) if await _shows(store, run, rejections)]
     for number, run in enumerate(topics):
@@ -115,8 +116,6 @@ async def _redact_topics(store: AsyncStore, run: Run, rejections: Rejections) ->
 
 async def _names_without(store: AsyncStore, run: Run, rejections: Rejections) -> Mapping[str, str]:
     """The names of topics without rejected words, by key."""
-    from gateleg.apps.delphi.runs.topic_runs import load_topics
-    from gateleg.apps.delphi.topics.redaction import without_words
-
-    topics = await load_topics(store, run, vectors=False)
+    topic_runs = await import_in_thread("gateleg.apps.delphi.runs.topic_runs")
+    topics = await topic_runs.load_topics(store, run, vectors=False)
     return {topic.key: topic.name for layer in without_words(topics.topics, rejections.words) for topic in layer}

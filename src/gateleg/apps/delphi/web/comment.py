@@ -8,6 +8,7 @@ from nicegui import ui
 
 from gateleg.apps.delphi.reports.figures import vote_key, vote_rows
 from gateleg.apps.delphi.web.addresses import address_of
+from gateleg.apps.delphi.web.loaded_runs import load_run
 from gateleg.web.console.components import empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 async def comment_part(view: View, shown: Overview, number: int) -> None:
     """A comment of the selected run."""
-    from gateleg.apps.delphi.web.run_cache import load_run
-
     if shown.stages.votes is None:
         empty("people", "No votes yet", "This run has not finished counting them.")
         return

@@ -14,6 +14,7 @@ from gateleg.apps.delphi.reports.figures import contrast_card, statement_card, v
 from gateleg.apps.delphi.reports.palette import colour
 from gateleg.apps.delphi.runs.self_descriptions import mark_meta, suggestions_of
 from gateleg.apps.delphi.web.addresses import address_of, comment_address
+from gateleg.apps.delphi.web.loaded_runs import load_run
 from gateleg.web import Role
 from gateleg.web.console.components import button, card, carry_out, empty, section, show_when_loaded, tag
 
@@ -40,8 +41,6 @@ _UNSURE = "Comments that at least a fifth of the voters passed on."
 
 async def groups_part(view: View, shown: Overview) -> None:
     """The groups of the selected run."""
-    from gateleg.apps.delphi.web.run_cache import load_run
-
     if shown.stages.votes is None:
         empty("people", "No groups yet", "This run has not finished finding groups.")
         return

@@ -19,6 +19,7 @@ from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
 from gateleg.apps.delphi.runs.topic_names import rename_topic
 from gateleg.apps.delphi.service import delete_run
+from gateleg.apps.delphi.web.loaded_runs import load_run
 from gateleg.apps.delphi.web.overviews import PipelineRun, stage_runs_of
 from gateleg.apps.delphi.web.run_differences import side_by_side
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, key_parts, result_view
@@ -106,8 +107,6 @@ async def get_result(call: Using, job_id: UUID, table: str, key: Annotated[str, 
 async def get_atlas(call: Using, request: Request, job_id: UUID) -> Response:
     """The data of the linked maps as one JSON: participants with packed groups and votes, comments, groups and topics. A stage that the job
     lacks is taken from the sources of its report, or from the latest run."""
-    from gateleg.apps.delphi.web.run_cache import load_run
-
     runs = await visible_stages(call, job_id)
     stages = await stage_runs_of(call.host.store, PipelineRun(job_id, tuple(reversed(runs))))
     if stages.votes is None:

@@ -1,4 +1,4 @@
-"""A cache of the results of completed runs, because several parts of a page show the same run.
+"""A cache of the results of completed runs, because several parts of a page show the same run. `loaded_runs` imports it in a thread.
 
 Topic names and rejections are the only results of a completed run that can change, so they are read every time.
 """
@@ -10,7 +10,6 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import orjson
 
@@ -88,11 +87,3 @@ async def _load(store: AsyncStore, votes: Run, topics: Run | None, names: Sequen
 
 def _version(run: Run | None) -> tuple[Hashable, ...]:
     return () if run is None else (run.job_id, run.stage, run.completed_at)
-
-
-_CACHES: WeakKeyDictionary[AsyncStore, RunCache] = WeakKeyDictionary()
-
-
-async def load_run(store: AsyncStore, votes: Run, topics: Run | None = None) -> LoadedRun:
-    """The results of two completed runs, from the cache that the API and the pages of a host share."""
-    return await _CACHES.setdefault(store, RunCache()).load(store, votes, topics)

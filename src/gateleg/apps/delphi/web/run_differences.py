@@ -9,6 +9,7 @@ from gateleg.apps.delphi import service
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.origin import VOTES_STAGE
 from gateleg.apps.delphi.runs.topic_changes import TopicChange, compare_topics
+from gateleg.apps.delphi.web.loaded_runs import load_run
 from gateleg.apps.delphi.web.overviews import stage_runs_of
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ class SideBySide:
 
 async def side_by_side(store: AsyncStore, before: PipelineRun, after: PipelineRun) -> SideBySide:
     """Compare two pipeline runs. Raises `RunMissing` if one of them has no groups."""
-    from gateleg.apps.delphi.web.run_cache import load_run
-
     stages = [await stage_runs_of(store, run) for run in (before, after)]
     loaded = []
     for run, found in zip((before, after), stages, strict=True):

@@ -10,6 +10,7 @@ from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.reports.figures import statement_card, vote_rows
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.addresses import address_of, comment_address
+from gateleg.apps.delphi.web.loaded_runs import load_run
 from gateleg.web import Role
 from gateleg.web.console.components import Field, ago, button, carry_out, empty, sheet, show_when_loaded, tag
 
@@ -28,8 +29,6 @@ _OPEN = 8
 
 async def topics_part(view: View, shown: Overview) -> None:
     """The topics of the selected run."""
-    from gateleg.apps.delphi.web.run_cache import load_run
-
     if shown.stages.votes is None or shown.stages.topics is None:
         empty("search", "No topics yet", "This run has not divided the comments into topics.")
         return

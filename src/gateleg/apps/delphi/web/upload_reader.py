@@ -13,7 +13,7 @@ from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.conversations.files import ConversationFiles, read_conversation
 from gateleg.apps.delphi.errors import InvertedVotes, MissingColumns, Problem, UnreadableFile, UnreadableRows, UploadTooLarge
 from gateleg.apps.delphi.web.uploaded_files import UploadLimits, check_lines, classify_files
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+from gateleg.processes import LimitReached, ProcessLimits, run_limited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -59,6 +59,7 @@ class Outcome:
     url: str | None = None
     metadata: Metadata | None = None
     override: dict[str, Any] | None = None
+    keywords_only: str | None = None
 
 
 async def begin_generation(store: AsyncStore, document: Document, job_id: UUID) -> Document:
@@ -114,6 +115,7 @@ async def finish_generation(store: AsyncStore, document: Document, job_id: UUID,
         (Document.url, found.url),
         (Document.metadata, found.metadata),
         (Document.strategy_override, found.override),
+        (Document.keywords_only, found.keywords_only),
     ]
     actions += [attribute.remove() if value is None else attribute.set(value) for attribute, value in optional]
     if document.content_hash != found.content_hash:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
@@ -131,6 +131,12 @@ async def ingest(job: JobContext, config: IngestConfig, resources: Resources[Rag
         raise
 
 
+def _keywords_only(model: str, error: AiError) -> str:
+    """Why a document can be found by keywords only, and the way out."""
+    reason = f"{error.message} {error.fix}".strip()
+    return f"Found by keywords only: the embedding model {model!r} could not be used. {reason} Then embed the collection again."[:4_000]
+
+
 async def _record_if_final(resources: Resources[Any], config: IngestConfig, job: JobContext, message: str) -> None:
     """Record a temporary error, if the job has no retries left."""
     if job.job.retry_count >= job.job.max_retries:
@@ -173,7 +179,7 @@ class _Ingestion:
         if document.generation is not None and document.ingestion_digest == digest and not self.config.force:
             return await self._unchanged(opened, fetched)
         cut = await self._prepare_chunks(opened, fetched)
-        chunks, reused = await self._chunks(opened, cut)
+        chunks, reused, keywords_only = await self._chunks(opened, cut)
         document = await begin_generation(self.resources.store, document, self.job.job_id)
         generation = document.last_generation
         await self._write(document, generation, chunks, cut)
@@ -187,6 +193,9 @@ class _Ingestion:
         similar = await find_similar(self.resources.store, document, fetched.digest, fingerprint)
         self.job.check()
         outcome = self._outcome(opened, fetched, cut, digest, generation, fingerprint)
+        if keywords_only is not None:
+            # With another digest, so that the next ingestion of the same content computes the vectors.
+            outcome = replace(outcome, keywords_only=keywords_only, digest=f"{digest} without vectors")
         await delete_fingerprint(self.resources.store, document)
         done = await finish_generation(self.resources.store, document, self.job.job_id, outcome, opened.collection)
         await write_fingerprint(self.resources.store, done)
@@ -278,25 +287,40 @@ class _Ingestion:
         cut = await read_source(fetched.path, self.config.name, fetched.content_type, bounds)
         self._report("chunk", 0.0, opened.strategy.type.value)
         models = self.resources.models.for_threads()
-        cut = await split_document(cut, opened.strategy, models.embeddings(opened.model, cache=False).embed)
+        # The model is looked up when a strategy uses it: others do not need one that works.
+        cut = await split_document(cut, opened.strategy, lambda *texts: models.embeddings(opened.model, cache=False).embed(*texts))
         if len(cut.spans) > MAX_CHUNKS:
             raise RagError(f"The document has {len(cut.spans):,} chunks; {MAX_CHUNKS:,} are allowed.", fix="Raise chunkSize.")
         return cut
 
-    async def _chunks(self, opened: _IngestionTarget, cut: PreparedChunks) -> tuple[list[Chunk], int]:
-        """The chunks with their vectors, before they get a generation, and how many vectors were reused."""
+    async def _chunks(self, opened: _IngestionTarget, cut: PreparedChunks) -> tuple[list[Chunk], int, str | None]:
+        """The chunks before they get a generation, how many of their vectors were reused, and why they have none if so."""
         parsed, spans = cut.document, cut.spans
         texts = [span.of(parsed.text) for span in spans]
         hashes = [chunk_hash(text, span.heading) for text, span in zip(texts, spans, strict=True)]
         inputs = [embedded_text(text, span.heading) for text, span in zip(texts, spans, strict=True)]
-        vectors, reused = await self._vectors(opened, opened.model, inputs, hashes)
+        vectors: Sequence[bytes | None]
+        keywords_only = None
+        try:
+            vectors, reused = await self._vectors(opened, opened.model, inputs, hashes)
+        except AiError as error:
+            if not self._takes_keywords(opened, error):
+                raise
+            keywords_only = _keywords_only(opened.model, error)
+            self.job.log(keywords_only, "WARNING")
+            vectors, reused = [None] * len(texts), 0
         rows = await asyncio.to_thread(self._rows, opened, cut, texts, hashes, vectors)
         shadow = shadow_target(opened.collection)
         if shadow is not None:
             shadow_vectors, _ = await self._vectors(opened, shadow.model, inputs, hashes)
             for row, vector in zip(rows, shadow_vectors, strict=True):
                 row.shadow_vector, row.shadow_model = vector, shadow.model
-        return rows, reused
+        return rows, reused, keywords_only
+
+    def _takes_keywords(self, opened: _IngestionTarget, error: AiError) -> bool:
+        """Whether to go on without vectors: the model will not work soon, and no chunks with vectors would be replaced."""
+        final = not error.passing or self.job.job.retry_count >= self.job.job.max_retries
+        return final and (opened.document.generation is None or opened.document.keywords_only is not None)
 
     async def _vectors(self, opened: _IngestionTarget, model: str, texts: Sequence[str], hashes: Sequence[str]) -> tuple[list[bytes], int]:
         """A vector by a model for each text, and how many of them were reused."""
@@ -309,7 +333,7 @@ class _Ingestion:
         )
 
     def _rows(
-        self, opened: _IngestionTarget, cut: PreparedChunks, texts: Sequence[str], hashes: Sequence[str], vectors: Sequence[bytes]
+        self, opened: _IngestionTarget, cut: PreparedChunks, texts: Sequence[str], hashes: Sequence[str], vectors: Sequence[bytes | None]
     ) -> list[Chunk]:
         """Build the rows of the chunks. Runs in a thread, because a long document has tens of thousands."""
         parsed = cut.document
@@ -403,6 +427,7 @@ class _Ingestion:
             duplicates=list(similar.same),
             similar=list(similar.near),
             warnings=list(document.warnings),
+            keywords_only=document.keywords_only,
         )
 
 

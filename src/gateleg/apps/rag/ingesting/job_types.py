@@ -71,6 +71,8 @@ class IngestResult(BaseModel):
     duplicates: list[str] = Field(default_factory=list)
     similar: list[str] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
+    #: why the chunks have no vectors; None if they have
+    keywords_only: str | None = None
 
 
 class ReingestConfig(BaseModel):

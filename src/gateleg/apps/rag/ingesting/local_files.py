@@ -97,7 +97,7 @@ async def add_files(
     force: bool = False,
     report: Callable[[int], None] = lambda done: None,
 ) -> AddResult:
-    """Upload files and submit their ingestion. Skips files whose content has not changed, unless `force` is set."""
+    """Upload files and submit their ingestion. Skips files whose content has not changed, unless they lack vectors or `force` is set."""
     added = AddResult()
     for place, file in enumerate(files):
         report(place)
@@ -120,13 +120,13 @@ async def _add(
     existing = await resources.store.find(
         Document, repository_id=repository_id, collection_id=collection_id, document_id=document_id, consistent=True
     )
-    if existing is not None and existing.content_hash == digest and existing.status is DocumentStatus.COMPLETED and not force:
+    again = force or (existing is not None and (existing.status is DocumentStatus.FAILED or existing.keywords_only is not None))
+    if existing is not None and existing.content_hash == digest and existing.status is DocumentStatus.COMPLETED and not again:
         added.unchanged.append(file.name)
         return
     key = original_key(repository_id, collection_id, document_id, digest, plain_name(file.path.name))
     await store_original(resources.objects, key, file.path, digest, None)
-    # Adding a file again while its job waits returns the same job; if its ingestion failed, it is retried.
-    again = force or (existing is not None and existing.status is DocumentStatus.FAILED)
+    # Adding a file again while its job waits returns the same job; if its ingestion failed or made no vectors, it is retried.
     once = None if again else f"{digest}:{0 if existing is None else existing.revision}"
     new = NewDocument(key=key, name=file.name, force=force, once=once)
     submitted = await ingest_document(resources, caller, repository_id, collection_id, new)

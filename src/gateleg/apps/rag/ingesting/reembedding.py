@@ -1,4 +1,4 @@
-"""Embed the chunks of a collection with another model.
+"""Embed the chunks of a collection with another model, or those without vectors with its own.
 
 The new vectors are written next to the current ones and into a shadow index. One update of the collection's row then switches searches to
 that index and its model; until then they use the old ones, whatever is interrupted. Ingestions in the meantime write to both indexes, and
@@ -8,6 +8,7 @@ that index and its model; until then they use the old ones, whatever is interrup
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 async def start_reembedding(
     resources: Resources[RagSettings], caller: Caller, repository_id: str, collection: str, model: str, *, once: str | None = None
 ) -> Job:
-    """Start a job that embeds all chunks of a collection with another model. It does nothing if the collection already has that model."""
+    """Start a job that embeds all chunks of a collection with a model. With the collection's own model, it embeds those without vectors."""
     opened = await open_collection(resources.store, caller, repository_id, collection, Action.CHANGE_COLLECTION)
     check_accepts_documents(opened.repository, opened.collection)
     check_model(resources, model)
@@ -92,7 +93,7 @@ class _Reembedding:
             if is_swapped(row):
                 # The job that swapped the index was stopped before the cleanup.
                 row = await self._clean_up(row)
-            if row.embedding_model == self.config.model:
+            if row.embedding_model == self.config.model and not await self._lacks_vectors():
                 return ReembedResult(outcome="unchanged")
             row = await begin_shadow(self.store, row, self.job.job_id, self.config.model)
         if not is_swapped(row):
@@ -102,6 +103,13 @@ class _Reembedding:
             self.job.log(f"searches now use {row.embedding_model}")
         await self._clean_up(row)
         return ReembedResult(outcome="reembedded", documents=self.documents, chunks=self.chunks, embedded=self.embedded)
+
+    async def _lacks_vectors(self) -> bool:
+        """Whether documents were ingested without vectors, because the model could not be used."""
+        async for document in self._documents():
+            if document.keywords_only is not None:
+                return True
+        return False
 
     async def abandon(self) -> None:
         """Drop the shadow index; if searches already use it, finish the cleanup of the old one instead."""
@@ -202,6 +210,12 @@ class _Reembedding:
                 await self._replace_vectors(
                     [one for one in batch if one.shadow_model == row.embedding_model and one.shadow_vector is not None]
                 )
+            if document.keywords_only is not None:
+                with suppress(ConditionFailed, NotFound):
+                    # An ingestion that has replaced the chunks meanwhile has said itself whether they have vectors.
+                    await self.store.patch(
+                        document.key, Document.keywords_only.remove(), condition=Document.generation == document.generation
+                    )
         return await end_shadow(self.store, row)
 
     async def _replace_vectors(self, chunks: Sequence[Chunk]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gateleg.apps.rag.errors import EncryptedDocument, PageNotDrawn, UnreadableDocument
 from gateleg.errors import GatelegError
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+from gateleg.processes import LimitReached, ProcessLimits, run_limited
 
 PDF = "application/pdf"
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})

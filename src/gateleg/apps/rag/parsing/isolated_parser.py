@@ -17,7 +17,7 @@ from gateleg.apps.rag.errors import (
 from gateleg.apps.rag.parsing.document import ParseBounds, ParsedDocument, reason_of
 from gateleg.apps.rag.parsing.parser import content_type, parse_here
 from gateleg.errors import GatelegError
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+from gateleg.processes import LimitReached, ProcessLimits, run_limited
 
 _REFUSALS = (DocumentTooLarge, EmptyDocument, EncryptedDocument, UnreadableDocument, UnsupportedDocument)
 #: Libraries to preload in the process that the parsers are forked from. Not usearch: Tesseract fails when both are loaded.

@@ -55,10 +55,10 @@ def includes_key(pipeline: Pipeline, key: str) -> bool:
 
 
 def needs_ingestion(seen: SourceObject, document: Document | None, *, again: bool = False) -> bool:
-    """Whether to ingest an object: it is new, or has changed since it was last ingested; with `again`, also if its ingestion failed."""
+    """Whether to ingest an object: it is new or has changed; with `again`, also if its ingestion failed or made no vectors."""
     if document is None or document.source_etag != seen.etag:
         return True
-    return again and document.status is DocumentStatus.FAILED
+    return again and (document.status is DocumentStatus.FAILED or document.keywords_only is not None)
 
 
 def cron_of(pipeline: Pipeline) -> str | None:

@@ -11,7 +11,7 @@ from gateleg.apps.rag.collection_list import CollectionFilter, SortBy, list_all_
 from gateleg.apps.rag.collections import OpenedCollection, create_collection, open_collection, soft_delete_collection, update_collection
 from gateleg.apps.rag.deleting.submission import impact_of, start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection
-from gateleg.apps.rag.host_checks import check_folders, check_model
+from gateleg.apps.rag.host_checks import check_folders, check_model, model_problem
 from gateleg.apps.rag.pipelines.schedules import sync_schedules
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.statistics import count_collection
@@ -76,9 +76,10 @@ def _wanted(text: str | None, status: CollectionStatus | None, label: str | None
     return CollectionFilter(text, status, label, sort_by, descending=order.lower() == "desc")
 
 
-def _shown(response: Response, opened: OpenedCollection, warnings: tuple[str, ...] = ()) -> CollectionView:
+def _shown(call: ApiCall, response: Response, opened: OpenedCollection, warnings: tuple[str, ...] = ()) -> CollectionView:
     set_etag(response, opened.collection.version)
-    return CollectionView.of(opened, warnings)
+    problem = model_problem(resources_of(call), opened.collection.embedding_model)
+    return CollectionView.of(opened, warnings if problem is None else (*warnings, problem))
 
 
 @router.get("/repository/collections")
@@ -140,7 +141,7 @@ async def create(call: Using, repository_id: str, new: NewCollection, response: 
         await sync_schedules(resources_of(call))
     await call.note("rag.create-collection", f"{repository_id}/{opened.collection.collection_id}")
     response.headers["Location"] = f"/api/rag/repository/{repository_id}/collections/{opened.collection.collection_id}"
-    return _shown(response, opened)
+    return _shown(call, response, opened)
 
 
 # Declared before the collection's own route, whose id would match the last segment as well.
@@ -169,7 +170,7 @@ async def get_statistics(call: Using, repository_id: str, collection_id: str) ->
 @router.get(_ONE)
 async def get_one(call: Using, repository_id: str, collection_id: str, response: Response) -> CollectionView:
     """Read a collection by its id or name. `default` is an alias of the default collection, whose id is that of the embedding model."""
-    return _shown(response, await open_collection(call.host.store, caller_of(call), repository_id, collection_id))
+    return _shown(call, response, await open_collection(call.host.store, caller_of(call), repository_id, collection_id))
 
 
 @router.patch(_ONE, include_in_schema=False)
@@ -186,7 +187,7 @@ async def update(
     await call.note(
         "rag.update-collection", f"{repository_id}/{found.opened.collection.collection_id}", fields=sorted(changes.model_fields_set)
     )
-    return _shown(response, found.opened, found.warnings)
+    return _shown(call, response, found.opened, found.warnings)
 
 
 @router.delete(_ALIASES[_ONE], response_model=CollectionView | DeletionView, include_in_schema=False)
@@ -206,7 +207,7 @@ async def delete(
     days = resources_of(call).settings.restore_days
     opened = await soft_delete_collection(call.host.store, caller_of(call), repository_id, collection_id, days=days)
     await call.note("rag.delete-collection", f"{repository_id}/{opened.collection.collection_id}")
-    return _shown(response, opened)
+    return _shown(call, response, opened)
 
 
 async def _delete_for_good(call: ApiCall, repository_id: str, collection_id: str, response: Response) -> DeletionView:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.documents import DocumentFilter, list_documents
+from gateleg.apps.rag.host_checks import model_problem
 from gateleg.apps.rag.statistics import count_collection
 from gateleg.apps.rag.web.access_part import access_part
 from gateleg.apps.rag.web.ask_part import ask_part
@@ -118,6 +119,10 @@ async def _head(visit: Visit) -> None:
                 tag("span", size_text(counted.size), "num")
                 tag("span", found.embedding_model)
         actions_part(visit)
+    problem = model_problem(visit.resources, found.embedding_model)
+    if problem is not None:
+        with tag("div", classes="note failed", role="status"):
+            tag("span", f"{problem} Until then, new documents are found by keywords only.")
 
 
 async def _documents(visit: Visit, cursor: str) -> None:
@@ -159,7 +164,7 @@ async def _documents(visit: Visit, cursor: str) -> None:
 def _row(one: Document) -> Row:
     cells = {
         "name": one.document_name or one.document_id,
-        "status": document_cell(one.status),
+        "status": document_cell(one),
         "chunks": f"{one.chunks:,}",
         "pages": "" if one.pages is None else f"{one.pages:,}",
         "size": "" if one.size is None else size_text(one.size),

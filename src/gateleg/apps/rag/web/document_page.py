@@ -49,7 +49,7 @@ async def _head(view: View, resources: Resources[RagSettings], caller: Caller, o
         with tag("div", classes="titles"):
             tag("h1", document.document_name or document.document_id, dir="auto")
             with tag("p", classes="line gap-1 meta"):
-                document_badge(document.status)
+                document_badge(document)
                 tag("a", opened.collection.name or "Default collection", "link", href=where)
                 facts = [
                     document.content_type or "",
@@ -63,9 +63,9 @@ async def _head(view: View, resources: Resources[RagSettings], caller: Caller, o
                     tag("span", fact)
         with tag("div", classes="deeds"):
             await _actions(view, resources, caller, opened)
-    if document.error_message:
+    for problem in filter(None, (document.error_message, document.keywords_only)):
         with tag("div", classes="note failed", role="status"):
-            tag("span", document.error_message)
+            tag("span", problem)
 
 
 async def _actions(view: View, resources: Resources[RagSettings], caller: Caller, opened: OpenedDocument) -> None:

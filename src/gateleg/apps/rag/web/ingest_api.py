@@ -12,13 +12,13 @@ from gateleg.apps.rag.api import caller_of, resources_of
 from gateleg.apps.rag.chunking import legacy_strategy, parse_strategy, preview
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, OpenedCollection, open_collection
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
+from gateleg.apps.rag.host_checks import model_problem
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
 from gateleg.apps.rag.ingesting.originals import store_original
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
 from gateleg.apps.rag.ingesting.submission import (
     MAX_BATCH_DOCUMENTS,
     MAX_TEXT_CHARACTERS,
-    BatchResult,
     NewDocument,
     SubmittedDocument,
     document_id_of,
@@ -104,6 +104,9 @@ class IngestsView(View):
     jobs: list[IngestView]
     collection_id: str
     collection_name: str | None
+    warnings: list[str] = Field(
+        default_factory=list, description="Why the embedding model cannot be used. New documents are found by keywords only."
+    )
 
 
 class PreviewBody(Draft):
@@ -149,12 +152,10 @@ async def _ingested(call: ApiCall, opened: OpenedCollection, batch: list[NewDocu
         raise next(one for one in result.results if isinstance(one, GatelegError))
     where = f"{collection.repository_id}/{collection.collection_id}"
     await call.note("rag.ingest", where, count=len(batch) - result.refused, refused=result.refused)
-    return _shown(opened, batch, result)
-
-
-def _shown(opened: OpenedCollection, batch: list[NewDocument], result: BatchResult) -> IngestsView:
     rows = [_one(new, found) for new, found in zip(batch, result.results, strict=True)]
-    return IngestsView(jobs=rows, collection_id=opened.collection.collection_id, collection_name=opened.collection.name)
+    problem = model_problem(resources_of(call), collection.embedding_model)
+    warnings = [] if problem is None else [problem]
+    return IngestsView(jobs=rows, collection_id=collection.collection_id, collection_name=collection.name, warnings=warnings)
 
 
 def _one(new: NewDocument, found: SubmittedDocument | GatelegError) -> IngestView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gateleg.apps.rag.tables import READY, CollectionStatus, DocumentStatus
 from gateleg.web.console.components import Statuses, badge
@@ -10,7 +10,7 @@ from gateleg.web.console.components import Statuses, badge
 if TYPE_CHECKING:
     from nicegui.element import Element
 
-    from gateleg.apps.rag.tables import Repository
+    from gateleg.apps.rag.tables import Document, Repository
     from gateleg.web.console.components import Part
 
 
@@ -23,8 +23,9 @@ COLLECTION = Statuses[CollectionStatus](
         CollectionStatus.DELETE_FAILED: ("Removal failed", "failed"),
     }
 )
-DOCUMENT = Statuses[DocumentStatus](
+DOCUMENT = Statuses[DocumentStatus | Literal["keywords"]](
     {
+        "keywords": ("Keywords only", "warning"),
         DocumentStatus.PENDING: ("Waiting", "waiting"),
         DocumentStatus.IN_PROGRESS: ("Being ingested", "running"),
         DocumentStatus.COMPLETED: ("Searchable", "done"),
@@ -45,14 +46,19 @@ def collection_cell(status: CollectionStatus) -> Part:
     return COLLECTION.cell(status)
 
 
-def document_badge(status: DocumentStatus) -> Element:
+def document_badge(document: Document) -> Element:
     """The badge of a document's status."""
-    return DOCUMENT.badge(status)
+    return DOCUMENT.badge(_shown_status(document))
 
 
-def document_cell(status: DocumentStatus) -> Part:
+def document_cell(document: Document) -> Part:
     """The table cell of a document's status."""
-    return DOCUMENT.cell(status)
+    return DOCUMENT.cell(_shown_status(document))
+
+
+def _shown_status(document: Document) -> DocumentStatus | Literal["keywords"]:
+    by_keywords = document.status is DocumentStatus.COMPLETED and document.keywords_only is not None
+    return "keywords" if by_keywords else document.status
 
 
 def repository_badge(repository: Repository) -> Element:

@@ -129,7 +129,7 @@ class CollectionView(View):
     shadow_model: str | None = Field(description="The model with which a job is re-embedding the collection; null if none.")
     shadow_job_id: UUID | None = Field(description="That job.")
     version: int
-    warnings: list[str] = Field(default_factory=list, description="Warnings about a change.")
+    warnings: list[str] = Field(default_factory=list, description="Warnings about a change, and why the embedding model cannot be used.")
 
     @classmethod
     def of(cls, opened: OpenedCollection, warnings: tuple[str, ...] = ()) -> "CollectionView":
@@ -222,6 +222,10 @@ class DocumentView(BaseModel):
     title: str | None
     url: str | None = Field(description="The URL it was fetched from.")
     warnings: list[str] = Field(description="Parts that the parser skipped.")
+    keywords_only: str | None = Field(
+        serialization_alias="keywordsOnly",
+        description="Why its chunks have no vectors, and only keywords find them; null if they have.",
+    )
     revision: int = Field(description="The number of the current content, starting at 1.")
     revisions: list[RevisionView] = Field(description="The kept earlier contents, newest first.")
     version: int

@@ -3,19 +3,19 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.jobs import AsyncQueue, Job
 from gateleg.jobs.retention import Archiver
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.objects import AsyncObjects
-from gateleg.web.api.calls import Operating, Viewing
+from gateleg.web.api.calls import Operating, Viewing, refuse_set_aside
 from gateleg.web.api.etags import tagged
 from gateleg.web.api.jobs.lists import ChangedJobs, Text
 from gateleg.web.api.jobs.views import BranchView, JobDetail, JobView, LineView
 
-router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
+router = APIRouter(prefix="/api/jobs", tags=["Jobs"], dependencies=[Depends(refuse_set_aside)])
 
 
 @router.get("/{job_id}", response_model=JobDetail)

@@ -44,7 +44,7 @@ def register() -> None:
             known = UUID(job_id)
         except ValueError:
             # Other programs may write any text.
-            bad = next((bad for bad in await console.host.queue_stats.set_aside() if bad.job_id == job_id), None)
+            bad = await console.host.queue.find_set_aside(job_id)
             _missing(job_id) if bad is None else _unreadable(console.host, job_id, bad.reason)
             return
         topic = job_topic(console.host.queue, known)

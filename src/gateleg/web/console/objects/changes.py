@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.errors import GatelegError
 from gateleg.model.types import check_s3_key
-from gateleg.objects.protocol import content_type_of
+from gateleg.objects.values import content_type_of
 from gateleg.web.console.objects.contents import HEAD, contradiction
 from gateleg.web.console.objects.folders import new_key
 from gateleg.web.principal import Role

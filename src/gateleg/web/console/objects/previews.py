@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from gateleg.objects.protocol import content_type_of
+from gateleg.objects.values import content_type_of
 
 Kind = Literal["image", "video", "audio", "html", "json", "text", "none"]
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from gateleg.model import DecodeError
-from gateleg.store.transports import item_size
+from gateleg.store.sizes import item_size
 from gateleg.web.console.actions import button
 from gateleg.web.console.confirm import confirm
 from gateleg.web.console.empty import empty

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.errors import GatelegError
+from gateleg.model.constraints import RECOUNT
 from gateleg.model.expressions import Placeholders, all_of, equals, exists, missing
-from gateleg.model.layout import RECOUNT
 from gateleg.model.planning import changed_attributes
 from gateleg.store import ConditionFailed, NotFound
 from gateleg.store.flow import Request

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateleg.limited_process import Matching, match_patterns, pattern_problems
+from gateleg.processes import Matching, match_patterns, pattern_problems
 
 #: Patterns with texts on which they would need years, and a simple one on which it would take longer than a test may.
 BOMBS = {

@@ -1,11 +1,7 @@
-"""Handlers in their own processes, which are killed with all their subprocesses when they must end.
+"""Where handlers run: in the worker's event loop, in their own thread, or in their own process, which can be killed.
 
-A process imports the handler by its name, or creates it with the same factory as the host, with its own store and other resources. Its
-printed and logged output goes to the job's log.
-
-Where handlers run: in the worker's event loop, in their own thread, or in a process that can be killed.
-
-The processes that run handlers: start one, connect to it, and kill it with all its subprocesses.
+The process of a handler imports it by its name, or creates it with the same factory as the host, with its own store and other resources.
+Its printed and logged output goes to the job's log. When the handler must end, the process is killed with all its subprocesses.
 """
 
 from __future__ import annotations
@@ -14,13 +10,10 @@ import asyncio
 import codecs
 import contextlib
 import inspect
-import os
-import signal
-import socket
 import sys
 import threading
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Literal, Self, TypeVar
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 import orjson
 
@@ -31,9 +24,9 @@ from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tasks import JobContext, wait_in
 from gateleg.jobs.worker.output import PrintedLines, captured_by
 from gateleg.model import spec_of
+from gateleg.processes import ChildPool
 
 if TYPE_CHECKING:
-    from asyncio import Task
     from collections.abc import Awaitable, Coroutine, Iterable, Sequence
     from concurrent.futures import Future
     from pathlib import Path
@@ -42,10 +35,13 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue import AsyncQueue
     from gateleg.jobs.submission import Submission, Submitted
     from gateleg.jobs.worker.output import AttemptRecorder, ScratchFolders
+    from gateleg.processes import Child
 
 T = TypeVar("T")
 
 StopReason = Literal["cancelled", "timed-out", "draining", "lease-lost"]
+#: The maximum size of a message of a handler's process.
+_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class AttemptResources:
     """The scratch folders and processes that all attempts of a worker share."""
 
     folders: ScratchFolders
-    children: ChildPool
+    children: ChildPool = field(default_factory=lambda: ChildPool("gateleg.jobs.worker.child:run_handler", max_line=_MAX_MESSAGE_BYTES))
 
 
 class Run:
@@ -269,26 +265,27 @@ def modules_of(handlers: Iterable[Handler]) -> set[str]:
 class ProcessRun(Run):
     """Runs the handler of one attempt in its own process."""
 
-    _child: ChildProcess | None = None
+    _child: Child | None = None
     _kill_timer: asyncio.TimerHandle | None = None
 
     async def result(self) -> Any:
         """Run the handler and return its validated result."""
         self._check_stopping()
         message = self._start_message()
-        self._child = await self._resources.children.take()
-        printing = asyncio.ensure_future(self._print(self._child.printed))
+        child = self._child = await self._resources.children.take()
+        assert child.printed is not None
+        printing = asyncio.ensure_future(self._print(child.printed))
         try:
-            self._child.set_scratch(self.scratch)
+            child.remove_at_end(self.scratch)
             self._send(message)
             if self.stopping is not None:
                 self.stop(self.stopping)
-            answer = await self._receive_result(self._child.reader)
+            answer = await self._receive_result(child)
         finally:
             if self._kill_timer is not None:
                 self._kill_timer.cancel()
             # This also ends subprocesses that the handler has left behind.
-            await self._resources.children.end(self._child)
+            await child.end()
             await asyncio.wait({printing}, timeout=_OUTPUT_GRACE_SECONDS)
             if printing.cancel():
                 await asyncio.wait({printing})
@@ -303,23 +300,18 @@ class ProcessRun(Run):
         }
 
     def _send(self, message: dict[str, Any]) -> None:
-        if self._child is not None and not self._child.writer.is_closing():
-            self._child.writer.write(orjson.dumps(message) + b"\n")
+        if self._child is not None:
+            self._child.send(orjson.dumps(message))
 
-    async def _receive_result(self, reader: asyncio.StreamReader) -> Any:
+    async def _receive_result(self, child: Child) -> Any:
         """Handle the messages of the process until it sends the result."""
-        while True:
-            with contextlib.suppress(ConnectionError):
-                line = await _line(reader)
-                if line:
-                    kind, *arguments = orjson.loads(line)
-                    if kind == "result":
-                        return arguments[0]
-                    await self._handle_message(kind, arguments)
-                    continue
-            assert self._child is not None
-            status = await self._child.process.wait()
-            raise ChildFailed(("process-died",), f"The handler's process ended with status {status} before it returned a result.")
+        while line := await _line(child):
+            kind, *arguments = orjson.loads(line)
+            if kind == "result":
+                return arguments[0]
+            await self._handle_message(kind, arguments)
+        status = await child.wait()
+        raise ChildFailed(("process-died",), f"The handler's process ended with status {status} before it returned a result.")
 
     async def _handle_message(self, kind: str, arguments: list[Any]) -> None:
         if kind in ("log", "capture", "progress", "emit", "output", "metric"):
@@ -372,144 +364,10 @@ class ProcessRun(Run):
         return self._child is not None and self._child.alive
 
 
-async def _line(reader: asyncio.StreamReader) -> bytes:
+async def _line(child: Child) -> bytes:
     """The next message of a process."""
     try:
-        return await reader.readline()
+        return await child.receive()
     except ValueError:
-        problem = f"The handler returned or logged more than {MAX_LINE_BYTES:,} bytes at once."
+        problem = f"The handler returned or logged more than {_MAX_MESSAGE_BYTES:,} bytes at once."
         raise ChildFailed(("too-much-at-once",), f"{problem} Put large values into the object store and return their keys.") from None
-
-
-MAX_LINE_BYTES = 16 * 1024 * 1024
-#: How long the supervisor has to kill the subprocesses of a handler before it is killed itself.
-_KILL_TIMEOUT_SECONDS = 20.0
-
-
-@dataclass
-class ChildProcess:
-    """A process that waits for one handler and runs it: `python -m gateleg.jobs.worker.child`, in its own session.
-
-    Messages are lines of JSON over a socket. The process and its subprocesses end when their lifeline, a pipe, is closed: by this process,
-    or by the operating system if this process dies.
-    """
-
-    process: asyncio.subprocess.Process
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-    #: its standard output and error
-    printed: IO[bytes]
-    lifeline: IO[bytes]
-
-    @classmethod
-    async def start(cls) -> Self:
-        """Start a process."""
-        ours, theirs = socket.socketpair()
-        # asyncio would not report the end of the process until all its subprocesses have closed an asyncio pipe.
-        printed, output = map(os.fdopen, os.pipe(), ("rb", "wb"))
-        child_lifeline, lifeline = map(os.fdopen, os.pipe(), ("rb", "wb"))
-        descriptors = (theirs.fileno(), child_lifeline.fileno())
-        with theirs, output, child_lifeline:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "gateleg.jobs.worker.child",
-                *map(str, descriptors),
-                pass_fds=descriptors,
-                start_new_session=True,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=asyncio.subprocess.STDOUT,
-            )
-        reader, writer = await asyncio.open_connection(sock=ours, limit=MAX_LINE_BYTES)
-        return cls(process, reader, writer, printed, lifeline)
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process has not ended yet."""
-        return self.process.returncode is None
-
-    def set_scratch(self, folder: Path) -> None:
-        """Tell the supervisor which folder to remove when the process ends. Does nothing if the process was already killed."""
-        with contextlib.suppress(OSError, ValueError):
-            self.lifeline.write(os.fsencode(folder))
-            self.lifeline.flush()
-
-    def kill(self) -> None:
-        """Let the supervisor kill the process and its subprocesses."""
-        self.lifeline.close()
-
-    async def end(self) -> None:
-        """Kill the process and wait until it and its subprocesses have ended."""
-        self.kill()
-        self.writer.close()
-        try:
-            await asyncio.wait_for(self.process.wait(), _KILL_TIMEOUT_SECONDS)
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            await self.process.wait()
-
-    async def discard(self) -> None:
-        """End an unused process."""
-        await self.end()
-        self.printed.close()
-
-
-class ChildPool:
-    """Keeps one spare process with the handlers' modules imported, from the first use on.
-
-    Starting Python and importing the modules takes longer than many handlers run.
-    """
-
-    def __init__(self) -> None:
-        self._modules: list[str] = []
-        self._spare: Task[ChildProcess] | None = None
-        self._unused: list[Task[ChildProcess]] = []
-        self._outcome: set[Task[None]] = set()
-        self._closed = False
-
-    def prepare(self, modules: Iterable[str]) -> None:
-        """Set the modules that spare processes import."""
-        self._modules = sorted(modules)
-
-    async def take(self) -> ChildProcess:
-        """Take the process for one handler, and start the next spare one."""
-        loop = asyncio.get_running_loop()
-        starting = self._spare or loop.create_task(ChildProcess.start())
-        self._spare = None
-        try:
-            child = await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            # The attempt was stopped while it waited. The next attempt takes this process.
-            self._unused.append(starting)
-            raise
-        if not child.alive:
-            await child.discard()
-            child = await ChildProcess.start()
-        if self._spare is None and not self._closed:
-            self._spare = self._unused.pop() if self._unused else loop.create_task(self._prepared())
-        return child
-
-    async def _prepared(self) -> ChildProcess:
-        child = await ChildProcess.start()
-        child.writer.write(orjson.dumps({"path": sys.path, "modules": self._modules}) + b"\n")
-        return child
-
-    async def end(self, child: ChildProcess) -> None:
-        """End a process with its subprocesses, even if the caller is cancelled while it waits."""
-        outcome = asyncio.get_running_loop().create_task(child.end())
-        self._outcome.add(outcome)
-        outcome.add_done_callback(self._outcome.discard)
-        await asyncio.shield(outcome)
-
-    async def close(self) -> None:
-        """End the spare process, and wait for processes that are still ending."""
-        self._closed = True
-        waiting = [*self._unused, *([] if self._spare is None else [self._spare])]
-        self._spare = None
-        self._unused.clear()
-        for starting in waiting:
-            await (await starting).discard()
-        if self._outcome:
-            await asyncio.wait(self._outcome)

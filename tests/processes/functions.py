@@ -1,11 +1,15 @@
 """What the tests of limited processes run in them; it imports little, as each process loads it."""
 
+import asyncio
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from gateleg.errors import GatelegError
+from gateleg.processes import ProcessLimits, run_limited
 
 
 class Refused(GatelegError):
@@ -58,3 +62,12 @@ _calls: list[None] = []
 def count_calls(_: Any) -> int:
     _calls.append(None)
     return len(_calls)
+
+
+def leave_a_process(_: Any) -> int:
+    return subprocess.Popen(["sleep", "3600"], start_new_session=True).pid
+
+
+if __name__ == "__main__":
+    limits = ProcessLimits(seconds=3600, memory=1_000_000_000)
+    asyncio.run(run_limited("tests.processes.functions:spin", sys.argv[1], limits, preloaded="preloaded" in sys.argv))

@@ -15,10 +15,10 @@ import pytest
 
 from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, JobStatus, QueueSettings, Submission, Worker
 from gateleg.jobs.errors import BadHandler, UseAwait
-from gateleg.jobs.worker import processes
+from gateleg.jobs.worker import runs
 from gateleg.jobs.worker.attempt import in_own_process
-from gateleg.jobs.worker.child import descendants
 from gateleg.jobs.worker.output import ScratchFolders
+from gateleg.processes.supervisor import descendants
 from gateleg.store import AsyncStore
 from tests.jobs.process_app import registered
 from tests.jobs.worker.test_worker import done, ended, is_alive, reaches, working
@@ -96,7 +96,7 @@ async def test_domain_errors_end_a_job_as_they_do_inline(tmp_path: Path) -> None
 async def test_a_handler_that_listens_to_nobody_is_killed_with_all_it_has_started(
     tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "KILL_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(runs, "KILL_AFTER_SECONDS", 0.1)
     file = tmp_path / "pids"
     async with beside(tmp_path) as (queue, worker):
         job = (await queue.submit(Submission("hangs", {"file": str(file)}))).job
@@ -190,8 +190,10 @@ async def test_the_next_process_is_started_before_it_is_needed_and_ends_with_the
         spare = worker.resources.children._spare
         assert spare is not None
         waiting = await spare
-        await gone(lambda: bool(descendants(waiting.process.pid)))
-        (handler,) = descendants(waiting.process.pid)
+        supervisor = waiting.pid
+        assert supervisor is not None
+        await gone(lambda: bool(descendants(supervisor)))
+        (handler,) = descendants(supervisor)
         assert value_of(await done(queue, Submission("counts")))["pid"] == handler
         later = worker.resources.children._spare
         assert later is not None

@@ -1,4 +1,4 @@
-"""The process above a handler's: it finds everything that the handler has started."""
+"""The supervisor finds everything that its worker has started."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.jobs.worker.child import descendants
+from gateleg.processes.supervisor import descendants
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 

@@ -1,23 +1,25 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import pytest
 
 from gateleg.errors import GatelegError
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited, running
-from gateleg.limited_process.children import Child, _server, close_servers, open_child
-from tests.limited_functions import Refused
+from gateleg.processes import Child, LimitReached, ProcessLimits, children, limited, run_limited
+from gateleg.processes.children import close_fork_servers, fork_server
+from tests.jobs.worker.test_worker import is_alive
+from tests.processes.functions import Refused
 
 LIMITS = ProcessLimits(seconds=20, memory=1_000_000_000)
 
 
 def address(name: str) -> str:
-    return f"tests.limited_functions:{name}"
+    return f"tests.processes.functions:{name}"
 
 
 @pytest.fixture(params=[False, True], ids=["started", "forked"])
@@ -82,14 +84,20 @@ async def test_a_task_that_is_cancelled_kills_it(tmp_path: Path, preloaded: bool
 async def test_a_task_that_is_cancelled_while_its_process_is_opened_ends_it_too(preloaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Child] = []
     begun, cancelled = threading.Event(), threading.Event()
+    connect = children._connected
 
-    def open_late(modules: Sequence[str], errors: IO[bytes], *, preloaded: bool) -> Child:
+    def connect_late() -> Any:
         begun.set()
         assert cancelled.wait(20)
-        opened.append(open_child(modules, errors, preloaded=preloaded))
-        return opened[-1]
+        return connect()
 
-    monkeypatch.setattr(running, "open_child", open_late)
+    class Recorded(Child):
+        def __init__(self, *ends: Any) -> None:
+            super().__init__(*ends)
+            opened.append(self)
+
+    monkeypatch.setattr(children, "_connected", connect_late)
+    monkeypatch.setattr(limited, "Child", Recorded)
     task = asyncio.ensure_future(run_limited(address("double"), 1, LIMITS, preloaded=preloaded))
     assert await asyncio.to_thread(begun.wait, 20)
     task.cancel()
@@ -97,14 +105,33 @@ async def test_a_task_that_is_cancelled_while_its_process_is_opened_ends_it_too(
     cancelled.set()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert [child.status for child in opened] == [-signal.SIGKILL]
+    assert [(child.alive, child.status) for child in opened] == [(False, -signal.SIGKILL)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans are found on Linux")
+async def test_what_a_function_has_left_behind_ends_with_it(preloaded: bool) -> None:
+    pid = await run_limited(address("leave_a_process"), None, LIMITS, preloaded=preloaded)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+async def test_it_ends_when_its_parent_is_killed(tmp_path: Path, preloaded: bool) -> None:
+    file = tmp_path / "pid"
+    with subprocess.Popen([sys.executable, "-m", "tests.processes.functions", str(file), *(["preloaded"] if preloaded else [])]) as parent:
+        while not (file.exists() and file.read_text()):
+            await asyncio.sleep(0.01)
+        parent.kill()
+    async with asyncio.timeout(30):
+        while is_alive(int(file.read_text())):
+            await asyncio.sleep(0.01)
 
 
 async def test_a_server_that_has_ended_is_started_again() -> None:
     assert await run_limited(address("double"), 1, LIMITS, preloaded=True) == 2
-    close_servers()
+    close_fork_servers()
     assert await run_limited(address("double"), 2, LIMITS, preloaded=True) == 4
-    server = _server((address("double").partition(":")[0],))
+    server = fork_server("gateleg.processes.limited:call", (address("double").partition(":")[0],))
     os.kill(server.pid, signal.SIGKILL)
     assert await run_limited(address("double"), 3, LIMITS, preloaded=True) == 6
 
