@@ -339,8 +339,8 @@ def choose_encoding(accepted: bytes) -> bytes | None:
 
 def _quality(parameters: str) -> float:
     """The weight in an encoding's parameters, parsed as leniently as DynamoDB does: the first `q=` anywhere, 1 if it is not a number."""
-    _, found, rest = parameters.partition("q=")
-    if not found:
+    _, weight, rest = parameters.partition("q=")
+    if not weight:
         return 1.0
     text = rest.partition(";")[0].strip()
     digits = text.removeprefix("-").replace(".", "", 1)

@@ -44,7 +44,7 @@ def advance(catalog: Catalog, connection: apsw.Connection, copy: Copy, max_rows:
             return False
         _open_restored(catalog, connection, copy)
         return True
-    stored_backups.complete(connection, copy.number, *(counted or online_copy.count(connection, copy)))
+    stored_backups.complete_backup(connection, copy.number, *(counted or online_copy.count(connection, copy)))
     online_copy.end(connection, copy)
     return True
 

@@ -23,13 +23,13 @@ CHUNK_ROWS = 50
 
 def index(connection: apsw.Connection, table: Table) -> None:
     """Create or drop the expiry index according to the table's TTL setting, and start filling it."""
-    wanted = None if table.ttl is None else _triggers(table.id, table.ttl)
-    if wanted is not None and _has(connection, table.id, wanted):
+    triggers = None if table.ttl is None else _triggers(table.id, table.ttl)
+    if triggers is not None and _has(connection, table.id, triggers):
         return
     remove(connection, table)
-    if wanted is not None:
+    if triggers is not None:
         connection.execute(f"CREATE TABLE {_name(table.id)}(k REAL, b BLOB, size INTEGER, PRIMARY KEY(k, b)) WITHOUT ROWID")
-        for sql in wanted.values():
+        for sql in triggers.values():
             connection.execute(sql)
         connection.execute("INSERT INTO backfills VALUES (?, 0)", (table.id,))
         fill(connection, table, throttle.SMALL_TABLE_ROWS)
@@ -83,10 +83,10 @@ def faults(connection: apsw.Connection, table: Table) -> tuple[int, int]:
     """Number of items that a table's expiry index lacks, and number of its entries without a matching item."""
     if table.ttl is None or pending(connection, table):
         return 0, 0
-    wanted = f"SELECT {_expiry_time('v', table.ttl)} AS at, k FROM items_{table.id} WHERE at IS NOT NULL"
-    found = f"SELECT k, b FROM {_name(table.id)}"
+    expected = f"SELECT {_expiry_time('v', table.ttl)} AS at, k FROM items_{table.id} WHERE at IS NOT NULL"
+    stored = f"SELECT k, b FROM {_name(table.id)}"
     rows: list[Any] = connection.execute(
-        f"SELECT (SELECT count(*) FROM ({wanted} EXCEPT {found})), (SELECT count(*) FROM ({found} EXCEPT {wanted}))"
+        f"SELECT (SELECT count(*) FROM ({expected} EXCEPT {stored})), (SELECT count(*) FROM ({stored} EXCEPT {expected}))"
     ).fetchall()
     missing, astray = rows[0]
     return missing, astray
@@ -121,5 +121,5 @@ def _triggers(table_id: int, attribute: str) -> dict[str, str]:
 
 
 def _has(connection: apsw.Connection, table_id: int, triggers: dict[str, str]) -> bool:
-    found = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", (f"items_{table_id}",))
-    return dict(found) == triggers
+    stored = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", (f"items_{table_id}",))
+    return dict(stored) == triggers

@@ -235,8 +235,8 @@ class _Repair:
             pass
         connection.execute("INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, *table.namespace, table.name, dump(table)))
         if incomplete or changelog.complete_since(connection, table.id) is None:
-            changelog.track(connection, table.id, logged=False)
-            changelog.track(connection, table.id, table.logged)
+            changelog.track_log(connection, table.id, logged=False)
+            changelog.track_log(connection, table.id, table.logged)
 
     def _copy_backups(self) -> None:
         tree = self._trees.tree("backups")

@@ -142,14 +142,10 @@ def has_checksums(connection: apsw.Connection) -> bool:
     return connection.reserve_bytes() == RESERVED_BYTES
 
 
-def is_mismatch(error: BaseException) -> bool:
-    """Whether an error is a checksum mismatch."""
-    return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
-
-
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of SQLite means that the file is corrupt."""
-    return is_mismatch(error) or isinstance(error, apsw.CorruptError | apsw.NotADBError)
+    """Whether an error of SQLite means that the file is corrupt. A checksum that does not match is an I/O error."""
+    is_mismatch = isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+    return is_mismatch or isinstance(error, apsw.CorruptError | apsw.NotADBError)
 
 
 CLOSED = "The engine is closed: open it again to use it"

@@ -10,15 +10,15 @@ from gateleg.engine.schema import Table
 
 def after_definition_change(connection: apsw.Connection, table: Table, now: float) -> None:
     """Run after a table was created or changed."""
-    changelog.sync(connection, table, now)
-    changelog.track(connection, table.id, table.logged)
+    changelog.sync_streams(connection, table, now)
+    changelog.track_log(connection, table.id, table.logged)
     expiry.index(connection, table)
 
 
 def before_drop(connection: apsw.Connection, table: Table, now: float, counted: tuple[int, int]) -> None:
     """Run before a table's rows are dropped; `counted` are the numbers of its items and bytes."""
-    changelog.close(connection, table, now)
-    changelog.track(connection, table.id, logged=False)
+    changelog.end_stream(connection, table, now)
+    changelog.track_log(connection, table.id, logged=False)
     backfill.forget(connection, table)
     expiry.remove(connection, table)
     if table.recovery_since is not None:

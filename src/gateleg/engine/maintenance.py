@@ -243,18 +243,18 @@ class Maintenance:
         database, now = self._context.database, self._context.now()
         known = {layout.table.id: layout.table for layout in self._context.catalog.cached_layouts()}
         with database.reading() as connection:
-            logged = [(table_id, _horizon(known.get(table_id), now)) for table_id in changelog.tables(connection)]
+            logged = [(table_id, _horizon(known.get(table_id), now)) for table_id in changelog.logged_tables(connection)]
             logged = [(table_id, horizon) for table_id, horizon in logged if changelog.has_older(connection, table_id, horizon)]
-            ended = changelog.any_ended(connection, now)
-            expired = stored_backups.expired(connection, now)
+            ended = changelog.any_stream_expired(connection, now)
+            expired = stored_backups.expired_backups(connection, now)
         for table_id, horizon in logged:
             while self._step(partial(changelog.trim, table_id=table_id, before=horizon)):
                 pass
         if ended or expired:
             with database.write() as connection:
-                changelog.delete_ended(connection, now)
-                for backup in stored_backups.expired(connection, now):
-                    stored_backups.remove(connection, backup)
+                changelog.delete_expired_streams(connection, now)
+                for backup in stored_backups.expired_backups(connection, now):
+                    stored_backups.remove_backup(connection, backup)
 
     def _run_transfers(self) -> None:
         """Run pending exports and imports."""

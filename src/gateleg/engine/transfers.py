@@ -299,7 +299,7 @@ def _size(connection: apsw.Connection, table: Table) -> int:
 def _item_lines(connection: apsw.Connection, table: Table, transfer: Transfer) -> Iterator[bytes]:
     """The lines of a full export."""
     wanted = selection(transfer.request.get("FilterSpecification"))
-    for stored in stored_backups.rows(connection, table, transfer.description["ExportTime"]):
+    for stored in stored_backups.rows_at(connection, table, transfer.description["ExportTime"]):
         if wanted is None:
             yield b'{"Item":' + stored + b"}\n"
             continue

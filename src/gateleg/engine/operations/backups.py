@@ -44,7 +44,7 @@ def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         table = _source_table(context, name)
         if online_copy.is_source(connection, f"items_{table.id}"):
             raise backup_in_use()
-        backup, copy = stored_backups.begin(connection, table, request["BackupName"], context.now(), counted)
+        backup, copy = stored_backups.begin_backup(connection, table, request["BackupName"], context.now(), counted)
         copy_steps.begin(context.catalog, connection, copy)
     context.wake()
     return {"BackupDetails": _details(backup, "CREATING")}
@@ -86,7 +86,7 @@ def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
             )
         if not backup.complete or online_copy.is_source(connection, backup.rows):
             raise backup_in_use()
-        stored_backups.remove(connection, backup)
+        stored_backups.remove_backup(connection, backup)
     context.wake()
     return {"BackupDescription": _description(backup, "DELETED")}
 
@@ -137,7 +137,7 @@ def _local_arn(context: Context, arn: str) -> str:
 
 def find(connection: apsw.Connection, context: Context, arn: str) -> Backup:
     """The backup with that ARN; raises DynamoDB's error if there is none."""
-    backup = stored_backups.find(connection, _local_arn(context, arn), context.now())
+    backup = stored_backups.find_backup(connection, _local_arn(context, arn), context.now())
     if backup is None:
         raise EngineError("BackupNotFoundException", f"Backup not found: {arn}")
     return backup
@@ -347,7 +347,7 @@ def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict
         table = _table(context, request["TableName"])
         now = context.now()
         # Changes before the current window may be trimmed already, so a longer period does not extend it backwards.
-        since = (stored_backups.window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
+        since = (stored_backups.recovery_window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
         table = replace(table, recovery_since=since, recovery_days=days or MAX_RECOVERY_DAYS)
         context.catalog.replace(connection, table)
     return _described(table, now)
@@ -366,7 +366,7 @@ def _table(context: Context, name: str) -> Table:
 
 
 def _described(table: Table, now: float) -> dict[str, Any]:
-    window = stored_backups.window(table, now)
+    window = stored_backups.recovery_window(table, now)
     status: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
     if window is not None:
         status = {
@@ -423,7 +423,7 @@ def _source_name(context: Context, request: dict[str, Any]) -> str:
 
 def _restore_time(source: Table, wanted: float | None, now: float) -> float:
     """The time to restore to, which must be in the source's window."""
-    window = stored_backups.window(source, now)
+    window = stored_backups.recovery_window(source, now)
     if window is None:
         raise recovery_off(source.name)
     if wanted is None:
