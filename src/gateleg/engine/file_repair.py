@@ -34,8 +34,6 @@ from gateleg.engine.sqlite_pages import HEADER, Pages, Record, Trees
 from gateleg.engine.values import item_size
 from gateleg.private_files import make_file, make_folder
 
-#: The engine's own tables that are copied as they are.
-_ENGINE_TABLES = ("changes", "logs", "streams", "transfers", "tokens")
 #: What stored data that is wrong can raise.
 _CORRUPT = (ValueError, TypeError, LookupError, AttributeError, EngineError)
 
@@ -151,7 +149,7 @@ class _Repair:
         """Copy everything."""
         if not self._trees.schema_is_intact:
             self._missing("The list of SQLite's tables was damaged: compare the tables below with those that you expect.")
-        for name in _ENGINE_TABLES:
+        for name in ("changes", "logs", "streams", "transfers", "tokens"):
             self._copy_engine_table(name)
         for name, last in self._trees.tree("sqlite_sequence").numbers().items():
             self._connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (name,))
