@@ -1,14 +1,18 @@
 """Tasks: submitted with a config, to any kind of queue, or called as the function that they are."""
 
 import dataclasses
+from datetime import UTC, datetime
 from typing import Any, get_type_hints
+from uuid import uuid4
 
+import orjson
 import pytest
 from pydantic import BaseModel
 
-from gateleg.jobs import AsyncQueue, BadConfig, JobContext, Jobs, JobStatus, Queue, Submission, TestWorker
+from gateleg.jobs import AsyncQueue, BadConfig, JobContext, Jobs, JobStatus, Queue, Submission, SubmitOptions, TestWorker
 from gateleg.jobs.errors import BadHandler, BadSubmission
-from gateleg.jobs.tasks import SubmitOptions, Task
+from gateleg.jobs.submission import as_json, from_json
+from gateleg.jobs.tasks import Task
 from gateleg.jobs.worker.attempt import in_own_process
 from gateleg.store import AsyncStore, Store
 
@@ -135,6 +139,19 @@ def test_the_options_of_a_task_are_those_of_a_submission() -> None:
 
     fields = {field.name for field in dataclasses.fields(Submission)} - {"job_type", "config"}
     assert hints(SubmitOptions) == {name: hint for name, hint in hints(Submission).items() if name in fields}
+
+
+def test_a_submission_of_a_process_arrives_as_it_was() -> None:
+    later, one = datetime(2099, 1, 2, tzinfo=UTC), uuid4()
+    values: dict[str, Any] = {"run_at": later, "start_by": later, "dependencies": [one, uuid4()], "tags": ["a"], "delay": 0.5}
+    texts = dict.fromkeys(("queue", "subject", "created_by", "tenant", "stage", "concurrency_key", "idempotency_key", "unique_key"), "x")
+    numbers = dict.fromkeys(("priority", "max_retries", "timeout_seconds", "concurrency_limit"), 7)
+    submission = Submission("greet", {"a": [1]}, job_id=one, parent_job_id=one, **values, **texts, **numbers)
+    left_out = {field.name for field in dataclasses.fields(Submission) if getattr(submission, field.name) == field.default}
+    assert left_out == {"start_within"}
+    assert from_json(orjson.loads(orjson.dumps(as_json(submission)))) == submission
+    plain = Submission("greet", start_within=3.5)
+    assert from_json(orjson.loads(orjson.dumps(as_json(plain)))) == dataclasses.replace(plain, dependencies=[], tags=[])
 
 
 def test_handlers_hold_the_function_not_the_task() -> None:

@@ -1,8 +1,7 @@
-"""The catalog of tables: stored as JSON in SQLite, cached as layouts, reloaded when another connection has changed it.
+"""The catalog of tables, and the context that every operation handler receives.
 
-What every operation handler receives.
-
-Item counts and sizes of tables: exact for small tables, cached for large ones, as DynamoDB's own counts are.
+Definitions are stored as JSON in SQLite, cached as layouts, and loaded again when another connection has changed them. Item counts and
+sizes of tables are exact for small tables, and cached for large ones, as DynamoDB's own counts are.
 """
 
 import threading

@@ -9,6 +9,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import ValidationError
+
+from gateleg.errors import problem_message
 from gateleg.jobs.adoption import find_valid_job, is_claimed_elsewhere, job_to_change
 from gateleg.jobs.errors import BadSubmission, JobMissing, JobUnreadable, WrongState
 from gateleg.jobs.finish import (
@@ -28,7 +31,7 @@ from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Readiness, Results
 from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import ArchivedJob, LeaderLease, QueueState, WorkerRecord, branch_of, restored
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, check, create, delete, patch, put, upsert
-from gateleg.store.operations import batch_get, find, query, retrying, transact
+from gateleg.store.operations import batch_get, find, query, transact
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -111,7 +114,15 @@ def retry(context: QueueContext, job_id: UUID) -> Flow[Job]:
 def _bring_back(context: QueueContext, archived: ArchivedJob) -> Flow[Job]:
     """Move an archived job back to the queue, as it was. Its log and its place in its tree come with it."""
     branch = branch_of(archived, context.tables.archived_branch)
-    writes = [create(restored(archived, context.tables.job)), delete(archived), *([] if branch is None else [delete(branch)])]
+    try:
+        job = restored(archived, context.tables.job)
+    except ValidationError as error:
+        problems = "; ".join(f"{problem['loc'][0]}: {problem_message(problem)}" for problem in error.errors())
+        raise JobUnreadable(
+            f"The item of job {archived.job_id} in the archive is not a valid job: {problems}.",
+            fix="Correct these attributes of the item in the archive, or submit the job again.",
+        ) from None
+    writes = [create(job), delete(archived), *([] if branch is None else [delete(branch)])]
     with suppress(TransactionCanceled):
         # If another caller was faster, the job is in the queue, too.
         yield from transact(writes).flow(context.setup)
@@ -178,13 +189,12 @@ def _decide_and_write(
 def set_priority(context: QueueContext, job_id: UUID, priority: int) -> Flow[Job]:
     """Change the priority of a pending job (0 to 100, higher first) and return the job. Raises `WrongState` if it is not pending."""
 
-    def decide(job: Job) -> list[Action]:
+    def decide(job: Job, now: datetime) -> tuple[JobStatus, list[Action]] | None:
         if job.status != JobStatus.PENDING:
             raise WrongState(f"Job {job_id} is {job.status}; only pending jobs have a priority to change.")
-        return [] if job.priority == priority else [Job.priority.set(priority)]
+        return None if job.priority == priority else (JobStatus.PENDING, [Job.priority.set(priority)])
 
-    yield from job_to_change(context, job_id)
-    return (yield from retrying(context.tables.job.key(job_id=job_id), decide).flow(context.setup))
+    return (yield from _decide_and_write(context, job_id, decide))
 
 
 def settle(context: QueueContext, job_id: UUID) -> Flow[int]:

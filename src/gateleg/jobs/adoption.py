@@ -56,11 +56,16 @@ def is_claimed_elsewhere(job: Job) -> bool:
     return job.status == JobStatus.PROCESSING and (job.lease_until is None or job.lease_token is None)
 
 
-def changes_of(context: QueueContext, item: Item, job: Job, unfinished: tuple[UUID, ...] = ()) -> Changes:
-    """What adoption changes in an item; nothing for a job in the form that Gateleg writes. `unfinished` are its open dependencies."""
+def changes_of(context: QueueContext, item: Item, job: Job, unfinished: tuple[UUID, ...] = (), *, ending: bool = False) -> Changes:
+    """What adoption changes in an item; nothing for a job in the form that Gateleg writes.
+
+    `unfinished` are its open dependencies. `ending` means that the attempt of a running job is about to be ended.
+    """
     if job.status == JobStatus.PROCESSING:
-        # The program that runs it expects the version that it wrote.
-        return Changes(removed=tuple(name for name in _WAITING_KEYS if name in item)) if is_claimed_elsewhere(job) else Changes()
+        removed = tuple(name for name in _WAITING_KEYS if name in item) if is_claimed_elsewhere(job) else ()
+        # The program that runs it expects the version as it wrote it, such as a text; the write that ends its attempt expects a number.
+        version = {"N": str(job.version)}
+        return Changes({"version": version} if ending and item.get("version", version) != version else {}, removed)
     now = context.now()
     if job.status == JobStatus.PENDING:
         after = _as_submitted(context, item, job, unfinished, now)
@@ -87,8 +92,7 @@ def _as_submitted(context: QueueContext, item: Item, job: Job, unfinished: tuple
         # A new try begins when it is claimed.
         values["started_at"] = None
     if handler is not None:
-        defaults = {"queue": handler.queue, "max_retries": handler.retry.times, "timeout_seconds": handler.timeout}
-        values |= {name: value for name, value in defaults.items() if is_absent(item.get(name, NULL))}
+        values |= {name: value for name, value in handler.defaults.items() if is_absent(item.get(name, NULL))}
     if job.completed_at is not None:
         # Another program has made a finished job pending again.
         values |= dict.fromkeys(
@@ -132,13 +136,13 @@ def adopt(context: QueueContext, item: Item) -> Flow[Job | None]:
     return adopted
 
 
-def _try_to_adopt(context: QueueContext, item: Item) -> Flow[Job | UnreadableJob | None]:
-    """The job, adopted if that is necessary, or what is wrong with it. None if another writer was faster."""
+def _try_to_adopt(context: QueueContext, item: Item, *, ending: bool = False) -> Flow[Job | UnreadableJob | None]:
+    """The job, adopted if that is necessary, or what is wrong with it. None if another writer was faster. `ending` as in `changes_of`."""
     job = read_job(context.tables.job, item)
     if isinstance(job, UnreadableJob):
         return job
     unfinished = (yield from open_dependencies(context, job)) if job.status == JobStatus.PENDING else ()
-    changes = changes_of(context, item, job, unfinished)
+    changes = changes_of(context, item, job, unfinished, ending=ending)
     if not changes:
         return job
     try:
@@ -210,7 +214,7 @@ def find_valid_job(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
 
 
 def job_to_change(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """A job in the form that Gateleg writes, for an update. A job that another program has written is adopted first.
+    """A job in the form that Gateleg writes, for an update by an operator. A job that another program has written is adopted first.
 
     Raises `JobMissing`, and `JobUnreadable` if its item is not a valid job.
     """
@@ -218,11 +222,11 @@ def job_to_change(context: QueueContext, job_id: UUID) -> Flow[Job]:
         item = yield from read_item(context, str(job_id))
         if item is None:
             break
-        adopted = yield from _try_to_adopt(context, item)
+        adopted = yield from _try_to_adopt(context, item, ending=True)
         if isinstance(adopted, UnreadableJob):
             context.notices.note(adopted)
             raise JobUnreadable(adopted.sentence)
-        if adopted is not None:
+        if adopted is not None and (adopted.expires_at is None or adopted.expires_at > context.now()):
             context.notices.forget(str(adopted.job_id))
             return adopted
     job = yield from find_job(context, job_id)

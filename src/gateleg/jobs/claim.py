@@ -27,7 +27,7 @@ from gateleg.jobs.adoption import adopt_by_id, find_valid_job
 from gateleg.jobs.finish import SETTLE, expire, slots_refs
 from gateleg.jobs.queue_context import UnreadableJob
 from gateleg.jobs.submit import GATE
-from gateleg.jobs.tables.job import Job, JobStatus, job_key
+from gateleg.jobs.tables.job import LARGEST_PRIORITY, Job, JobStatus, job_key
 from gateleg.jobs.tables.records import QueueState, RateWindow, Slots
 from gateleg.model import DecodeError, ModelError
 from gateleg.model.wire import iso, to_utc
@@ -379,12 +379,15 @@ class Candidate(NamedTuple):
         """
         if item["status"] != _PENDING:
             raise ValueError("not pending")
+        priority = int(item["priority"]["N"])
+        if not 0 <= priority <= LARGEST_PRIORITY:
+            raise ValueError("not a priority")
         key, start_by = item.get("concurrency_key"), item.get("start_by")
         return cls(
             job_id=_uuid(item["job_id"]["S"]),
             version=int(item["version"]["N"]),
             queue=item["queue"]["S"],
-            priority=int(item["priority"]["N"]),
+            priority=priority,
             start_by=None if start_by is None else to_utc(datetime.fromisoformat(start_by["S"])),
             concurrency_key=None if key is None else key["S"],
             concurrency_limit=int(item["concurrency_limit"]["N"]) if "concurrency_limit" in item else 1,

@@ -13,7 +13,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.admin import update_dependent
-from gateleg.jobs.adoption import adopt, find_valid_job, open_dependencies
+from gateleg.jobs.adoption import adopt, find_valid_job, job_to_change, open_dependencies
+from gateleg.jobs.errors import JobMissing, JobUnreadable
 from gateleg.jobs.finish import attempt_end_actions, change_status, retry_of
 from gateleg.jobs.queue_context import UnreadableJob, collect_stream, job_id_of, read_job, read_jobs
 from gateleg.jobs.rules import claimed_too_long, decide
@@ -154,10 +155,13 @@ def _end_overdue(context: QueueContext, sweep: Sweep, item: Item) -> Flow[Job | 
         age = sweep.known_for(f"{job.job_id} {job.version} {job.updated_at}", context.setup.ticks())
     if age < job.timeout_seconds:
         return None
-    decision = decide(job, claimed_too_long(job), retry_of(context, job), now, context.setup.random)
     try:
-        return (yield from change_status(context, job, decision.status, attempt_end_actions(context, job, decision, now)))
-    except (ConditionFailed, TransactionCanceled, NotFound):
+        current = yield from job_to_change(context, job.job_id)
+        if (current.status, current.version) != (job.status, job.version):
+            return None
+        decision = decide(current, claimed_too_long(current), retry_of(context, current), now, context.setup.random)
+        return (yield from change_status(context, current, decision.status, attempt_end_actions(context, current, decision, now)))
+    except (ConditionFailed, TransactionCanceled, NotFound, JobMissing, JobUnreadable):
         return None
 
 

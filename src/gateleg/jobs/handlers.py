@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, overload
 
 from pydantic import BaseModel, ValidationError
@@ -26,7 +27,7 @@ from gateleg.jobs.tasks import Task, config_model, function_of, other_config_ann
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from gateleg.jobs.tables.job import TableNames
     from gateleg.jobs.tasks import JobContext
@@ -80,6 +81,11 @@ class Handler:
     application: str | None = None
     #: the queue tables that its application brings for its jobs; None for those of the queue
     tables: TableNames | None = None
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """The options that its jobs have if their submissions leave them out, by the names that submissions and jobs give them."""
+        return {"queue": self.queue, "priority": self.priority, "max_retries": self.retry.times, "timeout_seconds": self.timeout}
 
     def checked_config(self, config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
         """Validate a config and return it as JSON values. Raises `BadConfig` if it is invalid."""

@@ -9,15 +9,15 @@ import logging
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
-from uuid import NAMESPACE_OID, UUID, uuid5
+from typing import TYPE_CHECKING, Any, NoReturn
+from uuid import NAMESPACE_OID, uuid5
 
 from pydantic import ValidationError
 
 from gateleg.errors import problem_message
 from gateleg.jobs.admin import state_of
 from gateleg.jobs.cron import parse_cron
-from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing
+from gateleg.jobs.errors import BadSchedule, JobError, ScheduleMissing, UnknownJobType
 from gateleg.jobs.handlers import Handler, check_time
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry, is_name
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.handlers import DeclaredSchedule
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.job import Job
+    from gateleg.jobs.tasks import JobContext
     from gateleg.model import Action
     from gateleg.store import Page, WriteOperation
     from gateleg.store.flow import Flow
@@ -140,18 +141,11 @@ def new_schedule(
             cron=cron,
             every=every,
             timezone=timezone,
-            queue=job.queue,
-            priority=job.priority,
-            subject=job.subject,
-            concurrency_key=job.concurrency_key,
-            concurrency_limit=job.concurrency_limit,
-            max_retries=job.max_retries,
-            timeout_seconds=job.timeout_seconds,
             overrides=[name for name in _OVERRIDES if getattr(submission, name) is not None],
             start_within=submission.start_within,
-            tags=job.tags,
             enabled=enabled,
             max_delay=max_delay,
+            **{name: getattr(job, name) for name in RUN_ATTRIBUTES - {"start_within"}},
         )
     except ValidationError as error:
         raise BadSchedule(f"The schedule {name} is invalid: {problem_message(error.errors()[0])}.") from None
@@ -305,57 +299,34 @@ def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None
 
 def _job_or_skip(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job | None:
     """The job of a run; None if its handler no longer accepts the config."""
+    job_id = uuid5(NAMESPACE_OID, f"schedule:{due.name}:{at.isoformat()}:{due.version}")
+    submission = replace(run_submission(due, f"schedule:{due.name}"), job_id=job_id)
     try:
-        return _job_of(context, due, at, now) if due.job_type in context.jobs else _job_of_unknown_type(context, due, at, now)
+        return job_of(context, submission, now, handler=context.jobs.find(due.job_type) or _handler_elsewhere(due))
     except JobError as refused:
         _log.warning("skipped a run of the schedule %s: %s", due.name, refused)
         return None
 
 
-def _job_of_unknown_type(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job:
-    """The job of a run whose type only other workers know. The config was validated when the schedule was created."""
-    return context.members[0].tables.job(
-        job_id=_id_of(due, at),
-        created_at=now,
-        updated_at=now,
-        job_type=due.job_type,
-        job_config=due.job_config,
-        queue=due.queue or "default",
-        priority=due.priority,
-        subject=due.subject,
-        created_by=f"schedule:{due.name}",
-        concurrency_key=due.concurrency_key,
-        concurrency_limit=due.concurrency_limit,
-        max_retries=Retry().times if due.max_retries is None else due.max_retries,
-        timeout_seconds=due.timeout_seconds or Handler.timeout,
-        start_by=None if due.start_within is None else now + timedelta(seconds=due.start_within),
-        tags=due.tags,
-    )
+def _handler_elsewhere(due: Schedule) -> Handler:
+    """The handler of a job type that only other workers know, as far as the schedule knows it.
+
+    The config was validated when the schedule was created.
+    """
+    retry = Retry() if due.max_retries is None else Retry(times=due.max_retries)
+    queue, timeout = due.queue or Handler.queue, due.timeout_seconds or Handler.timeout
+    return Handler(due.job_type, _unknown_here, queue=queue, priority=due.priority, retry=retry, timeout=timeout)
 
 
-def _id_of(due: Schedule, at: datetime) -> UUID:
-    return uuid5(NAMESPACE_OID, f"schedule:{due.name}:{at.isoformat()}:{due.version}")
-
-
-def _job_of(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job:
-    return job_of(context, replace(run_submission(due, f"schedule:{due.name}"), job_id=_id_of(due, at)), now)
+def _unknown_here(job: JobContext, config: Any) -> NoReturn:
+    raise UnknownJobType(f"This program has no handler for {job.job.job_type}.")
 
 
 def run_submission(schedule: Schedule, created_by: str) -> Submission:
     """The submission of a run."""
-    return Submission(
-        schedule.job_type,
-        schedule.job_config,
-        queue=schedule.queue,
-        priority=schedule.priority,
-        subject=schedule.subject,
-        created_by=created_by,
-        concurrency_key=schedule.concurrency_key,
-        concurrency_limit=schedule.concurrency_limit,
-        start_within=schedule.start_within,
-        tags=schedule.tags,
-        **{name: getattr(schedule, name) for name in schedule.overrides if name in _OVERRIDES},
-    )
+    kept = RUN_ATTRIBUTES - {name for name in _OVERRIDES if name not in schedule.overrides}
+    options = {name: getattr(schedule, name) for name in kept}
+    return Submission(schedule.job_type, schedule.job_config, created_by=created_by, **options)
 
 
 def declare_schedules(context: QueueContext, declared: Mapping[str, Sequence[DeclaredSchedule]] | None = None) -> Flow[list[Schedule]]:

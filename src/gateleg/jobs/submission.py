@@ -13,16 +13,16 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from graphlib import CycleError, TopologicalSorter
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypedDict, TypeVar, get_type_hints
 from uuid import UUID, uuid4
 
 import orjson
-from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from gateleg.errors import problem_message
 from gateleg.jobs.errors import BadConfig, BadSubmission, ConfigTooLarge, DependencyCycle, TooManyDependencies
@@ -30,7 +30,7 @@ from gateleg.jobs.rules import is_name, readiness_at
 from gateleg.jobs.tables.job import MAX_DEPENDENCIES, Job, Readiness, owner_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.queue_context import QueueContext
@@ -38,9 +38,35 @@ if TYPE_CHECKING:
 
 __all__ = ["JobAttributes", "RunAttributes"]
 
+K = TypeVar("K")
 S = TypeVar("S")
 
 
+#: The names that earlier releases had for attributes of a submission, which are still accepted when one is created.
+EARLIER_NAMES = {"timeout": "timeout_seconds", "depends_on": "dependencies", "parent": "parent_job_id"}
+
+
+def _accepting_earlier_names(kind: type[K]) -> type[K]:
+    """Let a dataclass be created with `EARLIER_NAMES` too."""
+    create = kind.__init__
+
+    @functools.wraps(create)
+    def create_with_earlier_names(self: K, *args: Any, **options: Any) -> None:
+        if not EARLIER_NAMES.keys().isdisjoint(options):
+            for earlier in EARLIER_NAMES.keys() & options.keys():
+                name = EARLIER_NAMES[earlier]
+                if name in options:
+                    raise BadSubmission(
+                        f"{earlier}= and {name}= were both given.", fix=f"Give {name}=, of which {earlier}= is an earlier name."
+                    )
+                options[name] = options.pop(earlier)
+        create(self, *args, **options)
+
+    kind.__init__ = create_with_earlier_names  # type: ignore[assignment]
+    return kind
+
+
+@_accepting_earlier_names
 @dataclass(frozen=True)
 class Submission:
     """A job to submit: its type, config and options. The handler's defaults replace options that are None.
@@ -122,25 +148,29 @@ class Submission:
         return not (self.dependencies or self.parent_job_id or self.idempotency_key or self.unique_key or self.job_id)
 
 
-#: The names that earlier releases had for attributes of a submission, which are still accepted when one is created.
-EARLIER_NAMES = {"timeout": "timeout_seconds", "depends_on": "dependencies", "parent": "parent_job_id"}
-_create = Submission.__init__
+class SubmitOptions(TypedDict, total=False):
+    """The options of `Task.submit`: the fields of `Submission` except job type and config, which a test compares."""
 
-
-@functools.wraps(_create)
-def _create_with_earlier_names(self: Submission, *args: Any, **options: Any) -> None:
-    if not EARLIER_NAMES.keys().isdisjoint(options):
-        for earlier in EARLIER_NAMES.keys() & options.keys():
-            name = EARLIER_NAMES[earlier]
-            if name in options:
-                raise BadSubmission(
-                    f"{earlier}= and {name}= were both given.", fix=f"Give {name}=, of which {earlier}= is an earlier name."
-                )
-            options[name] = options.pop(earlier)
-    _create(self, *args, **options)
-
-
-Submission.__init__ = _create_with_earlier_names  # type: ignore[method-assign]
+    queue: str | None
+    priority: int | None
+    subject: str | None
+    created_by: str | None
+    tenant: str | None
+    job_id: UUID | None
+    run_at: datetime | None
+    delay: float | None
+    start_within: float | None
+    start_by: datetime | None
+    dependencies: Sequence[UUID]
+    parent_job_id: UUID | None
+    stage: str | None
+    max_retries: int | None
+    timeout_seconds: int | None
+    concurrency_key: str | None
+    concurrency_limit: int
+    idempotency_key: str | None
+    unique_key: str | None
+    tags: Sequence[str]
 
 
 def _check_times(submission: Submission) -> None:
@@ -178,6 +208,26 @@ def _check_id(option: str, value: object) -> None:
         path = "job_id" if isinstance(value, Job) else "job.job_id"
         raise BadSubmission(f"{option} is a {type(value).__name__}; it must be the id of a job.", fix=f"Pass its .{path}.")
     raise BadSubmission(f"{option}={value!r} is not a UUID.", fix="Pass the id of a job, such as submitted.job.job_id.")
+
+
+def as_json(submission: Submission) -> dict[str, Any]:
+    """A submission for another process: values that `orjson` writes, without options that were left out."""
+    config = submission.config.model_dump(mode="json") if isinstance(submission.config, BaseModel) else submission.config
+    values = {field.name: getattr(submission, field.name) for field in fields(Submission)} | {"config": config}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def from_json(values: Mapping[str, Any]) -> Submission:
+    """The submission in parsed JSON values of `as_json`."""
+    options = _options_in_json().model_validate({name: value for name, value in values.items() if name != "config"})
+    return Submission(**options.model_dump(exclude_unset=True), config=values.get("config"))
+
+
+@functools.cache
+def _options_in_json() -> type[BaseModel]:
+    """A model with the fields of a submission besides its config, and their types."""
+    hints: dict[str, Any] = {name: (hint, None) for name, hint in get_type_hints(Submission).items() if name != "config"}
+    return create_model("SubmissionOptions", **hints)
 
 
 def check_submission(submission: object) -> None:
@@ -305,7 +355,7 @@ _LONGEST_WAIT = 366 * 86_400
 class RunAttributes(BaseModel):
     """The attributes that every run of a schedule can have too. Empty ones have the defaults of the job type."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     queue: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(default=None, description="Instead of the job type's own.")
     priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
@@ -377,16 +427,20 @@ _MAX_KEY_BYTES = 500
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def job_of(context: QueueContext, submission: Submission, now: datetime, place: int = 0) -> Job:
+def job_of(context: QueueContext, submission: Submission, now: datetime, place: int = 0, *, handler: Handler | None = None) -> Job:
     """The job of a submission, after all checks that need no reads.
 
     `place` is its position among jobs that are submitted together. Each gets a creation time one microsecond after the previous one, so
-    that they start in this order.
+    that they start in this order. `handler` replaces the registered one.
     """
     check_submission(submission)
-    handler = context.jobs.of(submission.job_type)
+    handler = handler or context.jobs.of(submission.job_type)
     config = _checked_config(context, handler, submission)
-    queue = submission.queue or handler.queue
+    options = dict(handler.defaults)
+    for name in options:
+        if (chosen := getattr(submission, name)) not in (None, ""):
+            options[name] = chosen
+    queue = options["queue"]
     if not is_name(queue):
         raise BadSubmission(f"{queue!r} is not a valid queue name.", fix="Use 1 to 100 letters, digits and _ . : / -")
     for name in ("concurrency_key", "idempotency_key", "unique_key"):
@@ -410,14 +464,11 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
         "job_type": submission.job_type,
         "internal": handler.internal or None,
         "job_config": config,
-        "queue": queue,
-        "priority": handler.priority if submission.priority is None else submission.priority,
+        **options,
         "subject": submission.subject,
         "created_by": submission.created_by,
         "tenant": submission.tenant,
         "owner": owner_of(submission.tenant, submission.created_by),
-        "max_retries": handler.retry.times if submission.max_retries is None else submission.max_retries,
-        "timeout_seconds": submission.timeout_seconds or handler.timeout,
         "run_at": run_at,
         "delayed_at": None if submission.delay is None else now,
         "readiness": readiness_at(run_at, now),

@@ -14,25 +14,24 @@ While the handler waits, it occupies no slot of a worker: it is snoozed and call
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 from collections import Counter
 from dataclasses import dataclass, replace
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypedDict, TypeVar, Union, Unpack, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar, Union, Unpack, cast, get_args, get_origin
 
 from pydantic import BaseModel
 
 from gateleg.durations import duration
 from gateleg.jobs.errors import BadHandler, BadSubmission, DependencyMissing, UseAwait
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
-from gateleg.jobs.submission import Submission, Submitter
+from gateleg.jobs.submission import Submission, SubmitOptions, Submitter
 from gateleg.jobs.tables.job import DURATION_METRIC, JobStatus
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Coroutine, Mapping, Sequence
-    from datetime import datetime
     from pathlib import Path
     from uuid import UUID
 
@@ -47,31 +46,6 @@ T = TypeVar("T")
 
 #: What `get_origin` returns for annotations that are composed of several: `A | B`, `Optional[A]`, `Annotated[A, ...]`.
 _COMPOSED = (Union, UnionType, Annotated)
-
-
-class SubmitOptions(TypedDict, total=False):
-    """The options of `Task.submit`: the fields of `Submission` except job type and config."""
-
-    queue: str | None
-    priority: int | None
-    subject: str | None
-    created_by: str | None
-    tenant: str | None
-    job_id: UUID | None
-    run_at: datetime | None
-    delay: float | None
-    start_within: float | None
-    start_by: datetime | None
-    dependencies: Sequence[UUID]
-    parent_job_id: UUID | None
-    stage: str | None
-    max_retries: int | None
-    timeout_seconds: int | None
-    concurrency_key: str | None
-    concurrency_limit: int
-    idempotency_key: str | None
-    unique_key: str | None
-    tags: Sequence[str]
 
 
 class Task(Generic[C, R]):
@@ -227,10 +201,12 @@ class WorkerLink(Protocol):
 
 def wait_in(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the event loop of another thread and return its result."""
+    from asyncio import get_running_loop, run_coroutine_threadsafe
+
     try:
-        asyncio.get_running_loop()
+        get_running_loop()
     except RuntimeError:
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
+        return run_coroutine_threadsafe(work, loop).result()
     work.close()
     raise UseAwait("job.wait(...) was called in a thread with a running event loop, which it would block.")
 

@@ -79,11 +79,14 @@ class TestWorker:
         return sorted({"default", *(handler.queue for handler in self.queue.context.jobs)})
 
     def _advance_to_next_job(self) -> bool:
-        """Move the clock to the time of the next delayed job. Returns False if there is no clock or no such job."""
+        """Move the clock to the time of the next delayed job. Returns False if there is no clock or no such job.
+
+        A job that is due already is not valid: it would have been promoted.
+        """
         if self.clock is None:
             return False
         store, kinds = self.queue.store, [member.tables.job for member in self.queue.members]
-        asked = [kind.due(queue=name) for kind in kinds for name in self._queues()]
+        asked = [kind.due(queue=name).where(Job.run_at > self.queue.context.now()) for kind in kinds for name in self._queues()]
         due = [job["run_at"] for question in asked for job in store.query(question, limit=1, project=[Job.run_at])]
         if not due:
             return False

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast, get_args, get_origin, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, TypeVar, cast, get_args, get_origin, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -39,6 +39,7 @@ from gateleg.model.key_parts import KeyPart
 from gateleg.model.key_text import HIGH, IntegerComponent, Template, TextComponent, parse_template, render_source
 from gateleg.model.shapes import CodeScope, Shape
 from gateleg.model.types import did_you_mean
+from gateleg.plain import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -374,7 +375,7 @@ RefBuilder = Callable[[Mapping[str, Any]], Ref[E] | None]
 def compile_ref(entity: type[E], key: KeyPlan, sources_by_name: Mapping[str, KeySource]) -> RefBuilder[E]:
     """Compile the function that builds references to an entity's items."""
     sources = [sources_by_name[name] for name in key.names]
-    if not sources or not all(map(_is_exact, sources)):
+    if is_plain("exact_refs") or not sources or not all(map(_is_exact, sources)):
         return lambda given: None
     scope, tests = CodeScope(), [f"len(given) == {len(sources)}"]
     for source in sources:
@@ -419,8 +420,7 @@ def _rendered(component: Component, v: str, scope: CodeScope, tests: list[str]) 
     return render_source(component, v, scope.bind(component.render, "render"))
 
 
-@dataclass(frozen=True, slots=True)
-class Presets:
+class Presets(NamedTuple):
     """Default components, such as those of a store's scope. Ones that a key does not have are ignored."""
 
     values: Mapping[str, Any]

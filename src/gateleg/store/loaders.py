@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from gateleg.model import spec_of
 from gateleg.model.keys import Presets
+from gateleg.store.operations.batch_flows import GET_LIMIT
 from gateleg.store.operations.batches import BatchGet
-from gateleg.store.operations.entity_reads import GET_LIMIT
-from gateleg.store.operations.operation import identity, locate
+from gateleg.store.operations.operation import item_key, locate
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Sequence
 
     from gateleg.model import Condition, Ref
     from gateleg.store.operations.entity_reads import Items
-    from gateleg.store.operations.operation import Identity, Operation
+    from gateleg.store.operations.operation import ItemKey, Operation
     from gateleg.store.setup import Setup, Unreadable
 
 E = TypeVar("E", bound=BaseModel)
@@ -33,7 +33,7 @@ class LoaderBase(Generic[E]):
         self._run = run
         self._consistent = consistent
         self._table = setup.name_of(spec_of(entity).table)
-        self._unreadable: dict[Identity, Unreadable] = {}
+        self._unreadable: dict[ItemKey, Unreadable] = {}
 
     def _ref(self, conditions: tuple[Condition, ...], components: dict[str, Any]) -> Ref[E]:
         """The reference for a caller's arguments, completed with the components of the scope."""
@@ -41,9 +41,9 @@ class LoaderBase(Generic[E]):
         presets: tuple[Any, ...] = () if scope is None else (Presets(scope.values),)
         return locate(self._entity, (*conditions, *presets), components)
 
-    def _place(self, ref: Ref[Any]) -> Identity:
+    def _place(self, ref: Ref[Any]) -> ItemKey:
         """The cache key of a reference."""
-        return identity(self._table, ref.key)
+        return item_key(self._table, ref.key)
 
     def _read(self, refs: Sequence[Ref[E]]) -> Any:
         """Run the operation that reads the items of references."""
@@ -58,7 +58,7 @@ class LoaderBase(Generic[E]):
         if bad is not None:
             raise bad.error
 
-    def _replaced(self, instance: E) -> Identity:
+    def _replaced(self, instance: E) -> ItemKey:
         """The cache key of an instance that replaces what was read."""
         place = self._place(spec_of(type(instance)).ref(instance))
         self._unreadable.pop(place, None)
@@ -70,7 +70,7 @@ class Loader(LoaderBase[E]):
 
     def __init__(self, entity: type[E], setup: Setup, run: Callable[[Operation[Any]], Any], consistent: bool = False) -> None:
         super().__init__(entity, setup, run, consistent)
-        self._cache: dict[Identity, E | None] = {}
+        self._cache: dict[ItemKey, E | None] = {}
 
     def load(self, *key: Condition[E], **components: Any) -> E | None:
         """Read one item by its key components; None if it does not exist. Raises `DecodeError` if the item cannot be decoded."""
@@ -100,12 +100,15 @@ class Loader(LoaderBase[E]):
 
 
 class AsyncLoader(LoaderBase[E]):
-    """Reads items of one entity by key and caches them. Items requested in the same iteration of the event loop are read in one batch."""
+    """Reads items of one entity by key and caches them. Items requested in the same iteration of the event loop are read in one batch.
+
+    Its methods import asyncio themselves, so that programs without an event loop do not import it with the package.
+    """
 
     def __init__(self, entity: type[E], setup: Setup, run: Callable[[Operation[Any]], Any], consistent: bool = False) -> None:
         super().__init__(entity, setup, run, consistent)
-        self._cache: dict[Identity, asyncio.Future[E | None]] = {}
-        self._waiting: dict[Identity, Ref[E]] = {}
+        self._cache: dict[ItemKey, asyncio.Future[E | None]] = {}
+        self._waiting: dict[ItemKey, Ref[E]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def load(self, *key: Condition[E], **components: Any) -> E | None:
@@ -117,11 +120,15 @@ class AsyncLoader(LoaderBase[E]):
 
     async def load_many(self, refs: Sequence[Ref[E]]) -> list[E | None]:
         """Read several items, in the order of the references, with None for each item that does not exist or cannot be decoded."""
-        return list(await asyncio.gather(*[self._future(ref) for ref in refs]))
+        from asyncio import gather
+
+        return list(await gather(*[self._future(ref) for ref in refs]))
 
     def prime(self, instance: E) -> None:
         """Add an instance to the cache, such as one that was just written."""
-        future: asyncio.Future[E | None] = asyncio.get_running_loop().create_future()
+        from asyncio import get_running_loop
+
+        future: asyncio.Future[E | None] = get_running_loop().create_future()
         future.set_result(instance)
         self._cache[self._replaced(instance)] = future
 
@@ -131,26 +138,30 @@ class AsyncLoader(LoaderBase[E]):
         self._unreadable.clear()
 
     def _future(self, ref: Ref[E]) -> asyncio.Future[E | None]:
+        from asyncio import get_running_loop, shield
+
         place = self._place(ref)
         future = self._cache.get(place)
         if future is None:
-            loop = asyncio.get_running_loop()
+            loop = get_running_loop()
             future = self._cache[place] = loop.create_future()
             self._waiting[place] = ref
             if len(self._waiting) == 1:
                 # Requests until the next iteration of the event loop join this batch.
                 loop.call_soon(self._dispatch)
         # Shielded, so that cancelling one caller does not cancel the read for others.
-        return asyncio.shield(future)
+        return shield(future)
 
     def _dispatch(self) -> None:
+        from asyncio import get_running_loop
+
         waiting, self._waiting = list(self._waiting.items()), {}
         for start in range(0, len(waiting), GET_LIMIT):
-            task = asyncio.get_running_loop().create_task(self._load(dict(waiting[start : start + GET_LIMIT])))
+            task = get_running_loop().create_task(self._load(dict(waiting[start : start + GET_LIMIT])))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _load(self, batch: dict[Identity, Ref[E]]) -> None:
+    async def _load(self, batch: dict[ItemKey, Ref[E]]) -> None:
         futures = {place: self._cache[place] for place in batch}
         try:
             items = await self._read(list(batch.values()))

@@ -9,13 +9,15 @@ from uuid import UUID, uuid4
 import pytest
 
 from gateleg.jobs.claim import Candidate, CandidateSelector
-from gateleg.jobs.errors import JobUnreadable
+from gateleg.jobs.errors import JobMissing, JobUnreadable
 from gateleg.jobs.foreign_jobs import Sweep
 from gateleg.jobs.leases import Staleness
 from gateleg.jobs.queue import Queue
+from gateleg.jobs.queue_context import UnreadableJob
 from gateleg.jobs.rules import Lost
 from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Failure, Job, JobStatus, Readiness
+from gateleg.jobs.tables.records import ArchivedJob
 from gateleg.jobs.testing import ManualClock, TestWorker
 from gateleg.model import spec_of
 from gateleg.store import Store
@@ -331,6 +333,76 @@ def test_operators_learn_what_is_wrong_with_an_item(queue: Queue, table: Any) ->
     with pytest.raises(JobUnreadable, match="created_at"):
         queue.set_priority(job_id, 3)
     assert queue.retry_failed() == []
+
+
+#: Numbers that the key of the claim order has no place for.
+NO_PRIORITIES = (-1, 101, 5000, 10**30)
+
+
+@pytest.mark.parametrize("priority", NO_PRIORITIES)
+@pytest.mark.parametrize("status", JobStatus)
+def test_a_priority_out_of_range_is_named_at_every_door(queue: Queue, table: Any, status: JobStatus, priority: int) -> None:
+    doors = (queue.get, queue.get_or_archived, queue.tree, queue.log, queue.cancel, queue.retry, queue.cancel_tree)
+    table.put_item(Item=pca_item(status=status, priority=priority, version=1, worker_id="w", completed_at="2025-04-23T20:00:00Z"))
+    for door in doors:
+        with pytest.raises(JobUnreadable, match="priority: must be 0 to 100"):
+            door(JOB)
+    with pytest.raises(JobUnreadable, match="Correct these attributes"):
+        queue.set_priority(JOB, 7)
+    assert queue.adopt_jobs() == []
+    assert [bad.problems for bad in queue.set_aside()] == [("priority: must be 0 to 100",)]
+    assert [UnreadableJob.of(bad).job_id for bad in queue.jobs_page(status=status).unreadable] == [PCA]
+    table.update_item(Key={"job_id": PCA}, UpdateExpression="SET priority = :p", ExpressionAttributeValues={":p": 100})
+    assert queue.get(JOB).priority == 100
+    assert queue.set_aside() == []
+
+
+def test_a_priority_that_another_program_changes_out_of_range_is_not_claimed(queue: Queue, table: Any, clock: ManualClock) -> None:
+    jobs = [submitted(queue), submitted(queue, delay=60), submitted(queue)]
+    for job in jobs[:2]:
+        key = {"job_id": str(job.job_id)}
+        table.update_item(Key=key, UpdateExpression="SET priority = :p", ExpressionAttributeValues={":p": 5000})
+    clock.advance(seconds=61)
+    assert queue.promote("default") == 0
+    assert [ended.job_id for ended in TestWorker(queue, clock).run()] == [jobs[2].job_id]
+    assert {bad.job_id for bad in queue.set_aside()} == {str(job.job_id) for job in jobs[:2]}
+    assert stored(table, str(jobs[0].job_id))["status"] == "PENDING"
+
+
+def test_an_archived_job_that_no_queue_can_hold_is_not_brought_back(queue: Queue, clock: ManualClock) -> None:
+    job = queue.cancel(submitted(queue).job_id)
+    clock.advance(seconds=31 * 86400)
+    assert swept(queue) == 1
+    archived = queue.get_or_archived(job.job_id)
+    assert isinstance(archived, ArchivedJob)
+    # As an earlier release has archived it.
+    queue.store.put(archived.model_copy(update={"priority": 5000}))
+    with pytest.raises(JobUnreadable, match=r"in the archive is not a valid job: priority: .*100"):
+        queue.retry(job.job_id)
+
+
+@pytest.mark.parametrize("version", [None, "7", " 7 "])
+def test_a_job_that_another_program_runs_is_ended_whatever_the_form_of_its_version(
+    queue: Queue, table: Any, clock: ManualClock, version: str | None
+) -> None:
+    running = pca_item(status="PROCESSING", worker_id="w", started_at=naive(clock), updated_at=naive(clock), version=version)
+    table.put_item(Item=running)
+    queue.adopt_jobs()
+    assert stored(table)["version"] == version
+    clock.advance(seconds=3601)
+    (ended,) = queue.adopt_jobs()
+    assert (ended.status, ended.attempts[-1].error.kind) == ("PENDING", "timed-out")  # type: ignore[union-attr]
+    table.put_item(Item=running)
+    assert queue.cancel(JOB).status == "CANCELLED"
+
+
+def test_an_expired_job_is_missing_at_every_door(queue: Queue, table: Any) -> None:
+    table.put_item(Item=pca_item(status="COMPLETED", version=1, expires_at=1))
+    for door in (queue.get, queue.cancel, queue.retry):
+        with pytest.raises(JobMissing):
+            door(JOB)
+    with pytest.raises(JobMissing):
+        queue.set_priority(JOB, 7)
 
 
 def test_the_pipeline_of_the_seed_is_set_aside_with_what_to_do_because_its_id_is_no_uuid(

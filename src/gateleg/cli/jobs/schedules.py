@@ -1,21 +1,11 @@
 """`schedules`: list, add, enable, disable and remove them."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gateleg.cli.jobs.queue_connection import opened_queue, submitting_queue
-from gateleg.cli.jobs.run_options import (
-    AboutOption,
-    ConcurrencyKeyOption,
-    ConcurrencyLimitOption,
-    PriorityOption,
-    RetriesOption,
-    RunQueueOption,
-    StartWithinOption,
-    TagsOption,
-    TimeoutOption,
-)
+from gateleg.cli.jobs.submission_options import takes_options_of
 from gateleg.commands.configs import read_config
 from gateleg.commands.options import (
     AppOption,
@@ -27,6 +17,7 @@ from gateleg.commands.options import (
     StoreOption,
 )
 from gateleg.commands.settings import settings_from
+from gateleg.jobs.submission import RunAttributes
 
 if TYPE_CHECKING:
     from gateleg.jobs.tables import Schedule
@@ -87,6 +78,7 @@ def _state(schedule: "Schedule") -> str:
 
 
 @app.command()
+@takes_options_of(RunAttributes)
 def add(
     name: NameArgument,
     job_type: Annotated[str, typer.Argument(help="A job type of the application.")],
@@ -95,38 +87,17 @@ def add(
     every: Annotated[int | None, typer.Option(min=1, help="Seconds between two runs.")] = None,
     timezone: Annotated[str, typer.Option(help="The time zone of --cron.")] = "UTC",
     max_delay: Annotated[int, typer.Option(min=0, help="Skip a run that is late by more than this many seconds.")] = 600,
-    queue: RunQueueOption = None,
-    priority: PriorityOption = None,
-    subject: AboutOption = None,
-    max_retries: RetriesOption = None,
-    timeout_seconds: TimeoutOption = None,
-    start_within: StartWithinOption = None,
-    concurrency_key: ConcurrencyKeyOption = None,
-    concurrency_limit: ConcurrencyLimitOption = 1,
-    tags: TagsOption = None,
     app: AppOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     settings_file: ConfigOption = None,
+    **attributes: Any,
 ) -> None:
     """Create or replace a schedule."""
-    from gateleg.jobs.submission import RunAttributes
-
     given = read_config(config)
-    values = {
-        "queue": queue,
-        "priority": priority,
-        "subject": subject,
-        "max_retries": max_retries,
-        "timeout_seconds": timeout_seconds,
-        "start_within": start_within,
-        "concurrency_key": concurrency_key,
-        "concurrency_limit": concurrency_limit,
-        "tags": tags or [],
-    }
     settings = settings_from(settings_file, store=store, prefix=prefix)
     with submitting_queue(settings, app, job_type, given) as opened:
-        submission = RunAttributes.read(values).submission(job_type, given)
+        submission = RunAttributes.read(attributes).submission(job_type, given)
         made = opened.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
 

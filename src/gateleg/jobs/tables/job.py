@@ -6,9 +6,12 @@ The names of the queue's tables.
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 from uuid import UUID
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from gateleg.jobs.tables.foreign_form import in_model_form
 from gateleg.model import (
@@ -207,6 +210,22 @@ class Results(Record, defer_build=True):
     summary_metrics: Attr[dict[str, Any]] = field(factory=dict)
 
 
+def _in_claim_order(priority: int) -> int:
+    """The priority, if the claim order has a place for it.
+
+    Bounds hold for written values only. This one holds for stored values too, because the key of `ReadyIndex` contains the priority: a job
+    without a place in the claim order could be read, but neither retried nor returned to its queue.
+    """
+    if not 0 <= priority <= LARGEST_PRIORITY:
+        raise PydanticCustomError("priority", "must be 0 to {largest}", {"largest": LARGEST_PRIORITY})
+    return priority
+
+
+LARGEST_PRIORITY = 100
+#: 0 to 100, higher first
+Priority = Annotated[int, Field(ge=0, le=LARGEST_PRIORITY), AfterValidator(_in_claim_order)]
+
+
 class Job(Entity, table=queue_table, defer_build=True):
     """One unit of work, from submission to its result."""
 
@@ -222,7 +241,7 @@ class Job(Entity, table=queue_table, defer_build=True):
     #: true if its handler is internal: lists hide it by default, unless it has failed
     internal: Attr[bool | None] = field(None)
     #: 0 to 100, higher first
-    priority: Attr[int] = field(50, ge=0, le=100)
+    priority: Attr[Priority] = field(50)
     #: a name for what the job is about, such as a conversation or a project
     subject: Attr[str | None] = field(None, min_length=1, max_length=500)
     #: the number of retries after failures

@@ -6,7 +6,6 @@ Messages are lines of JSON: what the handler logs, reports and submits to the wo
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import importlib
 import inspect
 import os
@@ -18,7 +17,6 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import UUID
 
 import orjson
 from pydantic import BaseModel
@@ -26,7 +24,7 @@ from pydantic import BaseModel
 from gateleg.jobs.errors import JobError
 from gateleg.jobs.rules import class_name, error_message, escape_undecodable
 from gateleg.jobs.signals import GiveUp, Snooze
-from gateleg.jobs.submission import Submission, Submitted
+from gateleg.jobs.submission import Submission, Submitted, as_json
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tasks import JobContext, wait_in
 from gateleg.jobs.worker.output import PrintedLines, checked_event, log_to, print_to
@@ -121,34 +119,11 @@ class WorkerConnection:
         """Submit child jobs through the worker."""
         number, answer = len(self._answers) + id(submissions), Future[dict[str, Any]]()
         self._answers[number] = answer
-        self.send("submit", number, [values_of(submission) for submission in submissions])
+        self.send("submit", number, [as_json(submission) for submission in submissions])
         message = await asyncio.wrap_future(answer)
         if "error" in message:
             raise JobError(message["error"][1], fix=f"The worker raised {message['error'][0]}.")
         return [Submitted(spec_of(Job).decode(item), created) for item, created in message["submitted"]]
-
-
-def values_of(submission: Submission) -> dict[str, Any]:
-    """A submission as JSON values."""
-    values = {field.name: getattr(submission, field.name) for field in dataclasses.fields(submission)}
-    config = values["config"]
-    values["config"] = config.model_dump(mode="json") if isinstance(config, BaseModel) else config
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def submission_of(values: dict[str, Any]) -> Submission:
-    """A submission from JSON values."""
-    from datetime import datetime
-
-    read: dict[str, Any] = dict(values)
-    for name in ("job_id", "parent_job_id"):
-        if name in read:
-            read[name] = UUID(read[name])
-    for name in ("run_at", "start_by"):
-        if name in read:
-            read[name] = datetime.fromisoformat(read[name])
-    read["dependencies"] = [UUID(text) for text in read.get("dependencies", ())]
-    return Submission(**read)
 
 
 def _import(address: list[str]) -> Any:
@@ -186,7 +161,7 @@ async def _in_thread(handle: Handle, context: JobContext, config: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-async def _handled(worker: WorkerConnection, message: dict[str, Any]) -> Any:
+async def _await_handler(worker: WorkerConnection, message: dict[str, Any]) -> Any:
     """Run the handler and return its result. A stop message cancels its task."""
     loop = worker.loop = asyncio.get_running_loop()
     job = spec_of(Job).decode(message["job"])
@@ -205,7 +180,7 @@ def _result(worker: WorkerConnection, message: dict[str, Any]) -> Any:
     """Run the handler, send the rest of its printed output, and return its result as JSON values."""
     print_to(worker)
     try:
-        result = asyncio.run(_handled(worker, message))
+        result = asyncio.run(_await_handler(worker, message))
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
     finally:
         worker.printed.end()

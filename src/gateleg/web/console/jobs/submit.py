@@ -75,9 +75,7 @@ class JobForm:
                     self.options[name].set("\n".join(map(str, value)) if isinstance(value, list) else str(value))
 
     def _usual(self, name: str) -> str:
-        own = self.handler
-        usual = {"queue": own.queue, "priority": own.priority, "max_retries": own.retry.times, "timeout_seconds": own.timeout}
-        return str(usual.get(name, ""))
+        return str(self.handler.defaults.get(name, ""))
 
     def read(self) -> Submission | None:
         """The submission. None if a field is invalid, which is then shown. Raises `BadSubmission` for fields that do not fit together."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import inspect
 import os
 import socket
 import threading
@@ -11,7 +12,20 @@ from typing import Any
 import pytest
 
 from gateleg.net import Address, Deadline
-from gateleg.net.http import AsyncPool, BadResponse, Client, ConnectionLost, HttpRequest, NotConnected, Pool, ResponseTimedOut, Timeouts
+from gateleg.net.http import (
+    AsyncClient,
+    AsyncPool,
+    AsyncStreamedResponse,
+    BadResponse,
+    Client,
+    ConnectionLost,
+    HttpRequest,
+    NotConnected,
+    Pool,
+    ResponseTimedOut,
+    StreamedResponse,
+    Timeouts,
+)
 from tests.net.http.faulty import CLOSE, RESET, SILENCE, Act, answer, read_request, service
 from tests.net.http.openers import PATIENT, AsyncOpener, Opener, SyncOpener
 
@@ -255,3 +269,11 @@ def test_client_does_not_follow_redirections() -> None:
         response.close()
         client.close()
         assert len(play.requests) == 1
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(Pool, AsyncPool), (StreamedResponse, AsyncStreamedResponse), (Client, AsyncClient)])
+def test_sync_and_async_classes_have_the_same_methods(ours: type, theirs: type) -> None:
+    names = [name for name in dir(ours) if not name.startswith("_")]
+    assert names == [name for name in dir(theirs) if not name.startswith("_")]
+    for name in names:
+        assert inspect.signature(getattr(ours, name)).parameters == inspect.signature(getattr(theirs, name)).parameters, name

@@ -1,3 +1,5 @@
+"""Flows that run concurrently."""
+
 from collections.abc import Callable
 from typing import Any
 

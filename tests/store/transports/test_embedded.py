@@ -1,3 +1,5 @@
+"""The SQLite file for a path."""
+
 from pathlib import Path
 
 from gateleg.store.transports.embedded import database_file

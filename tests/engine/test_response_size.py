@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.engine.capacity import PAGE_BYTES, footprint
+from gateleg.engine.capacity import PAGE_BYTES, response_size
 from gateleg.engine.engine import Engine
 from gateleg.engine.values import item_size
 from tests.engine.operations.requests import table
@@ -29,20 +29,20 @@ from tests.engine.operations.requests import table
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else str(value),
 )
 def test_a_value_takes_its_bytes_and_those_of_its_length(value: dict[str, Any], bytes_: int) -> None:
-    empty = footprint({}, None)
-    assert footprint({"attribute": value}, None) == empty + 1 + bytes_
+    empty = response_size({}, None)
+    assert response_size({"attribute": value}, None) == empty + 1 + bytes_
 
 
 def test_the_length_of_a_name_does_not_count() -> None:
-    assert footprint({"a": {"N": "1"}}, None) == footprint({"a" * 200: {"N": "1"}}, None)
+    assert response_size({"a": {"N": "1"}}, None) == response_size({"a" * 200: {"N": "1"}}, None)
 
 
 @pytest.mark.parametrize(("length", "chunks"), [(3060, 1), (3068, 2), (6200, 3)])
 def test_each_three_kilobytes_carry_a_head_and_the_range_key(length: int, chunks: int) -> None:
     text = {"text": {"S": "x" * length}}
     content = 1 + length + 2
-    assert footprint(text, None) == 2 + content + chunks * 18
-    assert footprint({**text, "at": {"S": "12345"}}, "at") == 2 + content + chunks * 23
+    assert response_size(text, None) == 2 + content + chunks * 18
+    assert response_size({**text, "at": {"S": "12345"}}, "at") == 2 + content + chunks * 23
 
 
 def fill(engine: Engine, count: int, item: dict[str, Any]) -> None:
@@ -65,7 +65,7 @@ def page(engine: Engine, operation: str, **more: Any) -> tuple[int, bool]:
 @pytest.mark.parametrize("operation", ["Query", "Scan"])
 def test_a_page_ends_with_the_item_that_fills_it(engine: Engine, operation: str) -> None:
     item = {"text": {"S": "x" * 50_000}}
-    taken = footprint({**item, "list": {"S": "a"}, "at": {"S": "00000"}}, "at")
+    taken = response_size({**item, "list": {"S": "a"}, "at": {"S": "00000"}}, "at")
     fill(engine, 24, item)
     assert page(engine, operation) == (-(-PAGE_BYTES // taken), True)
 

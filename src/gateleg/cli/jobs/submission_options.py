@@ -1,0 +1,57 @@
+"""The options of the commands that submit jobs: one for each attribute of a submission, as `gateleg.jobs.submission` declares them."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
+
+import typer
+
+from gateleg.jobs.submission import RunAttributes
+
+
+class _Words(NamedTuple):
+    """What an option has besides its own name: shorter ones, and a help that says what only a command line can."""
+
+    flags: tuple[str, ...] = ()
+    help: str | None = None
+
+
+_WORDS = {
+    "queue": _Words(("-q",)),
+    "timeout_seconds": _Words(("--timeout",)),
+    "tags": _Words(("--tag",), "A tag; may be repeated."),
+    "job_id": _Words(help="Its id, chosen by you; a random one by default."),
+    "run_at": _Words(help="Do not start it before this time, such as 2030-01-31T08:00:00Z."),
+    "dependencies": _Words(("--after",), "Job that must be completed first; may be repeated."),
+    "parent_job_id": _Words(("--parent",), "The parent in the tree of jobs; may be the beginning of an id."),
+    "idempotency_key": _Words(("--key",)),
+}
+
+
+def takes_options_of(attributes: type[RunAttributes]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each attribute. Its last parameter, `**attributes`, gets those that were given, as they were typed."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        *own, _ = signature.parameters.values()
+        added = [_option(name, attributes) for name in attributes.model_fields]
+
+        @functools.wraps(command)
+        def with_options(**values: Any) -> None:
+            given = {name: value for name, value in values.items() if name not in attributes.model_fields or value not in (None, [])}
+            command(**given)
+
+        with_options.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+        return with_options
+
+    return decorate
+
+
+def _option(name: str, attributes: type[RunAttributes]) -> inspect.Parameter:
+    """The parameter from which Typer makes an option. Ids and times are texts: an id may be the beginning of one."""
+    field, words = attributes.model_fields[name], _WORDS.get(name, _Words())
+    kinds = {field.annotation, *get_args(field.annotation)}
+    kind: Any = list[str] if get_origin(field.annotation) is list else next((kind for kind in (int, float) if kind in kinds), str)
+    option = typer.Option(f"--{name.replace('_', '-')}", *words.flags, help=words.help or field.description)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
