@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 import apsw
 import orjson
 
-from gateleg.engine import backfill, changelog, expiry, files, keys, stored_backups, upgrades
+from gateleg.engine import backfill, changelog, expiry, files, keys, stored_backups, throttle, upgrades
 from gateleg.engine.database import Database
 from gateleg.engine.definitions import dump, load, recover
 from gateleg.engine.errors import EngineError
@@ -229,12 +229,12 @@ class _Repair:
         connection.executemany(f"INSERT INTO {layout.name} VALUES (?, ?, ?)", ((key, *row) for key, row in rows.items()))
         table = backfill.rebuild(connection, table)
         expiry.index(connection, table)
-        while expiry.fill(connection, table, expiry.SMALL_TABLE_ROWS):
+        while expiry.fill(connection, table, throttle.SMALL_TABLE_ROWS):
             pass
         connection.execute("INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, *table.namespace, table.name, dump(table)))
         if incomplete or changelog.complete_since(connection, table.id) is None:
-            changelog.track(connection, table.id, logged=False)
-            changelog.track(connection, table.id, table.logged)
+            changelog.track_log(connection, table.id, logged=False)
+            changelog.track_log(connection, table.id, table.logged)
 
     def _copy_backups(self) -> None:
         tree = self._trees.tree("backups")

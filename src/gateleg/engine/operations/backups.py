@@ -11,11 +11,11 @@ from typing import Any
 
 import apsw
 
-from gateleg.engine import changelog, copies, copy_steps, stored_backups
+from gateleg.engine import changelog, copy_steps, online_copy, stored_backups
 from gateleg.engine.catalog import Context
-from gateleg.engine.copies import Copy
 from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.online_copy import Copy
 from gateleg.engine.operations.definition import (
     ON_DEMAND,
     check_bounds,
@@ -40,9 +40,9 @@ def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     counted = context.statistics(_source_table(context, name))  # slow, so outside of the transaction
     with context.database.write() as connection:
         table = _source_table(context, name)
-        if copies.is_source(connection, f"items_{table.id}"):
+        if online_copy.is_source(connection, f"items_{table.id}"):
             raise _backup_in_use()
-        backup, copy = stored_backups.begin(connection, table, request["BackupName"], context.now(), counted)
+        backup, copy = stored_backups.begin_backup(connection, table, request["BackupName"], context.now(), counted)
         copy_steps.begin(context.catalog, connection, copy)
     context.wake()
     return {"BackupDetails": _details(backup, "CREATING")}
@@ -82,9 +82,9 @@ def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
                 f"User is not allowed to delete the system backup with arn {backup.arn}. "
                 f"It will automatically expire on {iso_milliseconds(backup.expires)}"
             )
-        if not backup.complete or copies.is_source(connection, backup.rows):
+        if not backup.complete or online_copy.is_source(connection, backup.rows):
             raise _backup_in_use()
-        stored_backups.remove(connection, backup)
+        stored_backups.remove_backup(connection, backup)
     context.wake()
     return {"BackupDescription": _description(backup, "DELETED")}
 
@@ -135,7 +135,7 @@ def _local_arn(context: Context, arn: str) -> str:
 
 def _find_backup(connection: apsw.Connection, context: Context, arn: str) -> Backup:
     """The backup with that ARN; raises DynamoDB's error if there is none."""
-    backup = stored_backups.find(connection, _local_arn(context, arn), context.now())
+    backup = stored_backups.find_backup(connection, _local_arn(context, arn), context.now())
     if backup is None:
         raise EngineError("BackupNotFoundException", f"Backup not found: {arn}")
     return backup
@@ -345,7 +345,7 @@ def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict
         table = _recoverable_table(context, request["TableName"])
         now = context.now()
         # Changes before the current window may be trimmed already, so a longer period does not extend it backwards.
-        since = (stored_backups.window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
+        since = (stored_backups.recovery_window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
         table = replace(table, recovery_since=since, recovery_days=days or MAX_RECOVERY_DAYS)
         context.catalog.replace(connection, table)
     return _describe_recovery(table, now)
@@ -364,7 +364,7 @@ def _recoverable_table(context: Context, name: str) -> Table:
 
 
 def _describe_recovery(table: Table, now: float) -> dict[str, Any]:
-    window = stored_backups.window(table, now)
+    window = stored_backups.recovery_window(table, now)
     status: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
     if window is not None:
         status = {
@@ -397,7 +397,9 @@ def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) ->
         table = _restored_table(source, request, context.namespace, now)
         summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
         cut = changelog.first_after(connection, source.id, at)
-        response = _begin_restore(context, connection, table, summary, lambda rows: copies.of_table(connection, source, rows, cut))
+        response = _begin_restore(
+            context, connection, table, summary, lambda rows: online_copy.begin_from_table(connection, source, rows, cut)
+        )
     context.wake()
     return response
 
@@ -421,7 +423,7 @@ def _source_name(context: Context, request: dict[str, Any]) -> str:
 
 def _restore_time(source: Table, wanted: float | None, now: float) -> float:
     """The time to restore to, which must be in the source's window."""
-    window = stored_backups.window(source, now)
+    window = stored_backups.recovery_window(source, now)
     if window is None:
         raise recovery_off(source.name)
     if wanted is None:
@@ -451,7 +453,9 @@ def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict
         _check_target(context, request["TargetTableName"])
         table = _restored_table(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
-        response = _begin_restore(context, connection, table, summary, lambda rows: copies.of_backup(connection, backup.rows, rows))
+        response = _begin_restore(
+            context, connection, table, summary, lambda rows: online_copy.begin_from_backup(connection, backup.rows, rows)
+        )
     context.wake()
     return response
 

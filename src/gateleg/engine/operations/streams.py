@@ -158,7 +158,7 @@ def _read(
     """Records up to the limit or one megabyte, and the next position; None if no more can follow."""
     records: list[dict[str, Any]] = []
     total, after = 0, start
-    for entry in changelog.entries(connection, stream.table_id, start, end, limit + 1):
+    for entry in changelog.changes_between(connection, stream.table_id, start, end, limit + 1):
         if len(records) == limit or total >= MAX_RECORD_BYTES:
             return records, after
         record = _record(context, stream, entry)
@@ -213,7 +213,7 @@ def _trimmed() -> EngineError:
 
 
 def _find_stream(connection: apsw.Connection, context: Context, arn: str) -> TableStream:
-    stream = changelog.find(connection, context.namespace, *_parse_arn(arn), context.now())
+    stream = changelog.find_stream(connection, context.namespace, *_parse_arn(arn), context.now())
     if stream is None or stream.arn != arn:
         raise not_found(f"Requested resource not found: Stream: {arn} not found")
     return stream

@@ -100,7 +100,7 @@ def _check_filter(wanted: dict[str, Any], incremental: bool) -> None:
 
 def _export_time(table: Table, request: dict[str, Any], now: float) -> dict[str, Any]:
     """The time of a full export."""
-    window = stored_backups.window(table, now)
+    window = stored_backups.recovery_window(table, now)
     if window is None:
         raise recovery_off(table.name)
     wanted: float | None = request.get("ExportTime")
@@ -120,7 +120,7 @@ def _period(table: Table, period: dict[str, Any], now: float) -> dict[str, Any]:
         raise _time_error("Difference between export period from time and export period to time is less than 15 minutes")
     if end - start > MAX_PERIOD_SECONDS:
         raise _time_error("Difference between export period from time and export period to time is greater than 24 hours")
-    window = stored_backups.window(table, now)
+    window = stored_backups.recovery_window(table, now)
     if window is None:
         raise recovery_off(table.name)
     if start < int(window[0]):

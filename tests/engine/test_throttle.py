@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.engine import copies
-from gateleg.engine.copies import STEP_SECONDS, StepPacer, adapt_work_fraction
+from gateleg.engine import throttle
 from gateleg.engine.database import Database, DatabaseConnection
+from gateleg.engine.throttle import STEP_SECONDS, Throttle, adapt_work_fraction
 from tests.engine.test_maintenance import waited
 
 
@@ -37,14 +37,14 @@ def test_a_step_takes_chunks_until_its_time_is_up(database: Database, monkeypatc
         clock[0] += STEP_SECONDS / 20
         return True
 
-    assert StepPacer(database).step(chunk)
+    assert Throttle(database).step(chunk)
     assert 2 < len(chunks) < 20
     assert not database.connection.in_transaction
 
 
 def test_a_step_ends_with_the_work(database: Database) -> None:
     left = [True, True, False]
-    assert not StepPacer(database).step(lambda _: left.pop(0))
+    assert not Throttle(database).step(lambda _: left.pop(0))
     assert left == []
 
 
@@ -56,7 +56,7 @@ def test_a_chunk_that_takes_too_long_is_the_only_one_of_its_step(database: Datab
         clock[0] += 10 * STEP_SECONDS
         return True
 
-    assert StepPacer(database).step(chunk)
+    assert Throttle(database).step(chunk)
     assert len(chunks) == 1
 
 
@@ -73,11 +73,11 @@ def test_steps_that_took_too_long_are_followed_by_shorter_ones_and_those_by_long
 
 def test_there_is_no_pause_where_nobody_waits(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("a pause"))
-    assert not StepPacer(database).step(lambda _: False)
+    assert not Throttle(database).step(lambda _: False)
 
 
 def test_a_thread_that_waits_gets_its_turn_between_two_steps(database: Database) -> None:
-    pace, written = StepPacer(database), list[int]()
+    pace, written = Throttle(database), list[int]()
 
     def write() -> None:
         with database.write() as connection:
@@ -89,17 +89,17 @@ def test_a_thread_that_waits_gets_its_turn_between_two_steps(database: Database)
     def chunk(_: DatabaseConnection) -> bool:
         if writer.ident is None:
             writer.start()
-            assert waited(database.waiters.any)
+            assert waited(database.writers.has_waiters)
         return False
 
     pace.step(chunk)
     assert waited(lambda: bool(written))
     writer.join()
-    assert not database.waiters.any()
+    assert not database.writers.has_waiters()
 
 
 def test_those_who_wait_do_not_stop_long_work_for_ever(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = moved_clock(monkeypatch)
-    monkeypatch.setattr("gateleg.engine.locking.Waiters.any", lambda _: True)
-    assert not StepPacer(database).step(lambda _: False)
-    assert copies.MAX_PAUSE_SECONDS <= clock[0] < 2 * copies.MAX_PAUSE_SECONDS
+    monkeypatch.setattr("gateleg.engine.locking.WriterQueue.has_waiters", lambda _: True)
+    assert not Throttle(database).step(lambda _: False)
+    assert throttle.MAX_PAUSE_SECONDS <= clock[0] < 2 * throttle.MAX_PAUSE_SECONDS

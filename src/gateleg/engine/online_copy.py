@@ -1,39 +1,24 @@
-"""Copies: copy the rows of one SQLite table to another in short transactions while writers continue.
+"""Online copy: copy the rows of one SQLite table to another in short transactions while writers continue, for backups and restores.
 
 A copy holds the rows as of its start. It walks the source in rowid order, one chunk per transaction. A row that is about to change is
 copied first, unless it has been; copied rows keep their rowids, so that no row is copied twice. Rows inserted later have rowids above the
 last one of the copy. Progress is stored in the same transaction as the rows, so that a copy continues after a crash, and any process may
-take the next step.
+take the next step. `copy_steps.py` runs the steps.
 
 A backup, which does not change, is copied in the same way, without these precautions.
-
-Drops: empty large SQLite tables in short transactions before dropping them.
-
-To drop a table, SQLite frees each of its pages: with a gigabyte of them, writers would wait for seconds.
-
-Step pacer: runs long work in time-boxed transactions that let waiting writers in between.
-
-A step is one transaction. It runs small chunks of work until its time is up, so that the number of chunks adapts to the machine and its
-load. A commit takes longer the more a step has changed, so the share of time for chunks shrinks when a whole step took too long. A pause
-follows a step only if somebody is waiting to write, and ends when they have had their turn.
 """
 
-import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import apsw
 import orjson
 
-from gateleg.engine import changelog
-from gateleg.engine.database import Database, DatabaseConnection
+from gateleg.engine import changelog, throttle
 from gateleg.engine.schema import Table
+from gateleg.engine.throttle import count_within
 from gateleg.engine.values import item_size
 
-#: A table up to these limits is copied within the request; the second also limits each chunk.
-SMALL_TABLE_ROWS = 1000
-CHUNK_BYTES = 500_000
 #: Rows to copy per chunk in the background: into a backup, and into a table, where each key goes to another page of an index.
 BACKUP_CHUNK_ROWS = 100
 TABLE_CHUNK_ROWS = 20
@@ -67,7 +52,7 @@ class Copy:
     @property
     def chunk_rows(self) -> int:
         """Rows to copy per chunk in the background."""
-        return min(BACKUP_CHUNK_ROWS if self.is_backup else TABLE_CHUNK_ROWS, SMALL_TABLE_ROWS)
+        return min(BACKUP_CHUNK_ROWS if self.is_backup else TABLE_CHUNK_ROWS, throttle.SMALL_TABLE_ROWS)
 
     @property
     def is_backup(self) -> bool:
@@ -78,7 +63,7 @@ class Copy:
 _COLUMNS = "target, source, phase, table_id, place, last, cut, undone"
 
 
-def of_table(connection: apsw.Connection, table: Table, target: str, undo_from: int | None = None) -> Copy:
+def begin_from_table(connection: apsw.Connection, table: Table, target: str, undo_from: int | None = None) -> Copy:
     """Register a copy of a table as it is now or, with `undo_from`, as it was before that change."""
     row = connection.execute(f"SELECT coalesce(max(rowid), 0) FROM items_{table.id}").fetchone()
     assert row is not None
@@ -86,7 +71,7 @@ def of_table(connection: apsw.Connection, table: Table, target: str, undo_from: 
     return _add(connection, Copy(target, f"items_{table.id}", "rows", table.id, 0, row[0], undo_from, undone))
 
 
-def of_backup(connection: apsw.Connection, source: str, target: str) -> Copy:
+def begin_from_backup(connection: apsw.Connection, source: str, target: str) -> Copy:
     """Register a copy of a backup's rows."""
     position: int | bytes = b"" if _lacks_rowids(connection, source) else 0
     return _add(connection, Copy(target, source, "rows", None, position, None))
@@ -133,7 +118,7 @@ def copy_rows(connection: apsw.Connection, copy: Copy, max_rows: int) -> bool:
     ahead: list[Any] = connection.execute(
         f"SELECT {by}, size FROM {copy.source} WHERE {by} > ?{belongs} ORDER BY {by} LIMIT ?", (copy.position, max_rows)
     ).fetchall()
-    taken = count_within(CHUNK_BYTES, [size for _, size in ahead])
+    taken = count_within([size for _, size in ahead])
     if taken:
         place = ahead[taken - 1][0]
         columns, verb = ("k, size, v", "INSERT") if copy.table_id is None else ("rowid, k, size, v", "INSERT OR IGNORE")
@@ -151,7 +136,7 @@ def undo_changes(connection: apsw.Connection, copy: Copy, max_rows: int) -> bool
     assert copy.undo_from is not None
     assert copy.undo_until is not None
     changes = changelog.reversed_changes(connection, copy.table_id, copy.undo_from, copy.undo_until, max_rows)
-    taken = count_within(CHUNK_BYTES, [len(old or b"") for _, _, old in changes])
+    taken = count_within([len(old or b"") for _, _, old in changes])
     # Of several changes of one row, the earliest comes last and holds the row to restore.
     for key, old in {key: old for _, key, old in changes[:taken]}.items():
         if old is None:
@@ -187,130 +172,6 @@ def copy_before_change(rows: str, target: str) -> tuple[str, str]:
     return ahead, last
 
 
-def count_within(max_bytes: int, sizes: Sequence[int]) -> int:
-    """How many of these fit one transaction: at least one, if there is one."""
-    total = 0
-    for position, size in enumerate(sizes):
-        total += size
-        if total >= max_bytes:
-            return position + 1
-    return len(sizes)
-
-
 def _lacks_rowids(connection: apsw.Connection, name: str) -> bool:
     row = connection.execute("SELECT wr FROM pragma_table_list(?)", (name,)).fetchone()
     return row is not None and bool(row[0])
-
-
-#: A table up to these limits is dropped at once.
-SMALL_TABLE_BYTES = 500_000
-#: Rows to delete per chunk.
-DROP_ROWS = 50
-
-_DROPPED = "dropped_"
-
-
-def drop_rows(connection: apsw.Connection, name: str) -> None:
-    """Drop the rows of a table, an index or a backup: at once if there are few, otherwise in the background.
-
-    The SQLite table is renamed at once, so that other processes with an outdated catalog do not find it.
-    """
-    if _first_rows(connection, name, SMALL_TABLE_ROWS)[1]:
-        connection.execute(f"DROP TABLE IF EXISTS {name}")
-    else:
-        dropped = f"{_DROPPED}{name}"
-        while _storage_order(connection, dropped) is not None:
-            dropped += "_"  # an earlier table of the same name is not empty yet
-        connection.execute(f"ALTER TABLE {name} RENAME TO {dropped}")
-        connection.execute("INSERT INTO drops VALUES (?)", (dropped,))
-
-
-def pending_drop(connection: apsw.Connection) -> bool:
-    """Whether there are tables to drop."""
-    return connection.execute("SELECT 1 FROM drops LIMIT 1").fetchone() is not None
-
-
-def advance_drop(connection: apsw.Connection) -> bool:
-    """Delete one chunk of rows, or drop a table that has become small; returns whether there may be more."""
-    row = connection.execute("SELECT name FROM drops ORDER BY name LIMIT 1").fetchone()
-    if row is None:
-        return False
-    name: str = row[0]
-    place, small = _first_rows(connection, name, min(DROP_ROWS, SMALL_TABLE_ROWS))
-    if small:
-        connection.execute(f"DROP TABLE IF EXISTS {name}")
-        connection.execute("DELETE FROM drops WHERE name = ?", (name,))
-        return pending_drop(connection)
-    order = _storage_order(connection, name)
-    marks = ", ".join("?" * len(place))
-    connection.execute(f"DELETE FROM {name} WHERE ({order}) <= ({marks})", place)
-    return True
-
-
-def _first_rows(connection: apsw.Connection, name: str, max_rows: int) -> tuple[tuple[Any, ...], bool]:
-    """The position after at most `max_rows` rows, and whether that is the end of the table."""
-    order = _storage_order(connection, name)
-    if order is None:
-        return (), True
-    total, place = 0, ()
-    for number, (size, *place) in enumerate(connection.execute(f"SELECT size, {order} FROM {name} ORDER BY {order}")):
-        total += size or 0
-        if total >= SMALL_TABLE_BYTES or number >= max_rows:
-            return tuple(place), False
-    return tuple(place), True
-
-
-def _storage_order(connection: apsw.Connection, name: str) -> str | None:
-    """The columns that a table is clustered by; None if the table is gone."""
-    row = connection.execute("SELECT wr FROM pragma_table_list(?)", (name,)).fetchone()
-    if row is None:
-        return None
-    return "rowid" if not row[0] else "k, b" if "index_" in name else "k"
-
-
-#: Target duration of a step, commit included: how long it keeps other writers waiting.
-STEP_SECONDS = 0.005
-#: Longest pause for waiting writers: twice as long as any of them ever sleeps (`busy_handler.py`).
-MAX_PAUSE_SECONDS = 0.02
-#: Interval for checking whether anybody is still waiting.
-_POLL_SECONDS = 0.0005
-#: Smallest and largest share of a step's time that chunks may use; the rest is for the commit.
-_MIN_WORK_FRACTION, _MAX_WORK_FRACTION = 0.05, 0.6
-
-#: Does a small part of the work; returns whether there may be more.
-Chunk = Callable[[DatabaseConnection], bool]
-
-
-class StepPacer:
-    """Runs the steps of long work on one database."""
-
-    __slots__ = ("_database", "_work_fraction")
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._work_fraction = _MAX_WORK_FRACTION / 2
-
-    def step(self, chunk: Chunk) -> bool:
-        """Run chunks in one transaction until the time is up, then let waiting writers in; returns whether there may be more."""
-        with self._database.write_step() as connection:
-            began = time.monotonic()
-            until = began + STEP_SECONDS * self._work_fraction
-            more = chunk(connection)
-            while more and time.monotonic() < until:
-                more = chunk(connection)
-        self._work_fraction = adapt_work_fraction(self._work_fraction, time.monotonic() - began)
-        self._yield_to_waiters()
-        connection.log.checkpoint_if_long(connection)
-        return more
-
-    def _yield_to_waiters(self) -> None:
-        until = time.monotonic() + MAX_PAUSE_SECONDS
-        while self._database.waiters.any() and time.monotonic() < until:
-            time.sleep(_POLL_SECONDS)
-
-
-def adapt_work_fraction(fraction: float, took: float) -> float:
-    """The share of the next step's time for chunks, given how long the last whole step took."""
-    if took > STEP_SECONDS:
-        return max(fraction * max(STEP_SECONDS / took, 0.5), _MIN_WORK_FRACTION)
-    return min(fraction * 1.1, _MAX_WORK_FRACTION)
