@@ -22,7 +22,6 @@ VARIABLE = "GATELEG_PLAIN"
 #: Every fast path: its name in the variable, and what it saves.
 FAST_PATHS: Mapping[str, str] = {
     "decoder": "decoding skips pydantic's validation where the wire type already guarantees the result",
-    "instances": "instances whose values are known to be valid are built without pydantic",
     "plans": "an update of a kind that was planned before only binds new values",
     "prepared": "claims and completions of jobs bind prepared updates, without looking up the plan of their kind",
     "exact_refs": "key components of exactly the declared types become a reference in one generated function",

@@ -20,7 +20,6 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaValidator, core_schema
 
 from gateleg.model.types import check_s3_key, read_annotation
-from gateleg.plain import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -201,8 +200,6 @@ def with_definitions(schema: Any, definitions: Mapping[str, Any]) -> Any:
     return core_schema.definitions_schema(schema, list(definitions.values())) if definitions else schema
 
 
-_PLAIN = is_plain("instances")
-
 #: Functions that set the parts of an instance directly, bypassing the model's `__setattr__`.
 set_values = BaseModel.__dict__["__dict__"].__set__
 set_fields = BaseModel.__dict__["__pydantic_fields_set__"].__set__
@@ -211,10 +208,8 @@ set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 def construct_unchecked(model: type[M], values: dict[str, Any]) -> M:
-    """An instance with these values, which must be valid and complete: nothing is validated, and no default is filled in."""
-    if _PLAIN:
-        return model.model_construct(set(values), **values)
-    return construct_bare(model, values)
+    """An instance with these values, which must be valid: nothing is validated."""
+    return model.model_construct(set(values), **values)
 
 
 def construct_bare(model: type[M], values: dict[str, Any]) -> M:
@@ -228,14 +223,5 @@ def construct_bare(model: type[M], values: dict[str, Any]) -> M:
 
 
 def copy_unchecked(instance: M, changes: Mapping[str, Any]) -> M:
-    """A copy with some values changed, equivalent to `model_copy(update=changes)` but much faster."""
-    if _PLAIN:
-        return instance.model_copy(update=changes)
-    copy = object.__new__(type(instance))
-    extra, private, fields = instance.__pydantic_extra__, instance.__pydantic_private__, instance.__pydantic_fields_set__.copy()
-    fields.update(changes)
-    set_values(copy, {**instance.__dict__, **changes})
-    set_fields(copy, fields)
-    set_extra(copy, None if extra is None else dict(extra))
-    set_private(copy, None if private is None else dict(private))
-    return copy
+    """A copy with some values changed, which must be valid."""
+    return instance.model_copy(update=changes)
