@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import copies, keys
+from gateleg.engine import chunked_drop, keys, online_copy
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
 from gateleg.engine.values import Item, item_size, size
@@ -188,7 +188,7 @@ class Layout:
         self.update = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ?"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
         #: for each copy in progress: the statement to run before a row changes, and the one to run before it is deleted
-        self._copy_statements = tuple(copies.copy_before_change(self.name, target) for target in table.copies)
+        self._copy_statements = tuple(online_copy.copy_before_change(self.name, target) for target in table.copies)
         self._tie_breaker = keys.tie_breaker(table.keys.attributes) if table.keys.range else None
         self._affected_indexes: dict[frozenset[str], AffectedIndexes] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
@@ -359,7 +359,7 @@ class Layout:
     def drop(self, connection: apsw.Connection) -> None:
         """Drop the SQLite tables of the table and its indexes."""
         for name in (self.name, *(layout.name for layout in self.indexes)):
-            copies.drop_rows(connection, name)
+            chunked_drop.drop_rows(connection, name)
 
     def items(self, connection: apsw.Connection) -> Iterator[tuple[bytes, int, bytes]]:
         """All base rows, in key order."""

@@ -1,16 +1,7 @@
-"""The configuration of a store, as a value. A store with another scope or timeout has a changed copy.
+"""The configuration of a store, as a value: a store with another scope or timeout has a changed copy.
 
-Scopes: restrict a store to a partition, such as a tenant, a project or a job.
-
-Deadlines: the time that an operation has left.
-
-Retry requests that conflict with other transactions, with backoff.
-
-Cursors: a position in the results of a query as signed text, valid for that query only.
-
-Limit the capacity units used per second, for work on whole tables while users use them.
-
-Stored items that cannot be decoded, and how a store handles them.
+With it, what operations read of it: the scope that restricts them to a partition, the deadline of a timeout, the delays of retries, the
+signer of cursors, the limit of a rate, and what to do with items that cannot be decoded.
 """
 
 from __future__ import annotations
@@ -42,7 +33,8 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, ModelError, Ref, Table
     from gateleg.model.keys import KeyPlan
-    from gateleg.store.flow import Flow, Hook, Request, Response
+    from gateleg.store.flow import Flow, Request, Response
+    from gateleg.store.observing import Hook
 
 _PLAIN = is_plain("direct")
 __all__ = [
@@ -58,139 +50,12 @@ __all__ = [
     "used",
 ]
 
-
-class Located(Protocol):
-    """An operation that a scope can check, because it knows which partitions it touches."""
-
-    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """For each partition that the operation touches: the entity, the key plan and the known components."""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Key components, with their values, that all operations of a scoped store must have."""
-
-    values: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, part: KeyPart | None, components: Mapping[str, Any]) -> Scope:
-        """The scope of a key part, or of components by name."""
-        if part is not None and not isinstance(part, KeyPart):
-            raise OutOfScope(f"{part!r} is not a key part.", fix='Give components by name, such as store.scope(tenant="acme").')
-        unset = [name for name, value in components.items() if value is None]
-        if unset:
-            raise OutOfScope(f"The scope was given {unset[0]}=None.", fix="Give a value; None would bind nothing.")
-        values = {name: getattr(part, name) for name in type(part).__members__()} if part is not None else {}
-        values |= components
-        if not values:
-            raise OutOfScope("A scope without components binds nothing.", fix="Give a key part, or components by name.")
-        return cls(values)
-
-    def within(self, other: Scope | None) -> Scope:
-        """This scope combined with an outer one: both apply."""
-        if other is None:
-            return self
-        for name, value in other.values.items():
-            if self.values.get(name, value) != value:
-                raise OutOfScope(f"The scope has {name}={value!r} already.")
-        return Scope({**other.values, **self.values})
-
-    def check(self, operation: Located) -> None:
-        """Raise `OutOfScope` for an operation that touches anything outside the scope."""
-        for entity, plan, values in operation.partitions():
-            self._check(entity, plan, values)
-
-    def _check(self, entity: type[BaseModel], plan: KeyPlan, values: Mapping[str, Any]) -> None:
-        spec = spec_of(entity)
-        place = plan.index.name or spec.table.name
-        hash_names = {name for entry in plan.hash for name in entry.names}
-        loose = self.values.keys() - spec.arguments_of(hash_names)
-        if loose:
-            raise OutOfScope(
-                f"{place} holds {spec.name} items of other partitions too: its hash does not depend on {', '.join(sorted(loose))}."
-            )
-        known = spec.arguments(values)
-        for name, value in self.values.items():
-            if known.get(name) != value:
-                raise OutOfScope(f"{spec.name} with {name}={known.get(name)!r} is outside the scope, which has {name}={value!r}.")
-
-
-class OperationDeadline:
-    """The time by which an operation must end."""
-
-    __slots__ = ("_end", "_setup")
-
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._end = setup.ticks() + (setup.timeout or 0.0)
-
-    def left(self) -> float:
-        """The remaining seconds; raise `TimedOut` if none remain."""
-        left = self._end - self._setup.ticks()
-        if left <= 0:
-            raise TimedOut(f"The operation took longer than {self._setup.timeout} seconds.")
-        return left
-
-    def pause(self, seconds: float) -> float:
-        """Return the length of a pause; raise `TimedOut` at once if the pause would not end before the deadline."""
-        if seconds >= self.left():
-            raise TimedOut(f"The operation would take longer than {self._setup.timeout} seconds.")
-        return seconds
-
-
+_SYSTEM = random.SystemRandom()
 #: Error codes after which the same request may succeed, and which transports do not retry.
 CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException"})
 #: Reasons of a canceled transaction that do not depend on the data.
 TRANSIENT = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
-
-
-def retry_conflicts(request: Request, setup: Setup, error: ServiceError | None = None) -> Flow[Response]:
-    """Send a request, and retry it while it conflicts with other transactions. `error` is that of a first attempt, if it was made."""
-    delays: Iterator[float] | None = None
-    while True:
-        if error is None:
-            try:
-                response: Response = yield request
-                return response
-            except ServiceError as refusal:
-                error = refusal
-        if not is_transient(error):
-            raise error
-        delays = delays if delays is not None else setup.delays()
-        delay = next(delays, None)
-        if delay is None:
-            raise error
-        yield Pause(delay)
-        request.retries += 1
-        error = None
-
-
-def is_transient(error: ServiceError) -> bool:
-    """Whether the same request may succeed a moment later."""
-    if error.code == "TransactionCanceledException":
-        codes = {reason.get("Code") for reason in error.extra.get("CancellationReasons", ())} - {"None", None}
-        return bool(codes) and codes <= TRANSIENT
-    return error.code in CONFLICTS
-
-
 _PURPOSE = "cursor"
-
-
-@dataclass(frozen=True)
-class Position:
-    """A position between two items: where to continue in each shard, and in which direction."""
-
-    #: the ExclusiveStartKey of each shard; None for its beginning
-    starts: tuple[Item | None, ...]
-    backward: bool = False
-    #: for entities with legacy keys: the key of the item before the position, and whether it is a legacy key
-    last: Item | None = None
-    last_is_legacy: bool = False
-
-    @property
-    def at_start(self) -> bool:
-        """Whether it is the beginning of the results."""
-        return self.last is None and all(start is None for start in self.starts)
 
 
 @dataclass(frozen=True)
@@ -214,34 +79,6 @@ class Signer:
         # Cursors of older versions have two members, without `last`.
         backward, starts, *rest = orjson.loads(body)
         return Position(tuple(starts), backward, *rest)
-
-
-def request_digest(requests: Any) -> bytes:
-    """A digest of a query: of its requests, which contain the pattern, arguments, range, filter and order."""
-    return hashlib.sha256(orjson.dumps(requests, option=orjson.OPT_SORT_KEYS)).digest()
-
-
-_SYSTEM = random.SystemRandom()
-
-
-class DeployedNames(dict["Table", str]):
-    """The deployed name of each table, computed when first needed. As a dictionary, because nearly every request looks one up."""
-
-    def __init__(self, prefix: str, overrides: Mapping[str, str]) -> None:
-        super().__init__()
-        self._prefix = prefix
-        self._overrides = overrides
-
-    def __missing__(self, table: Table) -> str:
-        name = self[table] = self._overrides.get(table.name, self._prefix + table.name)
-        return name
-
-
-class Rewriter(Protocol):
-    """Rewrites operations on entities whose items a migration is moving (`gateleg.migrate`)."""
-
-    def rewrite(self, operation: Any) -> Any:
-        """The operation to run instead; unchanged if none of its entities is being moved."""
 
 
 @dataclass(frozen=True)
@@ -321,13 +158,12 @@ class Options(TypedDict, total=False):
     on_unreadable: OnUnreadable
 
 
-def table_names_in(text: str) -> dict[str, str]:
-    """Parse table names from one line, such as `Songs=prod-songs, Albums=prod-albums`. Raises `ValueError` for other texts."""
-    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
-    wrong = next((table for table, _, name in pairs if not table.strip() or not name.strip()), None)
-    if wrong is not None:
-        raise ValueError(f"{wrong.strip()!r} has no name: write table names as Table=name, separated by commas")
-    return {table.strip(): name.strip() for table, _, name in pairs}
+def setup_from(prefix: str, options: Options) -> Setup:
+    """The setup for a store's options."""
+    fields = dict(options)
+    key = fields.pop("cursor_key", None)
+    hooks = tuple(options.get("hooks", ()))
+    return Setup(**{**fields, "prefix": prefix, "hooks": hooks, "cursors": Signer(options["cursor_key"]) if key else Signer()})  # type: ignore[arg-type]
 
 
 def refuse_address(store: type, transport: object) -> None:
@@ -339,12 +175,163 @@ def refuse_address(store: type, transport: object) -> None:
         )
 
 
-def setup_from(prefix: str, options: Options) -> Setup:
-    """The setup for a store's options."""
-    fields = dict(options)
-    key = fields.pop("cursor_key", None)
-    hooks = tuple(options.get("hooks", ()))
-    return Setup(**{**fields, "prefix": prefix, "hooks": hooks, "cursors": Signer(options["cursor_key"]) if key else Signer()})  # type: ignore[arg-type]
+def table_names_in(text: str) -> dict[str, str]:
+    """Parse table names from one line, such as `Songs=prod-songs, Albums=prod-albums`. Raises `ValueError` for other texts."""
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    wrong = next((table for table, _, name in pairs if not table.strip() or not name.strip()), None)
+    if wrong is not None:
+        raise ValueError(f"{wrong.strip()!r} has no name: write table names as Table=name, separated by commas")
+    return {table.strip(): name.strip() for table, _, name in pairs}
+
+
+class DeployedNames(dict["Table", str]):
+    """The deployed name of each table, computed when first needed. As a dictionary, because nearly every request looks one up."""
+
+    def __init__(self, prefix: str, overrides: Mapping[str, str]) -> None:
+        super().__init__()
+        self._prefix = prefix
+        self._overrides = overrides
+
+    def __missing__(self, table: Table) -> str:
+        name = self[table] = self._overrides.get(table.name, self._prefix + table.name)
+        return name
+
+
+class Rewriter(Protocol):
+    """Rewrites operations on entities whose items a migration is moving (`gateleg.migrate`)."""
+
+    def rewrite(self, operation: Any) -> Any:
+        """The operation to run instead; unchanged if none of its entities is being moved."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Key components, with their values, that all operations of a scoped store must have."""
+
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, part: KeyPart | None, components: Mapping[str, Any]) -> Scope:
+        """The scope of a key part, or of components by name."""
+        if part is not None and not isinstance(part, KeyPart):
+            raise OutOfScope(f"{part!r} is not a key part.", fix='Give components by name, such as store.scope(tenant="acme").')
+        unset = [name for name, value in components.items() if value is None]
+        if unset:
+            raise OutOfScope(f"The scope was given {unset[0]}=None.", fix="Give a value; None would bind nothing.")
+        values = {name: getattr(part, name) for name in type(part).__members__()} if part is not None else {}
+        values |= components
+        if not values:
+            raise OutOfScope("A scope without components binds nothing.", fix="Give a key part, or components by name.")
+        return cls(values)
+
+    def within(self, other: Scope | None) -> Scope:
+        """This scope combined with an outer one: both apply."""
+        if other is None:
+            return self
+        for name, value in other.values.items():
+            if self.values.get(name, value) != value:
+                raise OutOfScope(f"The scope has {name}={value!r} already.")
+        return Scope({**other.values, **self.values})
+
+    def check(self, operation: Located) -> None:
+        """Raise `OutOfScope` for an operation that touches anything outside the scope."""
+        for entity, plan, values in operation.partitions():
+            self._check(entity, plan, values)
+
+    def _check(self, entity: type[BaseModel], plan: KeyPlan, values: Mapping[str, Any]) -> None:
+        spec = spec_of(entity)
+        place = plan.index.name or spec.table.name
+        hash_names = {name for entry in plan.hash for name in entry.names}
+        loose = self.values.keys() - spec.arguments_of(hash_names)
+        if loose:
+            raise OutOfScope(
+                f"{place} holds {spec.name} items of other partitions too: its hash does not depend on {', '.join(sorted(loose))}."
+            )
+        known = spec.arguments(values)
+        for name, value in self.values.items():
+            if known.get(name) != value:
+                raise OutOfScope(f"{spec.name} with {name}={known.get(name)!r} is outside the scope, which has {name}={value!r}.")
+
+
+class Located(Protocol):
+    """An operation that a scope can check, because it knows which partitions it touches."""
+
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """For each partition that the operation touches: the entity, the key plan and the known components."""
+
+
+class OperationDeadline:
+    """The time by which an operation must end."""
+
+    __slots__ = ("_end", "_setup")
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._end = setup.ticks() + (setup.timeout or 0.0)
+
+    def left(self) -> float:
+        """The remaining seconds; raise `TimedOut` if none remain."""
+        left = self._end - self._setup.ticks()
+        if left <= 0:
+            raise TimedOut(f"The operation took longer than {self._setup.timeout} seconds.")
+        return left
+
+    def pause(self, seconds: float) -> float:
+        """Return the length of a pause; raise `TimedOut` at once if the pause would not end before the deadline."""
+        if seconds >= self.left():
+            raise TimedOut(f"The operation would take longer than {self._setup.timeout} seconds.")
+        return seconds
+
+
+def retry_conflicts(request: Request, setup: Setup, error: ServiceError | None = None) -> Flow[Response]:
+    """Send a request, and retry it while it conflicts with other transactions. `error` is that of a first attempt, if it was made."""
+    delays: Iterator[float] | None = None
+    while True:
+        if error is None:
+            try:
+                response: Response = yield request
+                return response
+            except ServiceError as refusal:
+                error = refusal
+        if not is_transient(error):
+            raise error
+        delays = delays if delays is not None else setup.delays()
+        delay = next(delays, None)
+        if delay is None:
+            raise error
+        yield Pause(delay)
+        request.retries += 1
+        error = None
+
+
+def is_transient(error: ServiceError) -> bool:
+    """Whether the same request may succeed a moment later."""
+    if error.code == "TransactionCanceledException":
+        codes = {reason.get("Code") for reason in error.extra.get("CancellationReasons", ())} - {"None", None}
+        return bool(codes) and codes <= TRANSIENT
+    return error.code in CONFLICTS
+
+
+@dataclass(frozen=True)
+class Position:
+    """A position between two items: where to continue in each shard, and in which direction."""
+
+    #: the ExclusiveStartKey of each shard; None for its beginning
+    starts: tuple[Item | None, ...]
+    backward: bool = False
+    #: for entities with legacy keys: the key of the item before the position, and whether it is a legacy key
+    last: Item | None = None
+    last_is_legacy: bool = False
+
+    @property
+    def at_start(self) -> bool:
+        """Whether it is the beginning of the results."""
+        return self.last is None and all(start is None for start in self.starts)
+
+
+def request_digest(requests: Any) -> bytes:
+    """A digest of a query: of its requests, which contain the pattern, arguments, range, filter and order."""
+    return hashlib.sha256(orjson.dumps(requests, option=orjson.OPT_SORT_KEYS)).digest()
 
 
 class RateLimiter:

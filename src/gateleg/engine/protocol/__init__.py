@@ -7,17 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from gateleg.engine.errors import EngineError, serialization
-from gateleg.engine.protocol import administration, shapes
 from gateleg.engine.protocol.check import compiled, enforce, read
+from gateleg.engine.protocol.requests import RequestShapes
 from gateleg.engine.protocol.shapes import Structure
 from gateleg.plain import is_plain
 
 __all__ = ["OPERATIONS", "check", "check_types"]
 
 #: Every operation of DynamoDB and of DynamoDB Streams, with the shape of its request.
-OPERATIONS: dict[str, Structure] = {
-    shape.name: shape for shape in (*shapes.ITEM_OPERATIONS, *shapes.TABLE_OPERATIONS, *administration.OPERATIONS)
-}
+OPERATIONS = RequestShapes()
 
 _PLAIN = is_plain("quick_check")
 _quick_checks: dict[str, Callable[[dict[str, Any]], bool]] = {}
