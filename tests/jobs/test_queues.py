@@ -6,7 +6,7 @@ import pytest
 from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import BadSubmission, JobMissing, QueueDraining
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.leases import Staleness
+from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
@@ -55,7 +55,7 @@ def test_what_cannot_name_a_queue_cannot_be_paused(queue: Queue) -> None:
 
 
 def test_a_leader_lease_belongs_to_one_worker_until_it_expires(queue: Queue, clock: ManualClock) -> None:
-    terms: Staleness[str] = Staleness()
+    terms: LeaseObserver[str] = LeaseObserver()
     assert queue.acquire_leader_lease("sweep", "a", 10, terms)
     assert queue.acquire_leader_lease("sweep", "a", 10, terms)
     assert not queue.acquire_leader_lease("sweep", "b", 10, terms)
@@ -123,25 +123,25 @@ def test_a_leader_lease_that_is_not_renewed_is_taken_over_whatever_the_clocks_sa
     wrong.advance(hours=hours)
     killed, other = (Queue(Store(store.transport, clock=clock, ticks=ticks), jobs) for clock in (wrong, right))
     killed.ensure_tables()
-    assert killed.acquire_leader_lease("sweep", "killed", 15, Staleness())
-    terms: Staleness[str] = Staleness()
+    assert killed.acquire_leader_lease("sweep", "killed", 15, LeaseObserver())
+    terms: LeaseObserver[str] = LeaseObserver()
     for _ in range(4):
         # While it is renewed nobody else takes it.
         assert not other.acquire_leader_lease("sweep", "other", 15, terms)
         for clock in (wrong, right, ticks):
             clock.advance(5)
-        assert killed.acquire_leader_lease("sweep", "killed", 15, Staleness())
+        assert killed.acquire_leader_lease("sweep", "killed", 15, LeaseObserver())
     assert not other.acquire_leader_lease("sweep", "other", 15, terms)
     ticks.advance(14)
     assert not other.acquire_leader_lease("sweep", "other", 15, terms)
     ticks.advance(1)
     assert other.acquire_leader_lease("sweep", "other", 15, terms)
-    assert not killed.acquire_leader_lease("sweep", "killed", 15, Staleness())
+    assert not killed.acquire_leader_lease("sweep", "killed", 15, LeaseObserver())
 
 
 def test_a_longer_leader_lease_is_not_taken_over_before_it_expires(queue: Queue, clock: ManualClock) -> None:
-    assert queue.acquire_leader_lease("sweep", "long", 15, Staleness())
-    terms: Staleness[str] = Staleness()
+    assert queue.acquire_leader_lease("sweep", "long", 15, LeaseObserver())
+    terms: LeaseObserver[str] = LeaseObserver()
     assert not queue.acquire_leader_lease("sweep", "short", 1, terms)
     clock.advance(14)
     assert not queue.acquire_leader_lease("sweep", "short", 1, terms)

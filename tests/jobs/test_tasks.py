@@ -143,9 +143,10 @@ def test_the_options_of_a_task_are_those_of_a_submission() -> None:
 
 def test_a_submission_of_a_process_arrives_as_it_was() -> None:
     later, one = datetime(2099, 1, 2, tzinfo=UTC), uuid4()
-    values: dict[str, Any] = {"run_at": later, "start_by": later, "dependencies": [one, uuid4()], "tags": ["a"], "delay": 0.5}
-    texts = dict.fromkeys(("queue", "subject", "created_by", "tenant", "stage", "concurrency_key", "idempotency_key", "unique_key"), "x")
-    numbers = dict.fromkeys(("priority", "max_retries", "timeout_seconds", "concurrency_limit"), 7)
+    values: SubmitOptions = {"run_at": later, "start_by": later, "dependencies": [one, uuid4()], "tags": ["a"], "delay": 0.5}
+    keys = ("concurrency_key", "idempotency_key", "unique_key")
+    texts: Any = dict.fromkeys(("queue", "subject", "created_by", "tenant", "stage", *keys), "x")
+    numbers: Any = dict.fromkeys(("priority", "max_retries", "timeout_seconds", "concurrency_limit"), 7)
     submission = Submission("greet", {"a": [1]}, job_id=one, parent_job_id=one, **values, **texts, **numbers)
     left_out = {field.name for field in dataclasses.fields(Submission) if getattr(submission, field.name) == field.default}
     assert left_out == {"start_within"}

@@ -1,8 +1,7 @@
-"""The job types of an application: their functions, their configs and their options.
+"""`Jobs`: the registry of an application's job types, with their functions, their configs, their options and their schedules.
 
-`reporting` and `giving_up`, for handlers: progress callbacks that also stop on request, and errors that are not retried.
-
-The names of a config that its model would ignore: they are more likely misspelt, or of another job, than meant.
+`reporting` and `giving_up` are for handlers: progress callbacks that also stop on request, and errors that are not retried. `ignored_names`
+finds the names of a config that its model would ignore: they are more likely misspelt, or of another job, than meant.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
 """`QueueContext`: the store's setup, handlers, settings and tables, which all flows of a queue share.
 
-Which of a queue's tables an operation uses: the one that holds the job, or all of them.
-
 A queue with further tables (`QueueContext.members`) is one queue for all who use it. New jobs go to the tables of their type
-(`QueueContext.of_type`); an operation on a job goes to the tables that hold it; references between jobs may lead from one to another.
+(`QueueContext.of_type`); an operation on a job goes to the tables that hold it (`by_id`, `by_job`); references between jobs may lead from
+one to another.
 
-Items of the job table that are not valid jobs. They are set aside and named, and all other jobs go on.
-
-Other programs write the table too. `read_job` decides what is a job and what is wrong with an item that is none; every reader of the table
-goes by it. A `Notices` remembers what a process has come across, so that each item is logged once.
-
-Find jobs in queue tables that a queue does not read, such as those of an application that is not installed.
+Other programs write the job table too. `read_job` decides what is a job, and what is wrong with an item that is none; every reader of the
+table goes by it. Such items are set aside and named, and all other jobs go on: `Notices` remembers what a process has come across, so that
+each item is logged once. Jobs in queue tables that this queue does not read, such as those of an application that is not installed, are
+found by the names of the tables (`unread_tables`).
 """
 
 from __future__ import annotations

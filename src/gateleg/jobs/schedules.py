@@ -1,6 +1,7 @@
 """Schedules submit jobs periodically: each run exactly once, and at most one missed run after an outage.
 
-Schedules that applications declare in their code, and that a host stores at startup.
+They are created by people and programs (`schedule`), or declared by applications in their code, and stored when a host starts
+(`declare_schedules`).
 """
 
 from __future__ import annotations

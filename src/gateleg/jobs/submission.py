@@ -1,11 +1,11 @@
-"""`Submission`, and the references between jobs that are submitted together. Pure.
+"""`Submission`: a job to submit, its options, and the job that it becomes. Pure.
 
-What a submission may say about its job: one list of attributes with one set of names, for every way to submit a job.
+The options of a job have one set of names at every door. `Submission` has them for Python, `SubmitOptions` for `Task.submit`;
+`RunAttributes` and `JobAttributes` add bounds and descriptions, and from these come the bodies of the HTTP API, the options of the commands
+and the forms of the console. `tests/web/test_submission_attributes.py` compares them all.
 
-Python (`Submission`, `Task.submit`), the HTTP API, the command line, the console's forms and schedules accept the attributes of these
-models, and the answers of the API name them alike. `tests/web/test_submission_attributes.py` compares them all.
-
-Create the job of a submission, with all checks that need no reads.
+`job_of` makes the job, with all checks that need no reads. The functions after it link jobs that are submitted together; `submit.py` writes
+them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.leases import Staleness
+from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Released, Snoozed
 from gateleg.jobs.submission import Submission
@@ -207,7 +207,7 @@ class TestLeases:
         queue.ensure_tables()
         other = Queue(Store(store.transport, clock=ahead, ticks=ticks), jobs)
         submitted(queue)
-        running, leases = claimed(queue, CandidateSelector(ticks)), Staleness[UUID]()
+        running, leases = claimed(queue, CandidateSelector(ticks)), LeaseObserver[UUID]()
         for _ in range(10):
             assert other.reap("default", leases) == []
             for clock in (ahead, right, ticks):

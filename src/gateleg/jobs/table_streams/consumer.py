@@ -1,8 +1,6 @@
-"""`StreamConsumer`: reads the streams of tables, shard by shard, and calls the handlers of changes.
+"""`TableStreams`: an application's handlers for the changes of its entities. `StreamConsumer` reads the streams and calls them.
 
-Delivers a stream record to the handlers that want it, and stores it as failed for handlers that raise.
-
-`TableStreams`: an application's handlers for the changes of its entities.
+Streams are read shard by shard. A record is delivered to each handler that wants it, and stored as failed for those that raise.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """One attempt of a claimed job: run the handler, enforce its timeout, stop it on request, and write the outcome.
 
-Log lines about attempts: a readable message, with the same facts as fields of the log record.
+Meanwhile a `Heartbeat` renews the lease, and writes new log lines, progress and events in the same update. Jobs that may have crashed their
+workers run alone (`Quarantine`), in their own process if their handler can be imported there. A thread (`Watchdog`) detects a handler that
+blocks its worker's event loop.
 
-Snoozed attempts are logged at the level DEBUG, because most are parents that wait for their children.
-
-The heartbeat of a running job: renews its lease, and writes its new log lines, progress and events in the same update.
-
-Jobs that may have crashed their workers run alone, in their own process if their handler can be imported there.
-
-A watchdog thread that detects a handler that blocks its worker's event loop.
+Each attempt is logged as a readable message, with the same facts as fields of the log record. Snoozed attempts are logged at the level
+DEBUG, because most are parents that wait for their children.
 """
 
 from __future__ import annotations
