@@ -86,19 +86,19 @@ def write_file(path: Path, content: bytes) -> None:
 def exposure(path: Path) -> str | None:
     """Who else can access a file or folder of this user, and the command that ends it. None if nobody can, or if others have to."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    if found.st_uid != os.geteuid() or not found.st_mode & 0o077:
+    if status.st_uid != os.geteuid() or not status.st_mode & 0o077:
         return None
-    if stat.S_ISDIR(found.st_mode):
-        if found.st_mode & stat.S_ISVTX or _is_above(path.resolve()):
+    if stat.S_ISDIR(status.st_mode):
+        if status.st_mode & stat.S_ISVTX or _is_above(path.resolve()):
             return None
         access, private = "enter", FOLDER_MODE
     else:
         access, private = "open", FILE_MODE
     return (
-        f"other users of this machine can {access} {path} (mode {found.st_mode & 0o777:04o}). "
+        f"other users of this machine can {access} {path} (mode {status.st_mode & 0o777:04o}). "
         f"Unless that is intended, run: chmod {private:03o} {shlex.quote(str(path))}"
     )
 

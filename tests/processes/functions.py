@@ -1,4 +1,4 @@
-"""What the tests of limited processes run in them; it imports little, as each process loads it."""
+"""What the tests run in child processes; it imports little, as each process loads it."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gateleg.errors import GatelegError
-from gateleg.processes import ProcessLimits, run_limited
+from gateleg.processes import Connection, ProcessLimits, run_limited
 
 
 class Refused(GatelegError):
@@ -66,6 +66,20 @@ def count_calls(_: Any) -> int:
 
 def leave_a_process(_: Any) -> int:
     return subprocess.Popen(["sleep", "3600"], start_new_session=True).pid
+
+
+def echo(connection: Connection) -> None:
+    count = 0
+    while (line := connection.receive()) not in (b"", b"end\n"):
+        connection.send(line.rstrip(b"\n"))
+        count += 1
+    print(f"echoed {count} lines")
+
+
+def start_and_wait(connection: Connection) -> None:
+    connection.send(f"{os.getpid()} {leave_a_process(None)}".encode())
+    while True:
+        time.sleep(1)
 
 
 if __name__ == "__main__":

@@ -1,31 +1,19 @@
-"""Exports and imports as jobs, stored in the file until they are done, and run by the process that claims them.
+"""Exports and imports as jobs: stored in the file until they are done, and run one by one by the process that claims them.
 
-Run exports and imports, one by one.
-
-Export jobs: a table's items at a point in time, or its changes in a period, as gzipped JSON lines with DynamoDB's manifests.
-
-Import jobs: create a table and fill it with the items of a bucket's files.
-
-Buckets for exports and imports: local folders that keys cannot escape from.
+An export writes a table's items at a point in time, or its changes in a period, to a bucket; an import creates a table and fills it with
+the items of a bucket's files, in DynamoDB's format (`gateleg.export_format`). Buckets are local folders that keys cannot escape from.
 """
 
 import csv
-import gzip
-import json
 import logging
 import zlib
-from base64 import b64encode
-from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from hashlib import md5, sha256
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import apsw
 import orjson
@@ -41,19 +29,26 @@ from gateleg.engine.operations import definition
 from gateleg.engine.operations.definition import iso_milliseconds
 from gateleg.engine.operations.items import ItemChange, check_item_size
 from gateleg.engine.schema import Namespace, Table
-from gateleg.engine.values import Item, canonicalize_item
+from gateleg.engine.values import canonicalize_item
+from gateleg.export_format import ExportWriter, csv_items, item_line, json_items, lines_of, open_file
 from gateleg.private_files import make_folder, write_file
 
 _log = logging.getLogger(__name__)
 
 #: When a job is taken over from a process that has not finished it.
 CLAIM_SECONDS = 900.0
+#: DynamoDB's minimum billed size of an incremental export.
+MIN_INCREMENTAL_BILLED_BYTES = 10_000_000
+#: Items to read ahead outside of transactions, and items to write per chunk.
+READ_AHEAD_ITEMS = 200
+CHUNK_ITEMS = 10
 
-#: Code and message for a missing bucket.
-NO_SUCH_BUCKET = (
+_NO_SUCH_BUCKET = (
     "S3NoSuchBucket",
     "The specified bucket does not exist (Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket)",
 )
+_ACCESS_DENIED = ("S3AccessDenied", "Access Denied (Service: Amazon S3; Status Code: 403; Error Code: AccessDenied)")
+_INVALID = "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details."
 
 IsStopped = Callable[[], bool]
 
@@ -136,6 +131,25 @@ def list_transfers(connection: apsw.Connection, kind: str, namespace: Namespace,
     return sorted((_transfer(row) for row in rows), key=lambda transfer: transfer.arn.rpartition("/")[2], reverse=True)
 
 
+def run_transfers(context: Context, stopped: IsStopped) -> None:
+    """Run pending jobs until none is left, or until `stopped` returns true."""
+    while not stopped() and (transfer := claim(context)) is not None:
+        description = dict(transfer.description)
+        exports = transfer.kind == "export"
+        member = "ExportStatus" if exports else "ImportStatus"
+        try:
+            description |= (export_items if exports else import_items)(context, transfer, stopped)
+            description[member] = "COMPLETED"
+        except InterruptedTransfer:
+            release(context, transfer)
+            return
+        except FailedTransfer as failure:
+            description |= {member: "FAILED", "FailureCode": failure.code, "FailureMessage": failure.message, **failure.members}
+        except OSError as error:
+            description |= {member: "FAILED", "FailureCode": "UNKNOWN", "FailureMessage": error.strerror or str(error)}
+        finish(context, transfer, {**description, "EndTime": context.now()})
+
+
 def claim(context: Context) -> Transfer | None:
     """Claim the oldest pending job, so that no other process runs it; None if there is none."""
     now = context.now()
@@ -176,25 +190,6 @@ def _transfer(row: tuple[Any, ...]) -> Transfer:
         digest,
         bool(pending),
     )
-
-
-def run_transfers(context: Context, stopped: IsStopped) -> None:
-    """Run pending jobs until none is left, or until `stopped` returns true."""
-    while not stopped() and (transfer := claim(context)) is not None:
-        description = dict(transfer.description)
-        exports = transfer.kind == "export"
-        member = "ExportStatus" if exports else "ImportStatus"
-        try:
-            description |= (export if exports else load)(context, transfer, stopped)
-            description[member] = "COMPLETED"
-        except InterruptedTransfer:
-            release(context, transfer)
-            return
-        except FailedTransfer as failure:
-            description |= {member: "FAILED", "FailureCode": failure.code, "FailureMessage": failure.message, **failure.members}
-        except OSError as error:
-            description |= {member: "FAILED", "FailureCode": "UNKNOWN", "FailureMessage": error.strerror or str(error)}
-        finish(context, transfer, {**description, "EndTime": context.now()})
 
 
 class OutsideBucketError(Exception):
@@ -239,42 +234,42 @@ class BucketFolder:
         )
 
 
-#: Size of a data file before compression.
-FILE_BYTES = 32 * 1024 * 1024
-#: DynamoDB's minimum billed size of an incremental export.
-MIN_INCREMENTAL_BILLED_BYTES = 10_000_000
-
-
-def export(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, Any]:
+def export_items(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, Any]:
     """Write the files of an export; returns additional members of its description."""
     bucket = _export_bucket(context, transfer)
     table = _table(context, transfer)
     incremental = transfer.description.get("ExportType") == "INCREMENTAL_EXPORT"
-    folder = f"{_key_prefix(transfer)}{transfer.arn.rpartition('/')[2]}"
+    prefix: str = transfer.request.get("S3Prefix") or ""
+    root = f"{prefix.rstrip('/')}/AWSDynamoDB" if prefix else "AWSDynamoDB"
+    folder = f"{root}/{transfer.arn.rpartition('/')[2]}"
+    writer = ExportWriter(bucket.write, folder, f"{root if incremental else folder}/data", transfer.arn)
     try:
-        bucket.write(f"{folder}/_started", b"")
+        writer.start()
         with context.database.snapshot() as connection:
             billed = MIN_INCREMENTAL_BILLED_BYTES if incremental else _size(connection, table)
             lines = _incremental_lines(connection, table, transfer) if incremental else _item_lines(connection, table, transfer)
-            data = f"{_key_prefix(transfer)}data" if incremental else f"{folder}/data"
-            files = _write_data(bucket, data, transfer.arn, lines, stopped)
-        done = {"ItemCount": sum(file["itemCount"] for file in files), "BilledSizeBytes": billed}
-        _write_checked(bucket, f"{folder}/manifest-files", b"".join(orjson.dumps(file) + b"\n" for file in files))
-        _write_checked(bucket, f"{folder}/manifest-summary", orjson.dumps(_summary(transfer, folder, done, context.now())))
+            writer.write_lines(lines, partial(_stop_if, stopped))
+        done = {"ItemCount": writer.items, "BilledSizeBytes": billed}
+        writer.finish(_summary(transfer, writer.manifest, done, context.now()))
     except OutsideBucketError:
-        raise FailedTransfer("S3AccessDenied", "Access Denied (Service: Amazon S3; Status Code: 403; Error Code: AccessDenied)") from None
-    return {**done, "ExportManifest": f"{folder}/manifest-summary.json"}
+        raise FailedTransfer(*_ACCESS_DENIED) from None
+    return {**done, "ExportManifest": writer.summary}
+
+
+def _stop_if(stopped: IsStopped) -> None:
+    if stopped():
+        raise InterruptedTransfer
 
 
 def _export_bucket(context: Context, transfer: Transfer) -> BucketFolder:
     if context.exports is None:
-        raise FailedTransfer(*NO_SUCH_BUCKET)
+        raise FailedTransfer(*_NO_SUCH_BUCKET)
     try:
         bucket = BucketFolder(context.exports, transfer.request["S3Bucket"])
     except OutsideBucketError:
-        raise FailedTransfer("S3AccessDenied", "Access Denied (Service: Amazon S3; Status Code: 403; Error Code: AccessDenied)") from None
+        raise FailedTransfer(*_ACCESS_DENIED) from None
     if not bucket.exists:
-        raise FailedTransfer(*NO_SUCH_BUCKET)
+        raise FailedTransfer(*_NO_SUCH_BUCKET)
     return bucket
 
 
@@ -283,12 +278,6 @@ def _table(context: Context, transfer: Transfer) -> Table:
         if layout.table.uuid == transfer.table_uuid:
             return layout.table
     raise FailedTransfer("TableNotFound", f"Table not found: {transfer.table_arn}")
-
-
-def _key_prefix(transfer: Transfer) -> str:
-    """The key prefix of all objects of an export."""
-    prefix: str = transfer.request.get("S3Prefix") or ""
-    return f"{prefix.rstrip('/')}/AWSDynamoDB/" if prefix else "AWSDynamoDB/"
 
 
 def _size(connection: apsw.Connection, table: Table) -> int:
@@ -301,12 +290,11 @@ def _item_lines(connection: apsw.Connection, table: Table, transfer: Transfer) -
     wanted = selection(transfer.request.get("FilterSpecification"))
     for stored in stored_backups.rows(connection, table, transfer.description["ExportTime"]):
         if wanted is None:
-            yield b'{"Item":' + stored + b"}\n"
+            yield item_line(stored)
             continue
         item = orjson.loads(stored)
         if wanted.filter is None or wanted.filter.test(item, wanted.values):
-            kept = item if wanted.projection is None else wanted.projection.apply(item)
-            yield orjson.dumps({"Item": kept}) + b"\n"
+            yield item_line(item if wanted.projection is None else wanted.projection.apply(item))
 
 
 def selection(specification: dict[str, Any] | None) -> Prepared | None:
@@ -335,50 +323,7 @@ def _incremental_lines(connection: apsw.Connection, table: Table, transfer: Tran
         yield orjson.dumps(line) + b"\n"
 
 
-def _write_data(bucket: BucketFolder, folder: str, arn: str, lines: Iterator[bytes], stopped: IsStopped) -> list[dict[str, Any]]:
-    """Write the lines to one or more files; returns the manifest's entry for each."""
-    files: list[dict[str, Any]] = []
-    while (chunk := _chunk(lines)) or not files:
-        if stopped():
-            raise InterruptedTransfer
-        content = gzip.compress(b"".join(chunk), compresslevel=6, mtime=0)
-        key = f"{folder}/{_file_name(arn, len(files))}.json.gz"
-        bucket.write(key, content)
-        digest = md5(content, usedforsecurity=False)
-        files.append(
-            {
-                "itemCount": len(chunk),
-                "md5Checksum": b64encode(digest.digest()).decode(),
-                "etag": f"{digest.hexdigest()}-1",
-                "dataFileS3Key": key,
-            }
-        )
-    return files
-
-
-def _chunk(lines: Iterator[bytes]) -> list[bytes]:
-    """The lines of one file."""
-    chunk: list[bytes] = []
-    size = 0
-    for line in lines:
-        chunk.append(line)
-        size += len(line)
-        if size >= FILE_BYTES:
-            break
-    return chunk
-
-
-def _file_name(arn: str, number: int) -> str:
-    """A deterministic name, so that a repeated export overwrites its files."""
-    return sha256(f"{arn} {number}".encode()).hexdigest()[:26]
-
-
-def _write_checked(bucket: BucketFolder, stem: str, content: bytes) -> None:
-    bucket.write(f"{stem}.json", content)
-    bucket.write(f"{stem}.md5", b64encode(md5(content, usedforsecurity=False).digest()))
-
-
-def _summary(transfer: Transfer, folder: str, done: dict[str, Any], now: float) -> dict[str, Any]:
+def _summary(transfer: Transfer, manifest: str, done: dict[str, Any], now: float) -> dict[str, Any]:
     description, request = transfer.description, transfer.request
     period = description.get("IncrementalExportSpecification")
     summary: dict[str, Any] = {
@@ -399,24 +344,13 @@ def _summary(transfer: Transfer, folder: str, done: dict[str, Any], now: float) 
         "s3Prefix": request.get("S3Prefix"),
         "s3SseAlgorithm": description["S3SseAlgorithm"],
         "s3SseKmsKeyId": request.get("S3SseKmsKeyId"),
-        "manifestFilesS3Key": f"{folder}/manifest-files.json",
+        "manifestFilesS3Key": manifest,
         "billedSizeBytes": done["BilledSizeBytes"],
         "itemCount": done["ItemCount"],
         "outputFormat": description["ExportFormat"],
         "exportType": description.get("ExportType") or "FULL_EXPORT",
     }
     return summary if period is None else {**summary, "outputView": period["ExportViewType"]}
-
-
-#: Items to read ahead outside of transactions, and items to write per chunk.
-READ_AHEAD_ITEMS = 200
-CHUNK_ITEMS = 10
-#: Longer than any line with an item of maximum size, even with every character escaped.
-MAX_LINE_BYTES = 8 * 1024 * 1024
-
-_INVALID = "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details."
-
-_JSON = json.JSONDecoder()
 
 
 @dataclass(slots=True)
@@ -444,7 +378,7 @@ class _UnreadableFile:
     reason: str
 
 
-def load(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, Any]:
+def import_items(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, Any]:
     """Create the table and fill it; returns additional members of the import's description. Running it again has the same result."""
     bucket = _import_bucket(context, transfer)
     layout = Layout(_create(context, transfer))
@@ -468,7 +402,7 @@ def _import_bucket(context: Context, transfer: Transfer) -> BucketFolder:
     except OutsideBucketError:
         bucket = None
     if bucket is None or not bucket.exists:
-        raise FailedTransfer(*NO_SUCH_BUCKET)
+        raise FailedTransfer(*_NO_SUCH_BUCKET)
     return bucket
 
 
@@ -521,86 +455,18 @@ def _read(bucket: BucketFolder, key: str, transfer: Transfer, table: Table, coun
     """The items of one file, as far as it can be read."""
     request = transfer.request
     try:
-        with _open_file(bucket.path(key), request.get("InputCompressionType") or "NONE") as file:
+        with open_file(bucket.path(key), request.get("InputCompressionType") or "NONE") as file:
             lines = _count_lines(file, counts)
             if request["InputFormat"] == "CSV":
-                yield from _rows(_complete_lines(lines), (request.get("InputFormatOptions") or {}).get("Csv") or {}, table)
+                options = (request.get("InputFormatOptions") or {}).get("Csv") or {}
+                yield from csv_items(lines, table.definitions, delimiter=options.get("Delimiter") or ",", header=options.get("HeaderList"))
             else:
-                yield from _items(lines)
+                yield from json_items(lines)
     except (OSError, EOFError, ValueError, zlib.error, csv.Error, ImportError) as error:
         yield _UnreadableFile(str(error))
 
 
-def _open_file(path: Path, compression: str) -> BinaryIO:
-    if compression == "GZIP":
-        return cast("BinaryIO", gzip.open(path))
-    if compression == "ZSTD":
-        return cast("BinaryIO", import_module("compression.zstd").open(path))
-    return path.open("rb")
-
-
 def _count_lines(file: BinaryIO, counts: _ImportCounts) -> Iterator[bytes]:
-    """The lines of a file; very long ones in several parts."""
-    while line := file.readline(MAX_LINE_BYTES):
+    for line in lines_of(file):
         counts.size += len(line)
         yield line
-
-
-def _complete_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Refuse lines that were split because of their length."""
-    for line in lines:
-        if len(line) == MAX_LINE_BYTES:
-            raise ValueError("a line is longer than any item can be")
-        yield line
-
-
-def _items(lines: Iterator[bytes]) -> Iterator[Any]:
-    """The items of a file of JSON objects: one per line, as exports write them, or separated by anything or nothing."""
-    for parsed in _objects(lines):
-        yield parsed.get("Item") if isinstance(parsed, dict) else parsed
-
-
-def _objects(lines: Iterator[bytes]) -> Iterator[Any]:
-    decoder, text = getincrementaldecoder("utf-8")(), ""
-    tried = 0
-    for line in lines:
-        if not text:
-            with suppress(orjson.JSONDecodeError):
-                parsed = orjson.loads(line) if line.strip() else None
-                if parsed is not None:
-                    yield parsed
-                continue
-        text = (text + decoder.decode(line)).lstrip()
-        if len(text) < 2 * tried:
-            continue  # do not parse a long object again with each of its lines
-        found, text = _leading_objects(text)
-        tried = len(text)
-        if tried > MAX_LINE_BYTES:
-            raise ValueError("an object is longer than any item can be")
-        yield from found
-    found, text = _leading_objects(text + decoder.decode(b"", final=True))
-    yield from found
-    if text:
-        raise ValueError("the end of the file is not a whole JSON object")
-
-
-def _leading_objects(text: str) -> tuple[list[Any], str]:
-    """The JSON objects at the start of a text, and the remaining text."""
-    found, place = [], 0
-    with suppress(json.JSONDecodeError, RecursionError):
-        while place < len(text):
-            parsed, end = _JSON.raw_decode(text, place)
-            found.append(parsed)
-            place = end
-            while place < len(text) and text[place].isspace():
-                place += 1
-    return found, text[place:]
-
-
-def _rows(lines: Iterator[bytes], options: dict[str, Any], table: Table) -> Iterator[Item]:
-    """The items of a CSV file: strings, except for key attributes."""
-    reader = csv.reader((line.decode("utf-8-sig") for line in lines), delimiter=options.get("Delimiter") or ",", strict=True)
-    header = options.get("HeaderList") or next(reader, [])
-    for row in reader:
-        if row:
-            yield {name: {table.definitions.get(name, "S"): value} for name, value in zip(header, row, strict=True)}

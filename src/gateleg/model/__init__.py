@@ -52,7 +52,6 @@ Tools (`gateleg.model.inspection`): `describe(table)` returns plain data for doc
 """
 
 from gateleg.model.attr import Attr
-from gateleg.model.codec import upcaster
 from gateleg.model.collections import Collection
 from gateleg.model.constraints import Counter, Unique
 from gateleg.model.entity import Entity, Record, unknown_attributes
@@ -66,6 +65,7 @@ from gateleg.model.route_models import InputModel, OutputModel, PatchModel
 from gateleg.model.spec import Change, Spec, read_change
 from gateleg.model.tables import GSI, LSI, Index, Table
 from gateleg.model.types import TTL, Compressed, JsonText, S3Key, TimeFormat, Version, first_time_uuid, time_uuid
+from gateleg.model.upcasters import upcaster
 from gateleg.model.wire import Item
 
 __all__ = [

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel, to_pascal
 
 from gateleg.model.attr import Attr, attribute_of
-from gateleg.model.build import build_spec
 from gateleg.model.constraints import Counter, Unique
 from gateleg.model.errors import BadOption, DeclarationError
 from gateleg.model.fields import required
@@ -84,6 +83,9 @@ class ModelMeta(ModelMetaclass):
         table: Table | None = cls.__dict__.get("__table__")
         if table is None:
             raise DeclarationError(f"{cls.__name__} has no table.", fix=f"Declare class {cls.__name__}(Entity, table=...).")
+        # Imported here because programs import the library before they declare an entity, and some never do.
+        from gateleg.model.build import build_spec
+
         with building:
             # Those declared earlier come first, so that the order of a table's entities does not depend on which is used first.
             _ = table.specs

@@ -13,9 +13,8 @@ what is wrong. So the two can differ only on items that both accept.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateleg.model.shapes import (
     EPOCH,
@@ -87,8 +86,7 @@ class Odd(ValueError):
 _PLAIN = is_plain("decoder")
 
 
-@dataclass(frozen=True)
-class _Field:
+class _Field(NamedTuple):
     """How pydantic treats one field: the schema of its value, and source for its default."""
 
     schema: Schema
@@ -96,8 +94,7 @@ class _Field:
     default: str | None
 
 
-@dataclass(frozen=True)
-class _Slot:
+class _Slot(NamedTuple):
     """Where the value of a field is stored."""
 
     name: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, dataclass_transform, get_type_hints
 
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
 
 
-@dataclass(frozen=True, slots=True)
-class SameAs:
+class SameAs(NamedTuple):
     """The default of a field that falls back to another field."""
 
     name: str
@@ -123,8 +122,7 @@ class KeyPart:
             raise PydanticCustomError("key_part", "{reason}", {"reason": error.message.removesuffix(".")}) from None
 
 
-@dataclass(frozen=True, slots=True)
-class PartComponent:
+class PartComponent(NamedTuple):
     """A whole key part as a component of a larger key."""
 
     part: type[KeyPart]

@@ -7,11 +7,10 @@ A component also knows whether its texts have a fixed width and whether they sor
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, Protocol, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Protocol, get_args, get_origin
 from uuid import UUID
 
 from orjson import dumps
@@ -25,8 +24,7 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?::([^{}]*))?\}")
 HIGH = "\U0010ffff"
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
+class Placeholder(NamedTuple):
     """A `{name:format}` in a template."""
 
     name: str
@@ -36,8 +34,7 @@ class Placeholder:
         return f"{{{self.name}:{self.format}}}" if self.format else f"{{{self.name}}}"
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """A parsed key template. Literals and placeholders alternate, so there is one literal more than placeholders."""
 
     text: str
@@ -138,8 +135,7 @@ class Component(Protocol):
         """The value of a text, in a form that pydantic accepts."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextComponent:
+class TextComponent(NamedTuple):
     """Text, unchanged or converted to lower or upper case."""
 
     where: str
@@ -177,8 +173,7 @@ def _folded(text: str, fold: str) -> str:
     return text.upper() if fold == "upper" else text
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerComponent:
+class IntegerComponent(NamedTuple):
     """A whole number, zero-padded if it has a width, so that it sorts numerically."""
 
     where: str
@@ -231,8 +226,7 @@ def compile_render(component: Component) -> Callable[[Any], str]:
     return compiled
 
 
-@dataclass(frozen=True, slots=True)
-class FixedComponent:
+class FixedComponent(NamedTuple):
     """A zero-padded number with a fixed number of decimal places."""
 
     where: str
@@ -258,8 +252,7 @@ class FixedComponent:
         return Decimal(text)
 
 
-@dataclass(frozen=True, slots=True)
-class TimeComponent:
+class TimeComponent(NamedTuple):
     """A time: in the attribute's format, or as microseconds counted down, so that the newest sorts first."""
 
     where: str
@@ -296,8 +289,7 @@ class TimeComponent:
         return self.format.read(text)
 
 
-@dataclass(frozen=True, slots=True)
-class DateComponent:
+class DateComponent(NamedTuple):
     """A date, or the date of a datetime, as YYYY-MM-DD."""
 
     where: str
@@ -315,8 +307,7 @@ class DateComponent:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class UuidComponent:
+class UuidComponent(NamedTuple):
     """A UUID in its usual 36 characters."""
 
     where: str
@@ -332,8 +323,7 @@ class UuidComponent:
         return UUID(text)
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceComponent:
+class ChoiceComponent(NamedTuple):
     """One of a few known texts: an enumeration, a literal or a boolean."""
 
     where: str

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast, get_args, get_origin, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, TypeVar, cast, get_args, get_origin, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -419,8 +419,7 @@ def _rendered(component: Component, v: str, scope: CodeScope, tests: list[str]) 
     return render_source(component, v, scope.bind(component.render, "render"))
 
 
-@dataclass(frozen=True, slots=True)
-class Presets:
+class Presets(NamedTuple):
     """Default components, such as those of a store's scope. Ones that a key does not have are ignored."""
 
     values: Mapping[str, Any]

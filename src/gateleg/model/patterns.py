@@ -8,7 +8,7 @@ Render the key condition of a Query from the arguments of an access pattern.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -192,8 +192,7 @@ def _served(spec: Spec[Any], plan: KeyPlan, pattern: Pattern) -> tuple[str, ...]
     return tuple(dict.fromkeys((*hash_names, *range_names[:lead])))
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(NamedTuple):
     """A restriction of one sort component: its name, an operator and values."""
 
     name: str

@@ -93,7 +93,6 @@ def _set_of(tag: str, texts: list[str]) -> dict[str, list[str]]:
     return {tag: texts}
 
 
-@dataclass(frozen=True)
 class Shape:
     """The base of all shapes, and the shape of Any, whose wire type depends on each value."""
 

@@ -7,8 +7,7 @@ in its key and in conditions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateleg.model.errors import ModelError
 from gateleg.model.shapes import BINARY, DECIMAL, FLOAT, INTEGER, NUMBER_ENUM, TEXT, TEXT_ENUM
@@ -28,8 +27,7 @@ STORED = "_stored"
 ONE_FORM = (TEXT, TEXT_ENUM, INTEGER, DECIMAL, FLOAT, NUMBER_ENUM, BINARY)
 
 
-@dataclass(frozen=True)
-class StoredForm:
+class StoredForm(NamedTuple):
     """The stored form of an item."""
 
     #: the values of the key's components, and the stored key; empty if the model would build the same key

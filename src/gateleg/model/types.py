@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import re
 import secrets
-import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from threading import Lock
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NewType, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, NewType, TypeVar, Union, get_args, get_origin
+from unicodedata import category
 from uuid import UUID
 
 from pydantic import AfterValidator, Field
@@ -62,8 +62,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(NamedTuple):
     """An unwrapped annotation: the type itself, its `Annotated` metadata, and whether it may be None."""
 
     type: Any
@@ -158,7 +157,7 @@ def check_s3_key(value: str) -> str:
     if not value.strip():
         raise S3KeyRefused("An object key must not be empty or blank.")
     # A blank or an invisible character in front would hide the scheme of a URL.
-    if any(edge.isspace() or unicodedata.category(edge) == "Cf" for edge in (value[0], value[-1])):
+    if any(edge.isspace() or category(edge) == "Cf" for edge in (value[0], value[-1])):
         raise S3KeyRefused(f"{_shown(value)} begins or ends with a blank or an invisible character.")
     if _SCHEME.match(value):
         raise S3KeyRefused(f"{_shown(value)} is a URL, not an object key.")

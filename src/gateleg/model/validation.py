@@ -12,9 +12,8 @@ Construct instances from values that are known to be valid, without pydantic, wh
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -121,8 +120,7 @@ def _models_in(schema: Any) -> Iterator[type]:
         yield from _models_in(entry)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """The bounds of one attribute that an update could break."""
 
     ge: Any = None

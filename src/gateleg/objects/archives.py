@@ -102,7 +102,7 @@ class _Unpacker:
     on_chunk: Callable[[Path, bytes], object]
 
     def read(self, path: Path, prefix: str, depth: int) -> list[Unpacked]:
-        found: list[Unpacked] = []
+        unpacked: list[Unpacked] = []
         try:
             with zipfile.ZipFile(path) as archive:
                 for entry in archive.infolist():
@@ -110,14 +110,14 @@ class _Unpacker:
                     inner = depth > 0 and entry.filename.lower().endswith(".zip")
                     if entry.is_dir() or _is_link(entry) or not (inner or self.wanted(name)):
                         continue
-                    made = self._unpack(archive, entry, name)
-                    if inner and zipfile.is_zipfile(made.path):
-                        found += self.read(made.path, f"{name}/", depth - 1)
+                    file = self._unpack(archive, entry, name)
+                    if inner and zipfile.is_zipfile(file.path):
+                        unpacked += self.read(file.path, f"{name}/", depth - 1)
                     elif self.wanted(name):
-                        found.append(made)
+                        unpacked.append(file)
         except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, UnicodeDecodeError) as error:
             raise ArchiveRefused(f"{path.name} cannot be unpacked: {error}.") from None
-        return found
+        return unpacked
 
     def _unpack(self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Unpacked:
         folder = self.folder / str(self.budget.take_file())

@@ -47,17 +47,6 @@ class AsyncObjects(ABC):
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
 
-    get = _awaited(Objects.get)
-    head = _awaited(Objects.head)
-    exists = _awaited(Objects.exists)
-    list = _awaited(Objects.list)
-    delete = _awaited(Objects.delete)
-    delete_many = _awaited(Objects.delete_many)
-    copy = _awaited(Objects.copy)
-    presign = _awaited(Objects.presign)
-    presign_upload = _awaited(Objects.presign_upload)
-    sweep = _awaited(Objects.sweep)
-
     async def put(
         self,
         key: str,
@@ -78,10 +67,16 @@ class AsyncObjects(ABC):
         begin = functools.partial(self.objects.upload, key, **described, size=size_of(body))
         return await self._write_chunks(await self.run(begin, lambda upload: upload.abort()), body)
 
+    get = _awaited(Objects.get)
+
     async def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> AsyncDownload:
         """See `Objects.stream`."""
         begin = functools.partial(self.objects.stream, key, range=range, unless_etag=unless_etag)
         return AsyncDownload(self, await self.run(begin, lambda download: download.close()))
+
+    head = _awaited(Objects.head)
+    exists = _awaited(Objects.exists)
+    list = _awaited(Objects.list)
 
     async def walk(self, prefix: str = "") -> AsyncIterator[Entry]:
         """See `Objects.walk`."""
@@ -93,6 +88,13 @@ class AsyncObjects(ABC):
             cursor = page.cursor
             if cursor is None:
                 return
+
+    delete = _awaited(Objects.delete)
+    delete_many = _awaited(Objects.delete_many)
+    copy = _awaited(Objects.copy)
+    presign = _awaited(Objects.presign)
+    presign_upload = _awaited(Objects.presign_upload)
+    sweep = _awaited(Objects.sweep)
 
     @abstractmethod
     async def run(self, work: Callable[[], R], undo: Callable[[R], object] | None = None) -> R:

@@ -170,7 +170,7 @@ class Objects(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close files, connections and threads. Downloads that have started can be read to their end."""
+        """Close files, connections and threads."""
 
     @abstractmethod
     def _upload(self, new: NewObject) -> Upload:

@@ -1,21 +1,22 @@
 """Export and import items as lines of JSON.
 
-Lines are `{"Item": {...}}` in DynamoDB JSON, like the exports of AWS, or plain JSON. Markers of unique constraints are included, so that an
-import restores the table exactly.
+Lines are `{"Item": {...}}` in DynamoDB JSON, as in AWS's exports (`gateleg.export_format`), or plain JSON. Expired items and the markers of
+unique constraints are included, so that an import restores the table exactly.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
+from gateleg.export_format import item_line, item_of
 from gateleg.model import DecodeError
 from gateleg.model.constraints import is_marker
 from gateleg.model.errors import LookupNeeded
 from gateleg.ops.plain_json import from_plain, plain_text, special_types
 from gateleg.ops.values import check_item
-from gateleg.store.flow import Request, StreamedItems
+from gateleg.store.operations import ScanProgress, scan
 from gateleg.store.operations.entity_reads import batch_write_flow, is_legacy
 from gateleg.store.operations.operation import identity
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Table
     from gateleg.store import Store
     from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
 
 __all__ = ["BadLine", "LineReader"]
 
@@ -44,20 +46,14 @@ class FaultyLine:
     why: str
 
 
-def stored_items(name: str, start: Item | None = None) -> Flow[None]:
-    """Scan every item of a table, including markers, from the beginning or after a key."""
-    request: dict[str, Any] = {"TableName": name}
-    while True:
-        response = yield Request("Scan", request | ({"ExclusiveStartKey": start} if start else {}), "tables export")
-        yield StreamedItems(response["Items"])
-        start = response.get("LastEvaluatedKey")
-        if start is None:
-            return
+def stored_items(table: Table, setup: Setup, start: Item | None = None) -> Flow[None]:
+    """Scan every item of a table, including markers and expired items, from the beginning or after a key."""
+    return scan(table, progress=ScanProgress({0: start}), markers=True).flow(replace(setup, expired=True))
 
 
-def line_of(item: Item, plain: bool) -> str:
-    """An item as a line, without the line break."""
-    return plain_text(item) if plain else json.dumps({"Item": item}, ensure_ascii=False, separators=(",", ":"))
+def line_of(item: Item, plain: bool) -> bytes:
+    """An item as a line."""
+    return plain_text(item).encode() + b"\n" if plain else item_line(item)
 
 
 class LineReader:
@@ -139,7 +135,7 @@ def load(store: Store, reader: LineReader, lines: IO[bytes], first: int = 1) -> 
 
 def _wire_item(line: str) -> Item:
     content = json.loads(line)
-    item = content.get("Item") if isinstance(content, dict) and len(content) == 1 else None
-    if not isinstance(item, dict):
+    item = item_of(content)
+    if not isinstance(item, dict) or len(content) != 1:
         raise ValueError('not of the form {"Item": {...}}; use --plain for plain JSON')
     return item

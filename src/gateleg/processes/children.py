@@ -108,11 +108,11 @@ class Child:
 
     async def _watch(self) -> None:
         """Read the lines of the supervisor, and reap it at its end."""
-        told = b""
+        lines = b""
         with contextlib.suppress(ConnectionError):
             while data := await asyncio.get_running_loop().sock_recv(self._lifeline, 64):
-                told += data
-                pid, *status = map(int, told.splitlines())
+                lines += data
+                pid, *status = map(int, lines.splitlines())
                 self.has_started, self.pid = True, pid
                 self.status = status[0] if status else self.status
         self._lifeline.close()

@@ -3,7 +3,7 @@
 A malicious file may be expensive to read, or crash the library that reads it. In a separate process it can cost at most these limits.
 
     limits = ProcessLimits(seconds=20, memory=500_000_000)
-    found = await run_limited("shop.invoices:read", {"path": str(path)}, limits, refusals=[BadInvoice])
+    invoice = await run_limited("shop.invoices:read", {"path": str(path)}, limits, refusals=[BadInvoice])
 
 The function takes and returns JSON values. Its module is imported before the memory limit applies, because libraries that run out of memory
 while loading fail in obscure ways.

@@ -112,14 +112,14 @@ def _wait(worker: int, lifeline: int, woken: int, folder: bytearray) -> int:
 
 def reap(worker: int | None = None) -> int | None:
     """Reap the children that have ended. Returns the wait status of the worker if it is among them."""
-    found = None
+    result = None
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 break
-            found = status if pid == worker else found
-    return found
+            result = status if pid == worker else result
+    return result
 
 
 def _kill_all(worker: int) -> None:
@@ -172,13 +172,13 @@ def descendants(pid: int) -> set[int]:
                     children.setdefault(parent, []).append(int(name))
                 if state in ("Z", "X"):
                     ended.add(int(name))
-    found: set[int] = set()
+    below: set[int] = set()
     waiting = [pid]
     while waiting:
-        below = children.get(waiting.pop(), [])
-        found.update(below)
-        waiting += below
-    return found - ended
+        own = children.get(waiting.pop(), [])
+        below.update(own)
+        waiting += own
+    return below - ended
 
 
 def _state_of(pid: str) -> tuple[str, int]:

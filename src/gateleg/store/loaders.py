@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -14,6 +13,7 @@ from gateleg.store.operations.entity_reads import GET_LIMIT
 from gateleg.store.operations.operation import identity, locate
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Sequence
 
     from gateleg.model import Condition, Ref
@@ -100,7 +100,10 @@ class Loader(LoaderBase[E]):
 
 
 class AsyncLoader(LoaderBase[E]):
-    """Reads items of one entity by key and caches them. Items requested in the same iteration of the event loop are read in one batch."""
+    """Reads items of one entity by key and caches them. Items requested in the same iteration of the event loop are read in one batch.
+
+    Its methods import asyncio themselves, so that programs without an event loop do not import it with the package.
+    """
 
     def __init__(self, entity: type[E], setup: Setup, run: Callable[[Operation[Any]], Any], consistent: bool = False) -> None:
         super().__init__(entity, setup, run, consistent)
@@ -117,11 +120,15 @@ class AsyncLoader(LoaderBase[E]):
 
     async def load_many(self, refs: Sequence[Ref[E]]) -> list[E | None]:
         """Read several items, in the order of the references, with None for each item that does not exist or cannot be decoded."""
-        return list(await asyncio.gather(*[self._future(ref) for ref in refs]))
+        from asyncio import gather
+
+        return list(await gather(*[self._future(ref) for ref in refs]))
 
     def prime(self, instance: E) -> None:
         """Add an instance to the cache, such as one that was just written."""
-        future: asyncio.Future[E | None] = asyncio.get_running_loop().create_future()
+        from asyncio import get_running_loop
+
+        future: asyncio.Future[E | None] = get_running_loop().create_future()
         future.set_result(instance)
         self._cache[self._replaced(instance)] = future
 
@@ -131,22 +138,26 @@ class AsyncLoader(LoaderBase[E]):
         self._unreadable.clear()
 
     def _future(self, ref: Ref[E]) -> asyncio.Future[E | None]:
+        from asyncio import get_running_loop, shield
+
         place = self._place(ref)
         future = self._cache.get(place)
         if future is None:
-            loop = asyncio.get_running_loop()
+            loop = get_running_loop()
             future = self._cache[place] = loop.create_future()
             self._waiting[place] = ref
             if len(self._waiting) == 1:
                 # Requests until the next iteration of the event loop join this batch.
                 loop.call_soon(self._dispatch)
         # Shielded, so that cancelling one caller does not cancel the read for others.
-        return asyncio.shield(future)
+        return shield(future)
 
     def _dispatch(self) -> None:
+        from asyncio import get_running_loop
+
         waiting, self._waiting = list(self._waiting.items()), {}
         for start in range(0, len(waiting), GET_LIMIT):
-            task = asyncio.get_running_loop().create_task(self._load(dict(waiting[start : start + GET_LIMIT])))
+            task = get_running_loop().create_task(self._load(dict(waiting[start : start + GET_LIMIT])))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 

@@ -7,10 +7,8 @@ them).
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
@@ -34,6 +32,7 @@ from gateleg.store.verbs import async_method, async_stream_method, stream_method
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from concurrent.futures import ThreadPoolExecutor
     from os import PathLike
     from types import TracebackType
 
@@ -323,6 +322,13 @@ class Store(StoreBase):
             return watch.record(self.transport.call(request.operation, watch.payload, timeout=left))
 
 
+async def _sleep(seconds: float) -> None:
+    """`asyncio.sleep`, which is imported where it is used: programs without an event loop do not need it."""
+    from asyncio import sleep
+
+    await sleep(seconds)
+
+
 class AsyncStore(StoreBase):
     """Reads and writes entities in DynamoDB, for asyncio. It has the methods of `Store`, with the same arguments and results, awaited.
 
@@ -336,7 +342,7 @@ class AsyncStore(StoreBase):
         transport: AsyncTransport,
         prefix: str = "",
         *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] = _sleep,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(transport, prefix, **options)
@@ -502,7 +508,9 @@ class AsyncStore(StoreBase):
     async def _perform_all(self, requests: list[Request], deadline: OperationDeadline | None) -> list[Any]:
         if len(requests) == 1 or self.setup.concurrency <= 1:
             return [await self._perform(request, deadline) for request in requests]
-        return list(await asyncio.gather(*[self._perform(request, deadline) for request in requests]))
+        from asyncio import gather
+
+        return list(await gather(*[self._perform(request, deadline) for request in requests]))
 
     async def _send(self, request: Request, deadline: OperationDeadline | None) -> Response:
         """Send a request that hooks observe or that has a deadline."""
@@ -524,6 +532,8 @@ class ThreadPool:
             return [work(entry) for entry in entries]
         with self._lock:
             if self._executor is None:
+                from concurrent.futures import ThreadPoolExecutor
+
                 self._executor = ThreadPoolExecutor(max_workers=most, thread_name_prefix="gateleg-store")
         return list(self._executor.map(work, entries))
 

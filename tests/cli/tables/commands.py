@@ -15,7 +15,9 @@ class TableCommands:
     def __init__(self, store: str) -> None:
         self.store = store
 
-    def run(self, command: str, *arguments: str, seeds: tuple[str, ...] = ("jobs", "mv", "rag"), input: str | None = None) -> Result:
+    def run(
+        self, command: str, *arguments: str, seeds: tuple[str, ...] = ("jobs", "mv", "rag"), input: str | bytes | None = None
+    ) -> Result:
         given = [option for seed in seeds for option in ("--tables", f"tests.model.seeds.{seed}")]
         placed = [] if command in ("explain", "docs", "lint") else ["--store", self.store]
         return CliRunner().invoke(app, ["tables", command, *placed, *given, *arguments], input=input)

@@ -139,7 +139,7 @@ def test_an_empty_table_is_exported_as_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_a_large_table_is_exported_to_several_files(music: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfers, "FILE_BYTES", 50)
+    monkeypatch.setattr("gateleg.export_format.FILE_BYTES", 50)
     done = export(music)
     assert len(files(music, done)) == 2
     assert lines(music, done) == [{"Item": item} for item in music.items()]

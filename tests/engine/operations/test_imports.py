@@ -127,7 +127,7 @@ def test_any_line_is_survived(target: World, line: bytes) -> None:
 
 @pytest.mark.parametrize("between", [b"", b" ", b"\n\n", b"\r\n"])
 def test_items_need_not_be_on_lines_of_their_own(target: World, monkeypatch: pytest.MonkeyPatch, between: bytes) -> None:
-    monkeypatch.setattr("gateleg.engine.transfers.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("gateleg.export_format.MAX_LINE_BYTES", 100)
     items = [text(a=f"{number}", b="gr\u00fc\u00dfe " * 3) for number in range(20)]
     upload(target, "data/1.json", between.join(json.dumps({"Item": item}, ensure_ascii=False).encode() for item in items))
     assert outcome(load(target)) == ("COMPLETED", None, 20, 20, 0)
@@ -148,7 +148,7 @@ def test_what_comes_before_a_fault_is_imported(target: World) -> None:
 
 
 def test_a_line_without_end_is_given_up(target: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.engine.transfers.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("gateleg.export_format.MAX_LINE_BYTES", 100)
     upload(target, "data/1.json", b'{"Item":{"a":{"S":"' + b"x" * 200)
     assert outcome(load(target)) == ("FAILED", "ItemValidationError", 1, 0, 1)
 

@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from gateleg.model import spec_of
-from gateleg.model.codec import upcast_steps
 from gateleg.model.planning import plan_delete, plan_put, plan_update
+from gateleg.model.upcasters import upcast_steps
 from tests.model.seeds.rag import (
     Collection,
     CollectionStatus,

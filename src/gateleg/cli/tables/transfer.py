@@ -1,9 +1,11 @@
 """`export` and `import`."""
 
+import gzip
 import os
 import shutil
 import sys
 import tempfile
+import zlib
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -47,7 +49,7 @@ def export(
     with opened(settings) as source:
         found = named_table(source, table, settings)
         start = position_of(source, found, cursor) if cursor else None
-        items = source.iterate(stored_items(source.setup.name_of(found), start))
+        items = source.iterate(stored_items(found, source.setup, start))
         _write(source, found, items, plain)
 
 
@@ -60,7 +62,7 @@ def _write(store: "Store", table: "Table", items: "Iterator[Item]", plain: bool)
     with _output() as output:
         try:
             for item in items:
-                output.write(line_of(item, plain).encode() + b"\n")
+                output.write(line_of(item, plain))
                 count, last = count + 1, item
                 if count % _STEP == 0:
                     typer.echo(amount(count, "item"), err=True)
@@ -98,7 +100,8 @@ def load(
 ) -> None:
     """Read items from standard input, one line of JSON each, and put them. All lines are checked first, by the model if there is one.
 
-    If any line is invalid, nothing is written. Items with the same key are replaced.
+    The input may be compressed with gzip, as the data files of AWS exports are. If any line is invalid, nothing is written. Items with the
+    same key are replaced.
     """
     from gateleg.ops.transfer import LineReader
     from gateleg.store.operations.tables import check_keys
@@ -116,22 +119,26 @@ def load(
 
 
 def _rewindable(stream: IO[bytes]) -> Any:
-    """The stream, if it is seekable, or else a copy of it on disk."""
+    """The stream, or a copy of it on disk if it is not seekable, without its compression."""
+    from gateleg.export_format import uncompressed
+
     if stream.seekable():
-        return stream
+        return uncompressed(stream)
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     shutil.copyfileobj(stream, copy)
-    copy.seek(0)
-    return copy
+    return uncompressed(copy)
 
 
 def _check(reader: "LineReader", lines: IO[bytes]) -> int:
     """The number of items; invalid lines end the command before anything is written."""
     total, faults = 0, []
-    for fault in reader.faults(lines):
-        total += 1
-        if fault is not None:
-            faults.append(fault)
+    try:
+        for fault in reader.faults(lines):
+            total += 1
+            if fault is not None:
+                faults.append(fault)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        fail(f"the input cannot be decompressed: {error}; nothing was written")
     for fault in faults[:_MAX_PRINTED]:
         typer.echo(f"line {fault.line}: {fault.why}", err=True)
     if len(faults) > _MAX_PRINTED:

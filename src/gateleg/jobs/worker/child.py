@@ -161,7 +161,7 @@ async def _in_thread(handle: Handle, context: JobContext, config: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-async def _handled(worker: WorkerConnection, message: dict[str, Any]) -> Any:
+async def _await_handler(worker: WorkerConnection, message: dict[str, Any]) -> Any:
     """Run the handler and return its result. A stop message cancels its task."""
     loop = worker.loop = asyncio.get_running_loop()
     job = spec_of(Job).decode(message["job"])
@@ -180,7 +180,7 @@ def _result(worker: WorkerConnection, message: dict[str, Any]) -> Any:
     """Run the handler, send the rest of its printed output, and return its result as JSON values."""
     print_to(worker)
     try:
-        result = asyncio.run(_handled(worker, message))
+        result = asyncio.run(_await_handler(worker, message))
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
     finally:
         worker.printed.end()

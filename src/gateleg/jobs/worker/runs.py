@@ -23,6 +23,7 @@ from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submission import from_json
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tasks import JobContext, wait_in
+from gateleg.jobs.worker.child import submission_of
 from gateleg.jobs.worker.output import PrintedLines, captured_by
 from gateleg.model import spec_of
 from gateleg.processes import ChildPool
@@ -41,6 +42,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 StopReason = Literal["cancelled", "timed-out", "draining", "lease-lost"]
+#: Seconds between asking a process to end and killing it.
+KILL_AFTER_SECONDS = 5.0
+#: How much printed output is read at once.
+_BLOCK_BYTES = 64 * 1024
+#: Seconds to read the remaining output of a process after its end.
+_OUTPUT_GRACE_SECONDS = 1.0
 #: The maximum size of a message of a handler's process.
 _MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
@@ -222,14 +229,6 @@ def _set_done(done: asyncio.Future[Any], result: Any, error: BaseException | Non
         done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
 
-#: Seconds between asking a process to end and killing it.
-KILL_AFTER_SECONDS = 5.0
-#: How much printed output is read at once.
-_BLOCK_BYTES = 64 * 1024
-#: Seconds to read the remaining output of a process after its end.
-_OUTPUT_GRACE_SECONDS = 1.0
-
-
 def module_of(target: Any) -> str:
     """The module from which to import a function or class, also if the module was started with `python -m`."""
     module: str = target.__module__
@@ -332,7 +331,7 @@ class ProcessRun(Run):
         except Exception as error:
             self._send({"answer": number, "error": [type(error).__name__, str(error)]})
         else:
-            answers = [[spec_of(Job).encode(one.job), one.created] for one in submitted]
+            answers = [[spec_of(Job).encode(submission.job), submission.created] for submission in submitted]
             self._send({"answer": number, "submitted": answers})
 
     async def _print(self, printed: IO[bytes]) -> None:

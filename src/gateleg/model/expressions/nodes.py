@@ -145,7 +145,6 @@ class _FunctionCall:
             yield from argument.paths()
 
 
-@dataclass(frozen=True, eq=False)
 class ValueCall(_FunctionCall, Operand[T_co]):
     """A function call whose result is a value: size, if_not_exists or list_append."""
 
@@ -327,7 +326,6 @@ class Membership(Condition):
             yield from operand.paths()
 
 
-@dataclass(frozen=True, eq=False)
 class BooleanCall(_FunctionCall, Condition):
     """A function call whose result is a boolean: attribute_exists, begins_with, contains, ..."""
 
@@ -379,7 +377,6 @@ class SetAction(Action):
         return type(self), self.path, self.owner, self.forced, self.operand.cache_key(values)
 
 
-@dataclass(frozen=True, eq=False)
 class RemoveAction(Action):
     """REMOVE path."""
 

@@ -134,8 +134,8 @@ class DescriptionReader:
             return Entry(info.key, info.size, info.etag, info.modified)
         except Damaged:
             # Listed, so that it can be found and deleted.
-            found = os.fstat(descriptor)
-            return Entry(key, found.st_size, "damaged", datetime.fromtimestamp(found.st_mtime, UTC))
+            status = os.fstat(descriptor)
+            return Entry(key, status.st_size, "damaged", datetime.fromtimestamp(status.st_mtime, UTC))
         finally:
             os.close(descriptor)
 
@@ -150,9 +150,9 @@ def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: 
     objects: list[Entry] = []
     prefixes: list[str] = []
     reader = DescriptionReader(keys)
-    found = walk(keys, KeySelection(prefix.encode(), after))
+    places = walk(keys, KeySelection(prefix.encode(), after))
     try:
-        while (place := next(found, None)) is not None:
+        while (place := next(places, None)) is not None:
             shared = _shared(place.key.decode(), prefix, delimiter)
             entry = reader.entry(place) if shared is None else None
             if shared is None and entry is None:
@@ -166,7 +166,7 @@ def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: 
             else:
                 prefixes.append(shared)
                 after = shared.encode() + _LAST
-                found = walk(keys, KeySelection(prefix.encode(), after))
+                places = walk(keys, KeySelection(prefix.encode(), after))
     finally:
         reader.close()
     return ObjectPage(tuple(objects), tuple(prefixes))
@@ -176,8 +176,8 @@ def _shared(key: str, prefix: str, delimiter: str | None) -> str | None:
     """The part of a key up to the first delimiter after the prefix."""
     if not delimiter:
         return None
-    head, found, _ = key[len(prefix) :].partition(delimiter)
-    return prefix + head + found if found else None
+    head, separator, _ = key[len(prefix) :].partition(delimiter)
+    return prefix + head + separator if separator else None
 
 
 def encode_cursor(after: bytes) -> str:

@@ -116,6 +116,7 @@ class DirectoryObjects(Objects):
                 continue
 
     def close(self) -> None:
+        """Close the folder. Downloads that have started can be read to their end."""
         self._tree.close()
 
     def _upload(self, new: NewObject) -> DirectoryUpload:

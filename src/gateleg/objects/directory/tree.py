@@ -54,16 +54,15 @@ class Folder:
     @property
     def identity(self) -> tuple[int, int]:
         """Device and inode, which change if the folder is replaced by another one."""
-        found = os.stat(self._path if self._fd is None else self._fd)
-        return found.st_dev, found.st_ino
+        status = os.stat(self._path if self._fd is None else self._fd)
+        return status.st_dev, status.st_ino
 
     def enter(self, name: str) -> Folder:
         """Open a folder within this one. Raises `FileNotFoundError`."""
         inner = object.__new__(Folder)
         inner._path = os.path.join(self._path, name)
         if self._fd is None:
-            found = os.lstat(inner._path)
-            if not stat.S_ISDIR(found.st_mode):
+            if not stat.S_ISDIR(os.lstat(inner._path).st_mode):
                 raise OutsideRoot(f"{inner._path} is not a folder.")
             inner._fd = None
             return inner

@@ -71,7 +71,7 @@ class BucketClient:
         client: Any = None,
     ) -> None:
         self.bucket = bucket
-        self._given = credentials
+        self._credentials = credentials
         self._profile = profile
         self._parallel = parallel
         self._settings = settings
@@ -97,8 +97,8 @@ class BucketClient:
     def credentials(self) -> Credentials:
         """The current credentials."""
         _ = self.client
-        if self._given is not None:
-            return self._given
+        if self._credentials is not None:
+            return self._credentials
         if self._session is None:
             raise AccessRefused(
                 "Cannot sign URLs.", why="S3Objects has a client, but no credentials.", fix="Pass credentials together with the client."
@@ -118,11 +118,11 @@ class BucketClient:
         except ImportError as error:
             raise StorageFailed("botocore is not installed.", fix=install_hint("aws")) from error
         self._session = botocore.session.Session(profile=self._profile)
-        if self._given is None and self._session.get_credentials() is None:
+        if self._credentials is None and self._session.get_credentials() is None:
             if self.bucket.endpoint is None:
                 raise AccessRefused("No AWS credentials were passed, and botocore found none.")
             # A custom endpoint without configured credentials is assumed not to check them.
-            self._given = LOCAL_CREDENTIALS
+            self._credentials = LOCAL_CREDENTIALS
         custom = self.bucket.endpoint is not None
         # Only Amazon is certain to support the checksums that botocore adds by default.
         checksums = "when_required" if custom else "when_supported"
@@ -135,7 +135,7 @@ class BucketClient:
             "connect_timeout": 5,
             "read_timeout": 30,
         }
-        credentials = self._given
+        credentials = self._credentials
         keys = {
             "aws_access_key_id": credentials and credentials.key_id,
             "aws_secret_access_key": credentials and credentials.secret,
@@ -171,8 +171,8 @@ def presigned_form(bucket: Bucket, key: str, grant: Grant, validity: Validity, c
         ],
     }
     text = b64encode(json.dumps(policy, separators=(",", ":")).encode())
-    made = hmac.new(signing_key(credentials.secret, scope), text, "sha256").hexdigest()
-    return UploadForm(bucket.address(region).url, "POST", {**fields, "policy": text.decode(), "x-amz-signature": made})
+    signature = hmac.new(signing_key(credentials.secret, scope), text, "sha256").hexdigest()
+    return UploadForm(bucket.address(region).url, "POST", {**fields, "policy": text.decode(), "x-amz-signature": signature})
 
 
 def presigned(address: Address, key: str, grant: Grant, validity: Validity, credentials: Credentials, region: str) -> str:

@@ -142,7 +142,6 @@ class S3Objects(Objects):
         return swept
 
     def close(self) -> None:
-        """Close connections and threads."""
         with self._lock:
             threads, self._threads = self._threads, None
         if threads is not None:

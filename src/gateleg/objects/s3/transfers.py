@@ -58,9 +58,7 @@ class S3Upload(Upload):
         super().__init__(new)
         self._client = target.client
         self._place = target.place
-        self._executor = target.executor
-        self._parallel = target.parallel
-        self._smallest = target.smallest
+        self._target = target
         self._condition = {"IfNoneMatch": "*"} if new.if_absent else {}
         self._rest = bytearray()
         self._id: str | None = None
@@ -71,7 +69,7 @@ class S3Upload(Upload):
     def _write(self, chunk: bytes | memoryview) -> None:
         self._rest += chunk
         # The last part is sent by `finish`, which needs at least one byte.
-        while len(self._rest) > (part_bytes := part_size(self.new.size, self._sent, self._smallest)):
+        while len(self._rest) > (part_bytes := part_size(self.new.size, self._sent, self._target.smallest)):
             self._send(bytes(memoryview(self._rest)[:part_bytes]))
             del self._rest[:part_bytes]
 
@@ -79,10 +77,10 @@ class S3Upload(Upload):
         with translated_errors(self.key):
             if self._id is None:
                 self._id = self._client.create_multipart_upload(**self._described(self.new.sha256))["UploadId"]
-            while len(self._under_way) >= self._parallel:
+            while len(self._under_way) >= self._target.parallel:
                 self._parts.append(self._under_way.popleft().result())
         self._sent += 1
-        self._under_way.append(self._executor.submit(self._send_part, self._sent, part))
+        self._under_way.append(self._target.executor.submit(self._send_part, self._sent, part))
 
     def _send_part(self, number: int, part: bytes) -> dict[str, Any]:
         response = self._client.upload_part(**self._place, UploadId=self._id, PartNumber=number, Body=part)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import ModelError, spec_of
-from gateleg.model.codec import upcast_steps, upcasting_needs_lookup
 from gateleg.model.planning import is_expired
+from gateleg.model.upcasters import upcast_steps, upcasting_needs_lookup
 from gateleg.net import is_throttled
 from gateleg.store.errors import Throttled
 from gateleg.store.flow import Pause, Request, Together

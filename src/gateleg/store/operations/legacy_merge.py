@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import spec_of
-from gateleg.model.codec import schema_of
 from gateleg.model.expressions import Placeholders
+from gateleg.model.upcasters import schema_of
 from gateleg.store.flow import Request, Together
 from gateleg.store.operations.entity_reads import LegacyItem, has_legacy_key, upcast_item
 from gateleg.store.operations.legacy_keys import (
