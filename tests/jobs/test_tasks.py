@@ -143,11 +143,12 @@ def test_the_options_of_a_task_are_those_of_a_submission() -> None:
 
 def test_a_submission_of_a_process_arrives_as_it_was() -> None:
     later, one = datetime(2099, 1, 2, tzinfo=UTC), uuid4()
-    values: SubmitOptions = {"run_at": later, "start_by": later, "job_id": one, "parent_job_id": one, "dependencies": [one], "delay": 0.5}
+    values: SubmitOptions = {"run_at": later, "start_by": later, "delay": 0.5, "tags": ["a"]}
+    values |= {"job_id": one, "parent_job_id": one, "dependencies": [one]}
     keys = ("concurrency_key", "idempotency_key", "unique_key")
     texts: Any = dict.fromkeys(("queue", "subject", "created_by", "tenant", "stage", *keys), "x")
     numbers: Any = dict.fromkeys(("priority", "max_retries", "timeout_seconds", "concurrency_limit"), 7)
-    submission = Submission("greet", {"a": [1]}, tags=["a"], **values, **texts, **numbers)
+    submission = Submission("greet", {"a": [1]}, **values, **texts, **numbers)
     left_out = {field.name for field in dataclasses.fields(Submission) if getattr(submission, field.name) == field.default}
     assert left_out == {"start_within"}
     assert from_json(orjson.loads(orjson.dumps(as_json(submission)))) == submission
