@@ -73,16 +73,10 @@ if TYPE_CHECKING:
 
 #: The job type that updates the dependents of another job, if they are many or the job has not completed.
 SETTLE = "gateleg.settle"
-
-
 #: Errors of writes that no retry can make succeed.
 UNWRITABLE = (ModelError, TooLarge, Refused)
-
-
 #: Whether the model plans every completion, without the prepared update.
 _PLAIN = is_plain("prepared")
-
-
 #: Looked up once, because each access to an entity's attribute searches its fields.
 _attempts, _results = Job.attempts, Job.job_results
 

@@ -73,21 +73,6 @@ _SCRATCH_SWEEP_SECONDS = 600.0
 _THREAD_CHECK_SECONDS = 0.5
 
 
-def _check_options(queues: Any, concurrency: Any, idle: Any) -> None:
-    """Raise `WrongArgument` for options with which a worker would run no jobs, or other jobs than it was told to."""
-    if queues is not None and not isinstance(queues, Mapping):
-        names = [queues] if isinstance(queues, str) else list(queues)
-        raise WrongArgument(
-            f"queues= takes the weights of queues, and was given {queues!r}.", fix=f"Write queues={dict.fromkeys(names, 1)!r}."
-        )
-    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
-        raise WrongArgument(
-            f"concurrency= is how many jobs the worker runs at once, and was given {concurrency!r}.", fix="Give an int of at least 1."
-        )
-    if idle is not None and not (isinstance(idle, tuple) and len(idle) == 2 and 0 <= idle[0] <= idle[1]):
-        raise WrongArgument(f"idle={idle!r} is not a minimum and a maximum of seconds.", fix="Write idle=(0.02, 0.2), for example.")
-
-
 class Worker:
     """Claims and runs jobs: `await Worker(queue, queues={"math": 1}, concurrency=4).run()`.
 
@@ -354,6 +339,21 @@ class Worker:
     def _current_state(self) -> dict[str, Any]:
         """The attributes of the worker's record that change."""
         return {"running": sorted(self.running), "state": "draining" if self.stopping else "running"}
+
+
+def _check_options(queues: Any, concurrency: Any, idle: Any) -> None:
+    """Raise `WrongArgument` for options with which a worker would run no jobs, or other jobs than it was told to."""
+    if queues is not None and not isinstance(queues, Mapping):
+        names = [queues] if isinstance(queues, str) else list(queues)
+        raise WrongArgument(
+            f"queues= takes the weights of queues, and was given {queues!r}.", fix=f"Write queues={dict.fromkeys(names, 1)!r}."
+        )
+    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
+        raise WrongArgument(
+            f"concurrency= is how many jobs the worker runs at once, and was given {concurrency!r}.", fix="Give an int of at least 1."
+        )
+    if idle is not None and not (isinstance(idle, tuple) and len(idle) == 2 and 0 <= idle[0] <= idle[1]):
+        raise WrongArgument(f"idle={idle!r} is not a minimum and a maximum of seconds.", fix="Write idle=(0.02, 0.2), for example.")
 
 
 async def _do_nothing(job: JobContext, config: dict[str, Any]) -> None:
