@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _CONTENTS = ("job_config", "job_results", "logs")
 #: The attributes of the indexes of claimable and delayed jobs.
 _WAITING_KEYS = ("ready_queue", "ready_order", "due_queue")
+#: The options that a job has from its handler if its item lacks them. A missing priority is 50, as the public schema says.
+_HANDLER_OPTIONS = ("queue", "max_retries", "timeout_seconds")
 #: How often a job is read again because another writer was faster than its adoption.
 _MAX_TRIES = 5
 #: What must not have changed since the item was read.
@@ -95,7 +97,7 @@ def _as_submitted(context: QueueContext, item: Item, job: Job, unfinished: tuple
         # A new try begins when it is claimed.
         values["started_at"] = None
     if handler is not None:
-        values |= {name: value for name, value in handler.defaults.items() if is_absent(item.get(name, NULL))}
+        values |= {name: handler.defaults[name] for name in _HANDLER_OPTIONS if is_absent(item.get(name, NULL))}
     if job.completed_at is not None:
         # Another program has made a finished job pending again.
         values |= dict.fromkeys(
