@@ -96,6 +96,7 @@ wheel: $(READY) ## Build the wheel and test it in fresh environments, with and w
 bench: $(READY) ## Benchmark beside other emulators, data layers and queues (an hour; uses npm, PostgreSQL and Redis if installed)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/model.py
+	$(BIN)/python bench/imports.py
 	$(BIN)/python bench/verbs.py
 	$(BIN)/python bench/jobs.py
 	$(BIN)/python bench/ai.py

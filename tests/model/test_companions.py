@@ -6,7 +6,7 @@ import pytest
 
 from gateleg.model import Attr, Counter, Entity, Key, Table, Unique, field
 from gateleg.model.errors import DerivedKeyUnknown, ReadOnlyAttribute
-from gateleg.model.planning import Joined, Write, plan_check, plan_delete, plan_put, plan_update
+from gateleg.model.planning import MergedChanges, Write, plan_counters, plan_delete, plan_put, plan_update
 from tests.model.plans import NOW, condition
 
 members = Table("members", hash="PK", range="SK", tag="kind")
@@ -94,7 +94,7 @@ def test_an_upsert_of_an_entity_with_counters_or_unique_constraints_is_refused()
 
 
 def test_counter_changes_are_one_update_that_never_goes_below_zero() -> None:
-    write = plan_check(Club.key(club_id="c"), None, Joined({"all": 2, "active": -1}))
+    write = plan_counters(Club.key(club_id="c"), MergedChanges({"all": 2, "active": -1}))
     assert write.kind == "Update"
     assert write.parameters["UpdateExpression"] == "REMOVE #_2 ADD #all :0, #active :1"
     assert condition(write) == "attribute_exists(#PK) AND #active >= 1"
@@ -102,7 +102,7 @@ def test_counter_changes_are_one_update_that_never_goes_below_zero() -> None:
 
 def test_a_counter_that_is_too_low_already_ends_at_zero() -> None:
     seen = {"active": {"N": "0"}, "all": {"N": "4"}}
-    write = plan_check(Club.key(club_id="c"), None, Joined({"all": -1, "active": -1}, seen=seen))
+    write = plan_counters(Club.key(club_id="c"), MergedChanges({"all": -1, "active": -1}, seen=seen))
     assert write.parameters["UpdateExpression"].startswith("SET #active = :")
     assert condition(write) == "attribute_exists(#PK) AND #all >= 1 AND #active = 0"
 

@@ -29,6 +29,9 @@ Handlers must be idempotent: when a worker is lost, another worker runs its jobs
 items with everything that belongs to them) and `gateleg.jobs.table_streams` (handlers of table changes).
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from gateleg.jobs.errors import (
     BadConfig,
     BadSchedule,
@@ -49,8 +52,10 @@ from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.submission import PreparedSubmission, Submission, SubmitOptions, Submitted
 from gateleg.jobs.tables.job import Job, JobStatus, TableNames
 from gateleg.jobs.tasks import JobContext, Stage, Task, direct_stages, submit_stages
-from gateleg.jobs.testing import ManualClock, TestWorker
-from gateleg.jobs.worker.worker import Worker
+
+if TYPE_CHECKING:
+    from gateleg.jobs.testing import ManualClock, TestWorker
+    from gateleg.jobs.worker.worker import Worker
 
 __all__ = [
     "AsyncQueue",
@@ -91,6 +96,17 @@ __all__ = [
     "reporting",
     "submit_stages",
 ]
+
+
+#: What is imported at its first use, with its module: most processes submit jobs and run none.
+_LAZY_NAMES = {"ManualClock": "gateleg.jobs.testing", "TestWorker": "gateleg.jobs.testing", "Worker": "gateleg.jobs.worker.worker"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a worker with its first use."""
+    if name not in _LAZY_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY_NAMES[name]), name)
 
 
 def __dir__() -> list[str]:

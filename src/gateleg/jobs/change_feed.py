@@ -6,14 +6,12 @@ somebody listens: this needs no file, port or helper process, and a killed proce
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateleg.store.transports.group_commit import with_shared_commits
-
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from gateleg.store.transports import AsyncTransport
@@ -40,6 +38,9 @@ class ChangeFeed:
     """
 
     def __init__(self, transport: AsyncTransport, seconds: tuple[float, float] = _FOLLOWER_SECONDS) -> None:
+        # Imported here because it needs the engine, which a program with a remote store does not load.
+        from gateleg.store.transports.group_commit import with_shared_commits
+
         self._transport = with_shared_commits(transport)
         self._listeners: dict[object, _Listener] = {}
         self._min_seconds, self._max_seconds = seconds
@@ -75,7 +76,9 @@ class ChangeFeed:
         self._poll_seconds = self._min_seconds
 
     def _schedule_poll(self, transport: GroupCommitTransport) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._poll_seconds, self._poll, transport)
+        from asyncio import get_running_loop
+
+        self._timer = get_running_loop().call_later(self._poll_seconds, self._poll, transport)
 
     def _poll(self, transport: GroupCommitTransport) -> None:
         version = transport.changes()

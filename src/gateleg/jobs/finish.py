@@ -9,7 +9,6 @@ on the current item, as long as the worker's token is valid: a result is never l
 
 from __future__ import annotations
 
-import asyncio
 import traceback
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -50,7 +49,6 @@ from gateleg.jobs.tables.job import FINISHED, Attempt, Failure, Job, JobStatus, 
 from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LogChunk, Slots
 from gateleg.model import ModelError
-from gateleg.model.validation import copy_unchecked
 from gateleg.model.wire import iso
 from gateleg.plain import is_plain
 from gateleg.store import ConditionFailed, NotFound, Refused, TooLarge, TransactionCanceled, create, patch, put, upsert
@@ -195,7 +193,7 @@ def _completed(context: QueueContext, job: Job, decision: Decision, attempts: li
         "job_results": decision.results,
         "version": job.version + 1,
     }
-    return copy_unchecked(job, changes)
+    return job.model_copy(update=changes)
 
 
 def _completion_values(context: QueueContext, job: Job, decision: Decision, attempts: list[Attempt], now: datetime) -> dict[str, Value]:
@@ -385,12 +383,15 @@ def _unstorable(recorder: AttemptRecorder, refusal: JobError) -> Failed:
 
 def raised(job: Job, recorder: AttemptRecorder, error: BaseException, stopping: str | None = None) -> AttemptOutcome:
     """The outcome of an attempt whose handler has raised. `stopping` is the reason if the handler was asked to stop."""
+    # Here and elsewhere, asyncio is imported where it is used: processes that only submit jobs need none.
+    from asyncio import CancelledError
+
     if isinstance(error, Snooze):
         return Snoozed(error.seconds)
     if isinstance(error, GiveUp):
         recorder.log(error_message(error), "ERROR")
         return Failed(Failure(kind="give-up", message=error_message(error)[:2000]), ("give-up",), final=True)
-    if isinstance(error, (asyncio.CancelledError, Stopped)) or (isinstance(error, ChildFailed) and stopping is not None):
+    if isinstance(error, (CancelledError, Stopped)) or (isinstance(error, ChildFailed) and stopping is not None):
         return interrupted(job, recorder, stopping)
     if isinstance(error, ChildFailed):
         recorder.log(error.trace or str(error), "ERROR")

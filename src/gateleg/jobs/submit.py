@@ -36,7 +36,6 @@ from gateleg.jobs.submission import (
 )
 from gateleg.jobs.tables.job import MAX_DEPENDENCIES, MAX_DEPENDENTS, Job, JobStatus, Readiness
 from gateleg.jobs.tables.records import KeyReservation
-from gateleg.model.validation import copy_unchecked
 from gateleg.store import AlreadyExists, ConditionFailed, StoreError, TransactionCanceled, check, create, patch, put
 from gateleg.store.flow import Pause
 from gateleg.store.operations import batch_get, batch_write, transact
@@ -75,7 +74,7 @@ def submit(context: QueueContext, submission: Submission, *, under: Job | None =
         # If the random id already exists, this submission wrote it, and the response was lost.
         with suppress(AlreadyExists):
             yield from create(job).flow(context.setup)
-        submitted = Submitted(copy_unchecked(job, {"version": 1}))
+        submitted = Submitted(job.model_copy(update={"version": 1}))
     else:
         (submitted,) = yield from _write_jobs(context, [submission], [job], under)
     _notify_workers(context, [submitted])
@@ -101,7 +100,7 @@ def submit_many(context: QueueContext, submissions: Sequence[Submission], *, und
     if len({job.job_id for job in jobs}) < len(jobs):
         raise BadSubmission("Two of the jobs have the same id.")
     check_keys(jobs)
-    whole = [copy_unchecked(job, {"dependencies": one.dependencies}) for job, one in zip(jobs, submissions, strict=True)]
+    whole = [job.model_copy(update={"dependencies": one.dependencies}) for job, one in zip(jobs, submissions, strict=True)]
     check_cycles(whole)
     yield from _check_queues(context, {job.queue for job in jobs})
     if any(map(needs_barriers, submissions)):
@@ -121,8 +120,8 @@ def submit_many(context: QueueContext, submissions: Sequence[Submission], *, und
 
 def _write_batch(context: QueueContext, jobs: Sequence[Job]) -> Flow[list[Submitted]]:
     """Write any number of plain jobs in batches."""
-    yield from batch_write([copy_unchecked(job, {"version": 0}) for job in jobs], check_version=False).flow(context.setup)
-    return [Submitted(copy_unchecked(job, {"version": 1})) for job in jobs]
+    yield from batch_write([job.model_copy(update={"version": 0}) for job in jobs], check_version=False).flow(context.setup)
+    return [Submitted(job.model_copy(update={"version": 1})) for job in jobs]
 
 
 def _write_in_steps(
@@ -244,7 +243,7 @@ def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: 
             raise _too_many_writes(len(placed), len(writes))
         try:
             yield from transact(writes).flow(context.setup)
-            there |= {job.job_id: Submitted(copy_unchecked(job, {"version": 1})) for job in placed}
+            there |= {job.job_id: Submitted(job.model_copy(update={"version": 1})) for job in placed}
             continue
         except (TransactionCanceled, AlreadyExists) as refused:
             earlier = _check_repeated(left, _existing_jobs(refused))
@@ -308,7 +307,7 @@ def _linked_jobs(
             job = as_child(job, above)
         open_ones = [other for other in job.dependencies if other in fresh or _is_open_dependency(other, known)]
         followers = [other.job_id for other in jobs if job.job_id in other.dependencies]
-        placed[job.job_id] = copy_unchecked(blocked_by(job, open_ones), {"dependent_jobs": followers})
+        placed[job.job_id] = blocked_by(job, open_ones).model_copy(update={"dependent_jobs": followers})
     return list(placed.values())
 
 

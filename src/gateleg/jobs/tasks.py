@@ -12,7 +12,6 @@ While the handler waits, it occupies no slot of a worker: it is snoozed and call
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 from collections import Counter
@@ -29,6 +28,7 @@ from gateleg.jobs.submission import Submission, SubmitOptions, Submitter
 from gateleg.jobs.tables.job import DURATION_METRIC, JobStatus
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Coroutine, Mapping, Sequence
     from pathlib import Path
     from uuid import UUID
@@ -199,10 +199,12 @@ class WorkerLink(Protocol):
 
 def wait_in(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the event loop of another thread and return its result."""
+    from asyncio import get_running_loop, run_coroutine_threadsafe
+
     try:
-        asyncio.get_running_loop()
+        get_running_loop()
     except RuntimeError:
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
+        return run_coroutine_threadsafe(work, loop).result()
     work.close()
     raise UseAwait("job.wait(...) was called in a thread with a running event loop, which it would block.")
 

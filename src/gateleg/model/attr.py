@@ -14,19 +14,21 @@ from typing_extensions import TypeVar
 
 from gateleg.errors import problem_message, shown
 from gateleg.model.errors import ExpressionError, ExpressionValue, UnsupportedType
-from gateleg.model.expressions.evaluation import Comparable, Size, Term
 from gateleg.model.expressions.nodes import (
     Action,
     AddAction,
     BooleanCall,
+    Comparable,
     Condition,
     Constant,
     DeleteAction,
+    DocumentPath,
     Operand,
-    Path,
     Placeholders,
     RemoveAction,
     SetAction,
+    Size,
+    Term,
     Transition,
     ValueCall,
 )
@@ -52,10 +54,10 @@ __all__ = ["Attribute"]
 T = TypeVar("T")
 E = TypeVar("E")
 S = TypeVar("S", bound=States)
+#: The class that the attribute was read from; Any in declarations.
 Of = TypeVar("Of", default=Any)
 Owner = TypeVar("Owner")
 
-#: the class that the attribute was read from; Any in declarations
 WireType = Literal["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"]
 
 
@@ -73,7 +75,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         self,
         owner: type[Any],
         name: str,
-        path: Path,
+        path: DocumentPath,
         annotation: Any,
         info: FieldInfo | None = None,
         *,
@@ -154,7 +156,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return self if self.bounds is not None or outer is not None else None
 
     @cached_property
-    def _predecessors(self) -> dict[States, tuple[Operand[Any], ...]]:
+    def _predecessors(self) -> dict[States, tuple[Constant[Any], ...]]:
         """Cache: the allowed predecessors of each target state that was used."""
         return {}
 
@@ -190,7 +192,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         reasons = "; ".join(problem_message(problem) for problem in error.errors())
         return ExpressionValue(f"{self!r} cannot be {shown(value)}: {reasons}.")
 
-    def constant(self, value: Any) -> Operand[Any]:
+    def constant(self, value: Any) -> Constant[Any]:
         """An operand to compare with: validated as the attribute's type, without its constraints."""
         try:
             checked = self._comparer(value)
@@ -214,7 +216,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
     def cache_key(self, values: list[Value]) -> Hashable:
         return self.path
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The attribute's own path."""
         yield self.path
 

@@ -42,7 +42,7 @@ from gateleg.model.patterns import Pattern, resolve_pattern
 from gateleg.model.shapes import attr_type, case_of, field_names, shape_of
 from gateleg.model.spec import Spec
 from gateleg.model.types import read_annotation, traits_of
-from gateleg.model.validation import construct_bare
+from gateleg.model.validation import construct_unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -377,7 +377,7 @@ def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute])
         default = factory() if factory in _CONTAINERS else attribute.info.default
         if attribute.info.frozen or default is PydanticUndefined or default is None or validated & {attribute.name, "*"}:
             continue
-        probe = construct_bare(entity, {})
+        probe = construct_unchecked(entity, {})
         try:
             entity.__pydantic_validator__.validate_assignment(probe, attribute.name, default)
         except ValidationError as error:

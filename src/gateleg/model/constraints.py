@@ -14,7 +14,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from gateleg.model.errors import BadMark
-from gateleg.model.keys import read_when
+from gateleg.model.keys import read_when, spec_of
 from gateleg.model.types import did_you_mean
 from gateleg.model.wire import map_key
 
@@ -86,12 +86,14 @@ class Counter:
 
     def counts(self, values: Mapping[str, Any] | None) -> bool:
         """Whether an item with these values is counted."""
-        return values is not None and all(values.get(name) in allowed for name, allowed in self.when.items())
+        for name, allowed in self.when.items():
+            if values is None or values.get(name) not in allowed:
+                return False
+        return values is not None
 
     def parent(self, values: Mapping[str, Any]) -> Ref[Any]:
         """The reference to the parent item, which holds the counter."""
-        ref: Ref[Any] = self.attribute.owner.key(**{name: values[name] for name in self.parent_names})
-        return ref
+        return spec_of(self.attribute.owner).locate({name: values[name] for name in self.parent_names})
 
 
 def is_marker(table: Table, item: Item) -> bool:

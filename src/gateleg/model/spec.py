@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from gateleg.errors import problem_message
 from gateleg.model.errors import MissingComponent, ModelError, UnknownArgument, UnknownIndex
 from gateleg.model.keys import Ref, compile_ref
-from gateleg.model.stored_forms import stored_key
+from gateleg.model.stored_forms import STORED, stored_key
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
@@ -219,6 +219,10 @@ class Spec(Generic[E]):
     def ref(self, instance: E) -> Ref[E]:
         """The reference to an instance by its primary key."""
         values = self.values(instance)
+        if STORED not in values and not self._parts:
+            ref = self.exact_ref({name: values[name] for name in self.key.names})
+            if ref is not None:
+                return ref
         key = stored_key(values) or self.key.require(values, self.name)
         return Ref(self.entity, {name: values[name] for name in self._key_names}, key)
 

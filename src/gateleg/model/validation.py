@@ -1,12 +1,9 @@
-"""Bounds of attributes: enforced on writes, not on reads. That a text is an object key (`S3Key`) counts as a bound.
+"""Validation that differs from pydantic's: values that were read, single fields, and instances that are known to be valid.
 
-A stored value may break a bound: another program may have written it, or the bound may be newer than the item. So items are read with
-pydantic's schema without the bounds. Written values are validated against them. Where only the database knows the new value (a sum, a
-longer list), the bound becomes a condition of the write: see `planning/bounds.py`.
-
-The validator of one field, taken out of pydantic's schema of its model.
-
-Construct instances from values that are known to be valid, without pydantic, whose validation would dominate the cost.
+Bounds of attributes are enforced on writes, not on reads: another program may have written the stored value, or the bound may be newer than
+the item. So items are read with pydantic's schema without the bounds, and written values are validated against them. That a text is an
+object key (`S3Key`) counts as a bound. Where only the database knows the new value (a sum, a longer list), the bound becomes a condition of
+the write: see `BoundGuard` in `planning/plan_cache.py`.
 """
 
 from __future__ import annotations
@@ -20,14 +17,11 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaValidator, core_schema
 
 from gateleg.model.types import check_s3_key, read_annotation
-from gateleg.plain import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pydantic import TypeAdapter
-
-__all__ = ["construct_unchecked", "copy_unchecked"]
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -201,8 +195,6 @@ def with_definitions(schema: Any, definitions: Mapping[str, Any]) -> Any:
     return core_schema.definitions_schema(schema, list(definitions.values())) if definitions else schema
 
 
-_PLAIN = is_plain("instances")
-
 #: Functions that set the parts of an instance directly, bypassing the model's `__setattr__`.
 set_values = BaseModel.__dict__["__dict__"].__set__
 set_fields = BaseModel.__dict__["__pydantic_fields_set__"].__set__
@@ -211,31 +203,10 @@ set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 def construct_unchecked(model: type[M], values: dict[str, Any]) -> M:
-    """An instance with these values, which must be valid and complete: nothing is validated, and no default is filled in."""
-    if _PLAIN:
-        return model.model_construct(set(values), **values)
-    return construct_bare(model, values)
-
-
-def construct_bare(model: type[M], values: dict[str, Any]) -> M:
-    """An instance with these values and nothing else: no hook of the model runs."""
+    """An instance with these values, which must be valid and complete: nothing is validated, no default is filled in, no hook runs."""
     instance = object.__new__(model)
     set_values(instance, values)
     set_fields(instance, set(values))
     set_extra(instance, None)
     set_private(instance, None)
     return instance
-
-
-def copy_unchecked(instance: M, changes: Mapping[str, Any]) -> M:
-    """A copy with some values changed, equivalent to `model_copy(update=changes)` but much faster."""
-    if _PLAIN:
-        return instance.model_copy(update=changes)
-    copy = object.__new__(type(instance))
-    extra, private, fields = instance.__pydantic_extra__, instance.__pydantic_private__, instance.__pydantic_fields_set__.copy()
-    fields.update(changes)
-    set_values(copy, {**instance.__dict__, **changes})
-    set_fields(copy, fields)
-    set_extra(copy, None if extra is None else dict(extra))
-    set_private(copy, None if private is None else dict(private))
-    return copy

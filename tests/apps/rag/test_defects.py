@@ -17,7 +17,6 @@ from gateleg.apps.rag.parsing.parser import parse_here
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.apps.rag.tables import Collection, Document, DocumentStatus, IngestionType
-from gateleg.model.validation import copy_unchecked
 from gateleg.web import Principal, Role
 from tests.apps.rag.ingesting.library import open_library
 from tests.apps.rag.parsing import samples
@@ -28,7 +27,7 @@ async def test_a_row_that_another_program_wrote_does_not_hide_the_others(served:
     """A name that our rules refuse: the list of its repository and the one of all repositories have it, and everything beside it."""
     await served.collection("creator", "legal", "Contracts")
     fine = Collection(repository_id="legal", name="Fine", embedding_model="local:minilm", created_by="ann")
-    await served.host.store.create(copy_unchecked(fine, {"name": "a/b:  c"}))
+    await served.host.store.create(fine.model_copy(update={"name": "a/b:  c"}))
     for path in ("/legal/collections", "/collections"):
         answer = await served["lawyer"].get(ROOT + path)
         assert answer.status_code == 200, answer.text

@@ -12,6 +12,7 @@ from gateleg.model import (
     GSI,
     Attr,
     Condition,
+    Counter,
     Entity,
     Key,
     KeyPart,
@@ -19,6 +20,7 @@ from gateleg.model import (
     Record,
     States,
     Table,
+    Unique,
     Version,
     field,
     spec_of,
@@ -65,6 +67,7 @@ class Task(Entity, table=Table("Tasks", hash="PK", range="SK", indexes=indexes))
     phase: Attr[Phase] = field(Phase.NEW)
     queue: Attr[str] = field("q")
     rank: Attr[int] = field(0)
+    effort: Attr[int] = field(0, ge=-5, le=5)
     title: Attr[str | None] = field(None)
     note: Attr[str | None] = field(None)
     place: Attr[Place | None] = field(None)
@@ -85,6 +88,44 @@ class Guarded(Task, table=Table("GuardedTasks", hash="PK", range="SK", indexes=i
     version: Attr[Version] = field(0)
 
 
+counting = Table("CountedTasks", hash="PK", range="SK", indexes=indexes)
+
+
+class Team(Entity, table=counting):
+    owner: Attr[str]
+    tasks: Attr[int] = field(0)
+    open: Attr[int] = field(0)
+    queued: Attr[int] = field(0)
+    key = Key("O#{owner}", "TEAM")
+
+
+class Town(Entity, table=counting):
+    city: Attr[str]
+    tasks: Attr[int] = field(0, le=3)
+    key = Key("C#{city}", "TOWN")
+
+
+class Counted(Task, table=counting):
+    every = Counter(Team.tasks)
+    every_open = Counter(Team.open, when={"phase": ["new", "busy"]})
+    every_queued = Counter(Team.queued, when={"queue": ["a"], "phase": ["busy"]})
+    once = Unique("title", "queue")
+
+
+class GuardedCounted(Counted, table=Table("GuardedCounted", hash="PK", range="SK", indexes=indexes)):
+    version: Attr[Version] = field(0)
+
+
+class Moving(Entity, table=counting):
+    owner: Attr[str]
+    number: Attr[int]
+    city: Attr[str] = field("ulm")
+    phase: Attr[Phase] = field(Phase.NEW)
+    key = Key("O#{owner}", "M#{number:03d}")
+    in_town = Counter(Town.tasks, when={"phase": ["new", "busy"]})
+    by_city = Unique("city")
+
+
 words = st.sampled_from(["a", "b", ""])
 ACTIONS: list[st.SearchStrategy[Callable[[type[Task]], Any]]] = [
     st.sampled_from(list(Phase)).map(lambda phase: lambda kind: kind.phase.to(phase)),
@@ -94,6 +135,8 @@ ACTIONS: list[st.SearchStrategy[Callable[[type[Task]], Any]]] = [
     st.just(lambda kind: kind.rank.set(kind.rank + 1)),
     st.integers(0, 3).map(lambda value: lambda kind: kind.rank.set(kind.rank.if_not_exists(value) - 1)),
     st.integers(0, 3).map(lambda value: lambda kind: kind.rank.add(value)),
+    st.integers(-3, 3).map(lambda value: lambda kind: kind.effort.add(value)),
+    st.integers(-3, 3).map(lambda value: lambda kind: kind.effort.set(kind.effort + value)),
     (st.none() | words).map(lambda value: lambda kind: kind.title.set(value)),
     (st.none() | words).map(lambda value: lambda kind: kind.note.set(value)),
     st.just(lambda kind: kind.note.set(kind.title)),
@@ -131,7 +174,7 @@ def tasks(draw: st.DrawFn, kind: type[Task]) -> Any:
         "created": NOW - timedelta(days=draw(st.integers(0, 3))),
         "changed": NOW,
     }
-    if kind is Guarded:
+    if issubclass(kind, Guarded | GuardedCounted):
         values["version"] = draw(st.integers(0, 2))
     return kind(**values)
 
@@ -164,7 +207,7 @@ def requests(draw: st.DrawFn, kind: type[Task]) -> Callable[[], Any]:
     return plan
 
 
-@pytest.mark.parametrize("kind", [Task, Guarded])
+@pytest.mark.parametrize("kind", [Task, Guarded, Counted, GuardedCounted])
 @settings(deadline=None, max_examples=80)
 @given(data=st.data())
 def test_a_cached_plan_equals_a_new_plan(kind: type[Task], data: st.DataObject) -> None:
@@ -182,6 +225,43 @@ def test_an_update_of_the_same_kind_is_planned_once() -> None:
     for number in (1, 2):
         plan_update(Guarded(owner="o", number=number, version=number), [Guarded.queue.set(f"q{number}")], now=NOW)
     assert len(spec.plans) == (0 if is_plain("plans") else 1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(changes=st.lists(st.tuples(st.sampled_from(["ulm", "bonn"]), st.sampled_from(list(Phase)), st.booleans()), min_size=2, max_size=8))
+def test_a_cached_plan_moves_an_item_from_parent_to_parent(changes: list[tuple[str, Phase, bool]]) -> None:
+    spec, task = spec_of(Moving), Moving(owner="o", number=1)
+    for city, phase, whole in [*changes, *changes]:
+        target: Any = task if whole else task.key
+        known: dict[str, Any] = {} if whole else {"city": task.city, "phase": task.phase}
+        kept = plan_update(target, [Moving.city.set(city), Moving.phase.force(phase)], now=NOW, known=known)
+        plans = dict(spec.plans)
+        spec.plans.clear()
+        assert kept == plan_update(target, [Moving.city.set(city), Moving.phase.force(phase)], now=NOW, known=known)
+        spec.plans.update(plans)
+        task = Moving(owner="o", number=1, city=city, phase=phase)
+
+
+@pytest.mark.skipif(is_plain("plans"), reason="plans are not cached")
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda value: Guarded.phase.to(Phase.BUSY),
+        lambda value: Guarded.phase.force(Phase.LOST),
+        lambda value: Guarded.effort.set(Guarded.effort.if_not_exists(value) - 1),
+        lambda value: Guarded.effort.add(value),
+        lambda value: Guarded.tags.delete({str(value)}),
+        lambda value: Guarded.log[Log.lines].append(str(value)),
+        lambda value: Guarded.log[Log.lines][0].set(str(value)),
+        lambda value: Guarded.note.remove(),
+    ],
+)
+def test_the_plan_of_each_kind_of_action_is_cached(action: Callable[[int], Any]) -> None:
+    spec = spec_of(Guarded)
+    spec.plans.clear()
+    for number in (1, 2):
+        plan_update(Guarded(owner="o", number=number, version=1), [action(number)], now=NOW, condition=Guarded.queue == str(number))
+        assert len(spec.plans) == 1
 
 
 def test_plans_do_not_share_mutable_values() -> None:

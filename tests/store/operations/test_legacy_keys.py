@@ -7,7 +7,7 @@ import pytest
 from gateleg.model import Attr, Entity, Key, Table, Version, field
 from gateleg.store import AlreadyExists, LostRace, NotFound, Store, create, delete, patch, put, upsert
 from gateleg.store.operations import batch_get, get
-from gateleg.store.operations.legacy_keys import migrate_to_current_key
+from gateleg.store.operations.older_items import migrate_to_current_key
 from tests.store.doubles import play, quiet_setup, refusal
 
 papers = Table("Papers", hash="pk", range="sk")

@@ -5,7 +5,6 @@ The last lines of a log are in the job's item, the earlier ones in chunks in the
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -463,7 +462,9 @@ async def follow_async(
     Changes by this process are seen at once, changes by other processes on the same embedded store within a few hundredths of a second.
     A remote store is polled every `every` seconds.
     """
-    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+    from asyncio import Event, get_running_loop, wait_for
+
+    loop, changed = get_running_loop(), Event()
 
     def on_update(name: str) -> None:
         if name == str(job_id):
@@ -483,7 +484,7 @@ async def follow_async(
                 return
             before = update
             try:
-                await asyncio.wait_for(changed.wait(), every)
+                await wait_for(changed.wait(), every)
             except TimeoutError:
                 continue
     finally:

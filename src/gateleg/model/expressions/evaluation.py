@@ -1,8 +1,6 @@
 """Evaluate conditions in Python with DynamoDB's semantics: values of different types are unequal and have no order.
 
-Operands of comparisons and sums.
-
-Whose attributes a condition reads: one about another entity would be evaluated on attributes that happen to have the same name.
+A condition on attributes of another entity is refused, because it would be evaluated on attributes that happen to have the same name.
 """
 
 from __future__ import annotations
@@ -10,31 +8,31 @@ from __future__ import annotations
 from binascii import a2b_base64
 from decimal import Decimal
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypeVar
 
-from gateleg.model.errors import ExpressionError, ExpressionValue, ForeignAttribute
+from gateleg.model.errors import ExpressionError, ForeignAttribute
 from gateleg.model.expressions.nodes import (
+    And,
     Arithmetic,
     Between,
     BooleanCall,
-    Both,
     Comparison,
     Condition,
     Constant,
-    Membership,
+    DocumentPath,
+    In,
     Not,
     Operand,
-    Operator,
-    Path,
-    Placeholders,
+    Or,
+    Size,
+    Term,
     ValueCall,
 )
-from gateleg.model.wire import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from gateleg.model.wire import Item, Value
 
@@ -49,8 +47,10 @@ _SIZED = ("S", "SS", "NS", "BS", "L", "M")
 
 def is_satisfied(condition: Condition, item: Item) -> bool:
     """Whether a wire item satisfies a condition, as the database would decide."""
-    if isinstance(condition, Both):
-        return (all if condition.word == "AND" else any)(is_satisfied(term, item) for term in condition.terms)
+    if isinstance(condition, And):
+        return all(is_satisfied(term, item) for term in condition.terms)
+    if isinstance(condition, Or):
+        return any(is_satisfied(term, item) for term in condition.terms)
     if isinstance(condition, Not):
         return not is_satisfied(condition.condition, item)
     if isinstance(condition, BooleanCall):
@@ -59,7 +59,7 @@ def is_satisfied(condition: Condition, item: Item) -> bool:
         found = value_of(condition.operand, item)
         bounds = value_of(condition.low, item), value_of(condition.high, item)
         return found is not None and compares(found, "BETWEEN", *bounds)
-    if isinstance(condition, Membership):
+    if isinstance(condition, In):
         found = value_of(condition.operand, item)
         return found is not None and any(compares(found, "=", value_of(choice, item)) for choice in condition.choices)
     assert isinstance(condition, Comparison)
@@ -147,7 +147,7 @@ def _contains(found: Value, sought: Value) -> bool:
     return tag in ("SS", "NS", "BS", "L") and (kind, wanted) in content
 
 
-def _at(item: Item, path: Path) -> Value | None:
+def _at(item: Item, path: DocumentPath) -> Value | None:
     """The wire value at a path."""
     value: Value | None = {"M": item}
     for step in path:
@@ -159,116 +159,6 @@ def _at(item: Item, path: Path) -> Value | None:
         else:
             value = value.get("M", {}).get(step)
     return value
-
-
-#: the entity whose items are compared; Any if unknown
-
-
-class Comparable(Operand[T], Generic[T, Of]):
-    """An operand with comparison operators, which return conditions."""
-
-    def constant(self, value: Any) -> Operand[Any]:
-        """The operand for a Python value to compare with this one."""
-        raise NotImplementedError
-
-    def _compare(self, operator: Operator, other: Any) -> Condition[Of]:
-        return Comparison(self, operator, other if isinstance(other, Operand) else self.constant(other))
-
-    def __eq__(self, other: T | Operand[T] | None) -> Condition[Of]:  # type: ignore[override]
-        if other is None:
-            return BooleanCall("attribute_not_exists", (self,))
-        return self._compare("=", other)
-
-    def __ne__(self, other: T | Operand[T] | None) -> Condition[Of]:  # type: ignore[override]
-        if other is None:
-            return BooleanCall("attribute_exists", (self,))
-        return self._compare("<>", other)
-
-    def __lt__(self, other: T | Operand[T]) -> Condition[Of]:
-        return self._compare("<", other)
-
-    def __le__(self, other: T | Operand[T]) -> Condition[Of]:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: T | Operand[T]) -> Condition[Of]:
-        return self._compare(">", other)
-
-    def __ge__(self, other: T | Operand[T]) -> Condition[Of]:
-        return self._compare(">=", other)
-
-    def between(self, low: T, high: T) -> Condition[Of]:
-        """A condition: between two values, both included. Raises `ExpressionValue` if `low` is greater than `high`."""
-        first, last = self.constant(low), self.constant(high)
-        if isinstance(first, Constant) and isinstance(last, Constant) and _is_greater(first.value, last.value):
-            raise ExpressionValue(f"The range from {low!r} to {high!r} is empty.", fix="Pass the lower value first.")
-        return Between(self, first, last)
-
-    def is_in(self, choices: Iterable[T]) -> Condition[Of]:
-        """A condition: equal to one of 1 to 100 values."""
-        if isinstance(choices, str):
-            raise ExpressionError(f"is_in takes a list of values, and was given the text {choices!r}.", fix=f"Write .is_in([{choices!r}]).")
-        operands = tuple(self.constant(choice) for choice in choices)
-        if not 1 <= len(operands) <= 100:
-            raise ExpressionError(
-                f"is_in takes 1 to 100 values, not {len(operands)}.", fix="Split the values, or skip the call if there are none."
-            )
-        return Membership(self, operands)
-
-    __hash__ = object.__hash__
-
-
-class Size(Comparable[int, Of], Generic[Of]):
-    """The size of a text, binary, set, list or map."""
-
-    def __init__(self, of: Operand[Any]) -> None:
-        self.of = of
-
-    def constant(self, value: Any) -> Operand[Any]:
-        """A number to compare with."""
-        return Constant(value, wire(value))
-
-    def render(self, out: Placeholders) -> str:
-        return f"size({self.of.render(out)})"
-
-    def cache_key(self, values: list[Value]) -> Hashable:
-        """The function and its argument, without values."""
-        return "size", (self.of.cache_key(values),)
-
-    def paths(self) -> Iterator[Path]:
-        """The paths of the attribute."""
-        return self.of.paths()
-
-
-class Term(Operand[T], Generic[T]):
-    """An operand of SET that supports + and -, such as `Job.tries.if_not_exists(0)`."""
-
-    def __init__(self, operand: Operand[T], of: Comparable[T, Any]) -> None:
-        self.operand = operand
-        self._of = of
-
-    def render(self, out: Placeholders) -> str:
-        return self.operand.render(out)
-
-    def cache_key(self, values: list[Value]) -> Hashable:
-        """The operand's cache key."""
-        return self.operand.cache_key(values)
-
-    def paths(self) -> Iterator[Path]:
-        return self.operand.paths()
-
-    def __add__(self, other: T | Operand[T]) -> Operand[T]:
-        return Arithmetic(self, "+", other if isinstance(other, Operand) else self._of.constant(other))
-
-    def __sub__(self, other: T | Operand[T]) -> Operand[T]:
-        return Arithmetic(self, "-", other if isinstance(other, Operand) else self._of.constant(other))
-
-
-def _is_greater(one: Any, other: Any) -> bool:
-    """Whether one value is greater than another; False if their type has no order."""
-    try:
-        return bool(one > other)
-    except TypeError:
-        return False
 
 
 def check_about(condition: Any, entity: type[Any], option: str = "condition=") -> None:
@@ -292,7 +182,7 @@ def _parts(node: Any) -> Iterator[Any]:
     """The operands of an expression that are not made of others."""
     if isinstance(node, Comparison | Arithmetic):
         inner: tuple[Any, ...] = (node.left, node.right)
-    elif isinstance(node, Both):
+    elif isinstance(node, And | Or):
         inner = node.terms
     elif isinstance(node, Not):
         inner = (node.condition,)
@@ -300,7 +190,7 @@ def _parts(node: Any) -> Iterator[Any]:
         inner = node.arguments
     elif isinstance(node, Between):
         inner = (node.operand, node.low, node.high)
-    elif isinstance(node, Membership):
+    elif isinstance(node, In):
         inner = (node.operand,)
     elif isinstance(node, Size):
         inner = (node.of,)

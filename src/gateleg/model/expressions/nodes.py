@@ -1,10 +1,8 @@
-"""Conditions and operands as values, and their rendering as expression text.
+"""Conditions, operands and update actions as values, and their rendering as expression text. Attributes create them: `Job.priority >= 5`.
 
-Every node is a frozen dataclass. `render` writes it with placeholders, numbered in the order of writing, so that equal expressions render
-to equal requests. `cache_key` is the node without its values: nodes with equal cache keys render to equal texts. It appends the values to
-a list, in the order in which `render` writes them.
-
-Update actions as values, created by `attr.set(...)`, `.add(...)`, `.remove()`, `.to(...)` and others.
+The classes have the names that they have in the engine's parser, where it has them: `And`, `Or`, `In`, `Path`. `render` writes a node with
+placeholders, numbered in the order of writing, so that equal expressions render to equal requests. `cache_key` is the node without its
+values: nodes with equal cache keys render to equal texts. It appends the values to a list, in the order in which `render` writes them.
 """
 
 from __future__ import annotations
@@ -12,11 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
 
 from typing_extensions import TypeVar
 
-from gateleg.model.errors import ConditionTruth, EmptyUpdate, ExpressionError, OverlappingPaths
+from gateleg.model.errors import ConditionTruth, EmptyUpdate, ExpressionError, ExpressionValue, OverlappingPaths
+from gateleg.model.wire import wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -24,12 +23,15 @@ if TYPE_CHECKING:
     from gateleg.model.fields import States
     from gateleg.model.wire import Value
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+#: The entity whose items a condition is about or an action changes, for type checkers; Any if unknown.
 E_contra = TypeVar("E_contra", contravariant=True, default=Any)
+#: The entity whose attributes are compared; Any if unknown.
+Of = TypeVar("Of", default=Any)
 
-#: the entity whose items a condition is about, for type checkers; Any if unknown
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
-Path = tuple[str | int, ...]
+DocumentPath = tuple[str | int, ...]
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 
 
@@ -44,8 +46,8 @@ class Placeholders:
 
     names: dict[str, str] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
-    #: for values that the model computed, the function that computes them
-    recipes: dict[str, Callable[[Any], Value]] = field(default_factory=dict)
+    #: for values that the model added, the function that computes them; None for one that is always the same
+    recipes: dict[str, Callable[[Any], Value] | None] = field(default_factory=dict)
 
     def name(self, attribute: str) -> str:
         """Add an attribute name and return its placeholder, which contains the name if its characters allow it."""
@@ -61,7 +63,7 @@ class Placeholders:
         self.values[placeholder] = value
         return placeholder
 
-    def path(self, path: Path) -> str:
+    def path(self, path: DocumentPath) -> str:
         """The text of a document path, such as `#logs.#entries[0]`."""
         text = ""
         for step in path:
@@ -88,7 +90,7 @@ class Operand(Generic[T_co]):
         """The operand without its values, as part of the key of a cached plan; appends the values to `values`."""
         raise NotImplementedError
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The document paths it reads."""
         yield from ()
 
@@ -110,10 +112,10 @@ class Constant(Operand[T_co]):
 
 
 @dataclass(frozen=True, eq=False)
-class Reference(Operand[T_co]):
+class Path(Operand[T_co]):
     """The value at a path."""
 
-    path: Path
+    path: DocumentPath
 
     def render(self, out: Placeholders) -> str:
         return out.path(self.path)
@@ -121,7 +123,7 @@ class Reference(Operand[T_co]):
     def cache_key(self, values: list[Value]) -> Hashable:
         return self.path
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         yield self.path
 
 
@@ -139,7 +141,7 @@ class _FunctionCall:
         """The function and its arguments."""
         return self.function, tuple([argument.cache_key(values) for argument in self.arguments])
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The paths of its arguments."""
         for argument in self.arguments:
             yield from argument.paths()
@@ -167,7 +169,7 @@ class Arithmetic(Operand[T_co]):
         """The sign and both sides."""
         return self.sign, (self.left.cache_key(values), self.right.cache_key(values))
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The paths of both sides."""
         yield from self.left.paths()
         yield from self.right.paths()
@@ -183,18 +185,18 @@ class Condition(Generic[E_contra]):
         """The condition without its values, as part of the key of a cached plan; appends the values to `values`."""
         raise NotImplementedError
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The document paths it reads."""
         raise NotImplementedError
 
     def __and__(self, other: Condition[E_contra] | None) -> Condition[E_contra]:
-        return self if other is None else Both("AND", (*_terms(self, "AND"), *_terms(other, "AND")))
+        return self if other is None else And.of(self, other)
 
     def __rand__(self, other: Condition[E_contra] | None) -> Condition[E_contra]:
         return self  # only called for None; the annotation also allows a condition of a base class on the left of one of a subclass
 
     def __or__(self, other: Condition[E_contra]) -> Condition[E_contra]:
-        return Both("OR", (*_terms(self, "OR"), *_terms(other, "OR")))
+        return Or.of(self, other)
 
     if TYPE_CHECKING:
 
@@ -211,10 +213,6 @@ class Condition(Generic[E_contra]):
         return frozenset(str(path[0]) for path in self.paths())
 
 
-def _terms(condition: Condition, word: str) -> tuple[Condition, ...]:
-    return condition.terms if isinstance(condition, Both) and condition.word == word else (condition,)
-
-
 def all_of(*conditions: Condition | None) -> Condition | None:
     """Combine the conditions that are not None with AND; None if there are none."""
     result: Condition | None = None
@@ -225,25 +223,46 @@ def all_of(*conditions: Condition | None) -> Condition | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Both(Condition):
-    """Several conditions joined by AND or OR."""
+class _Junction(Condition):
+    """Several conditions joined by one word."""
 
-    word: Literal["AND", "OR"]
+    word: ClassVar[str]
     terms: tuple[Condition, ...]
 
+    @classmethod
+    def of(cls, left: Condition, right: Condition) -> Condition:
+        """Both conditions, joined; one that is already joined by the same word adds its terms."""
+        return cls((*cls._terms(left), *cls._terms(right)))
+
+    @classmethod
+    def _terms(cls, condition: Condition) -> tuple[Condition, ...]:
+        return condition.terms if isinstance(condition, cls) else (condition,)
+
     def render(self, out: Placeholders) -> str:
-        """The terms joined by AND or OR, with nested combinations in parentheses."""
-        texts = [f"({term.render(out)})" if isinstance(term, Both) else term.render(out) for term in self.terms]
+        """The terms joined by the word, with nested junctions in parentheses."""
+        texts = [f"({term.render(out)})" if isinstance(term, _Junction) else term.render(out) for term in self.terms]
         return f" {self.word} ".join(texts)
 
     def cache_key(self, values: list[Value]) -> Hashable:
         """The word and the terms."""
         return self.word, tuple([term.cache_key(values) for term in self.terms])
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The paths of the terms."""
         for term in self.terms:
             yield from term.paths()
+
+
+class And(_Junction):
+    """A condition that holds if all its terms hold."""
+
+    word = "AND"
+
+
+class Or(_Junction):
+    """A condition that holds if one of its terms holds."""
+
+    word = "OR"
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +278,7 @@ class Not(Condition):
         """NOT and the condition."""
         return "NOT", self.condition.cache_key(values)
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The paths of the condition."""
         return self.condition.paths()
 
@@ -279,7 +298,7 @@ class Comparison(Condition):
         """The operator and both sides."""
         return self.operator, self.left.cache_key(values), self.right.cache_key(values)
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The paths of both sides."""
         yield from self.left.paths()
         yield from self.right.paths()
@@ -300,14 +319,14 @@ class Between(Condition):
     def cache_key(self, values: list[Value]) -> Hashable:
         return "BETWEEN", self.operand.cache_key(values), self.low.cache_key(values), self.high.cache_key(values)
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The paths of the three operands."""
         for operand in (self.operand, self.low, self.high):
             yield from operand.paths()
 
 
 @dataclass(frozen=True, eq=False)
-class Membership(Condition):
+class In(Condition):
     """An operand is equal to one of several others."""
 
     operand: Operand[Any]
@@ -320,7 +339,7 @@ class Membership(Condition):
         """The operand and its choices."""
         return "IN", self.operand.cache_key(values), tuple([choice.cache_key(values) for choice in self.choices])
 
-    def paths(self) -> Iterator[Path]:
+    def paths(self) -> Iterator[DocumentPath]:
         """The paths of all operands."""
         for operand in (self.operand, *self.choices):
             yield from operand.paths()
@@ -330,29 +349,133 @@ class BooleanCall(_FunctionCall, Condition):
     """A function call whose result is a boolean: attribute_exists, begins_with, contains, ..."""
 
 
+class Comparable(Operand[T], Generic[T, Of]):
+    """An operand with comparison operators, which return conditions."""
+
+    def constant(self, value: Any) -> Operand[Any]:
+        """The operand for a Python value to compare with this one."""
+        raise NotImplementedError
+
+    def _compare(self, operator: Operator, other: Any) -> Condition[Of]:
+        return Comparison(self, operator, other if isinstance(other, Operand) else self.constant(other))
+
+    def __eq__(self, other: T | Operand[T] | None) -> Condition[Of]:  # type: ignore[override]
+        if other is None:
+            return BooleanCall("attribute_not_exists", (self,))
+        return self._compare("=", other)
+
+    def __ne__(self, other: T | Operand[T] | None) -> Condition[Of]:  # type: ignore[override]
+        if other is None:
+            return BooleanCall("attribute_exists", (self,))
+        return self._compare("<>", other)
+
+    def __lt__(self, other: T | Operand[T]) -> Condition[Of]:
+        return self._compare("<", other)
+
+    def __le__(self, other: T | Operand[T]) -> Condition[Of]:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: T | Operand[T]) -> Condition[Of]:
+        return self._compare(">", other)
+
+    def __ge__(self, other: T | Operand[T]) -> Condition[Of]:
+        return self._compare(">=", other)
+
+    def between(self, low: T, high: T) -> Condition[Of]:
+        """A condition: between two values, both included. Raises `ExpressionValue` if `low` is greater than `high`."""
+        first, last = self.constant(low), self.constant(high)
+        if isinstance(first, Constant) and isinstance(last, Constant) and _is_greater(first.value, last.value):
+            raise ExpressionValue(f"The range from {low!r} to {high!r} is empty.", fix="Pass the lower value first.")
+        return Between(self, first, last)
+
+    def is_in(self, choices: Iterable[T]) -> Condition[Of]:
+        """A condition: equal to one of 1 to 100 values."""
+        if isinstance(choices, str):
+            raise ExpressionError(f"is_in takes a list of values, and was given the text {choices!r}.", fix=f"Write .is_in([{choices!r}]).")
+        operands = tuple(self.constant(choice) for choice in choices)
+        if not 1 <= len(operands) <= 100:
+            raise ExpressionError(
+                f"is_in takes 1 to 100 values, not {len(operands)}.", fix="Split the values, or skip the call if there are none."
+            )
+        return In(self, operands)
+
+    __hash__ = object.__hash__
+
+
+class Size(Comparable[int, Of], Generic[Of]):
+    """The size of a text, binary, set, list or map."""
+
+    def __init__(self, of: Operand[Any]) -> None:
+        self.of = of
+
+    def constant(self, value: Any) -> Operand[Any]:
+        """A number to compare with."""
+        return Constant(value, wire(value))
+
+    def render(self, out: Placeholders) -> str:
+        return f"size({self.of.render(out)})"
+
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The function and its argument, without values."""
+        return "size", (self.of.cache_key(values),)
+
+    def paths(self) -> Iterator[DocumentPath]:
+        """The paths of the attribute."""
+        return self.of.paths()
+
+
+class Term(Operand[T], Generic[T]):
+    """An operand of SET that supports + and -, such as `Job.tries.if_not_exists(0)`."""
+
+    def __init__(self, operand: Operand[T], of: Comparable[T, Any]) -> None:
+        self.operand = operand
+        self._of = of
+
+    def render(self, out: Placeholders) -> str:
+        return self.operand.render(out)
+
+    def cache_key(self, values: list[Value]) -> Hashable:
+        """The operand's cache key."""
+        return self.operand.cache_key(values)
+
+    def paths(self) -> Iterator[DocumentPath]:
+        return self.operand.paths()
+
+    def __add__(self, other: T | Operand[T]) -> Operand[T]:
+        return Arithmetic(self, "+", other if isinstance(other, Operand) else self._of.constant(other))
+
+    def __sub__(self, other: T | Operand[T]) -> Operand[T]:
+        return Arithmetic(self, "-", other if isinstance(other, Operand) else self._of.constant(other))
+
+
+def _is_greater(one: Any, other: Any) -> bool:
+    """Whether one value is greater than another; False if their type has no order."""
+    try:
+        return bool(one > other)
+    except TypeError:
+        return False
+
+
 def exists(attribute: str) -> Condition:
     """A condition: the item has a top-level attribute, given its wire name."""
-    return BooleanCall("attribute_exists", (Reference((attribute,)),))
+    return BooleanCall("attribute_exists", (Path((attribute,)),))
 
 
 def missing(attribute: str) -> Condition:
     """A condition: the item lacks a top-level attribute, given its wire name."""
-    return BooleanCall("attribute_not_exists", (Reference((attribute,)),))
+    return BooleanCall("attribute_not_exists", (Path((attribute,)),))
 
 
 def equals(attribute: str, value: Value) -> Condition:
     """A condition: a top-level attribute, given its wire name, has a wire value."""
-    return Comparison(Reference((attribute,)), "=", Constant(None, value))
-
-
-#: the entity whose items the action changes, for type checkers; Any if unknown
+    return Comparison(Path((attribute,)), "=", Constant(None, value))
 
 
 @dataclass(frozen=True, eq=False)
 class Action(Generic[E_contra]):
     """One clause of an update, such as the result of `Job.priority.set(5)`. Pass it to `patch`, `upsert` and similar calls of a store."""
 
-    path: Path
+    path: DocumentPath
     #: the class and Python name of the attribute that created the action; None and empty for actions that the model adds
     owner: type[Any] | None = None
     attribute: str = ""
@@ -408,17 +531,17 @@ class Transition(SetAction):
     """SET path = state, allowed only from one of the state's predecessors."""
 
     target: States = None  # type: ignore[assignment]
-    sources: tuple[Operand[Any], ...] = ()
+    sources: tuple[Constant[Any], ...] = ()
 
     def cache_key(self, values: list[Value]) -> Hashable:
-        """The path and the number of predecessors, which become values of a condition."""
-        return super().cache_key(values), len(self.sources)
+        """The path and the state, which determines the predecessors."""
+        return type(self), self.path, self.owner, self.target, self.operand.cache_key(values)
 
 
 def render_actions(actions: Iterable[Action], out: Placeholders) -> str:
     """The update expression of the actions. Raises `EmptyUpdate` without actions, and `OverlappingPaths` if two write the same path."""
     sections: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
-    seen: list[Path] = []
+    seen: list[DocumentPath] = []
     for action in actions:
         _check_overlap(action, seen)
         seen.append(action.path)
@@ -436,7 +559,7 @@ def render_actions(actions: Iterable[Action], out: Placeholders) -> str:
     return " ".join(f"{word} {', '.join(texts)}" for word, texts in sections.items() if texts)
 
 
-def _check_overlap(action: Action, seen: list[Path]) -> None:
+def _check_overlap(action: Action, seen: list[DocumentPath]) -> None:
     for other in seen:
         length = min(len(other), len(action.path))
         if other[:length] == action.path[:length]:

@@ -2,31 +2,28 @@
 
 from gateleg.model.collections import Collected, CollectionQuery
 from gateleg.model.patterns import tag_condition
-from gateleg.model.planning.plan_cache import BoundGuard, PreparedUpdate, guards_of
-from gateleg.model.planning.updates import changed_attributes, plan_update
-from gateleg.model.planning.writes import (
+from gateleg.model.planning.bounds import BoundGuard, guards_of
+from gateleg.model.planning.companions import (
     CounterChange,
-    Joined,
-    Write,
+    MergedChanges,
     as_marked,
     counter_changes,
-    holds_expiry,
-    is_expired,
-    not_expired,
-    plan_check,
-    plan_delete,
-    plan_put,
+    plan_counters,
     plan_release,
     take_marker,
     upper_bounds,
 )
+from gateleg.model.planning.plan_cache import PreparedUpdate
+from gateleg.model.planning.puts import plan_check, plan_delete, plan_put
+from gateleg.model.planning.updates import changed_attributes, plan_update
+from gateleg.model.planning.writes import Write, holds_expiry, is_expired, not_expired
 
 __all__ = [
     "BoundGuard",
     "Collected",
     "CollectionQuery",
     "CounterChange",
-    "Joined",
+    "MergedChanges",
     "PreparedUpdate",
     "Write",
     "as_marked",
@@ -37,6 +34,7 @@ __all__ = [
     "is_expired",
     "not_expired",
     "plan_check",
+    "plan_counters",
     "plan_delete",
     "plan_put",
     "plan_release",

@@ -4,7 +4,7 @@ When an update changes a component of a derived key, the whole key is rewritten.
 instance that is patched, or from `known`. Unless the version is checked, the write is conditional on those values being current. An update
 whose other components are unknown is refused.
 
-Build the plan of one update: the requested actions, and everything that follows from them.
+Updates that differ only in their values are planned once, see `plan_cache`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from gateleg.model.expressions.nodes import (
     Comparison,
     Condition,
     Constant,
-    Membership,
+    In,
+    Path,
     Placeholders,
-    Reference,
     RemoveAction,
     SetAction,
     Transition,
@@ -34,10 +34,21 @@ from gateleg.model.expressions.nodes import (
     render_actions,
 )
 from gateleg.model.keys import empty_key, shard_of, sharded, spec_of
-from gateleg.model.planning.plan_cache import COMPUTED, Inputs, derived, fixed, guards_of, keep_plan, note_change, read_update
-from gateleg.model.planning.writes import Joined, Write, counter_changes, moved_markers, present_schema, with_condition
+from gateleg.model.planning.bounds import guards_of
+from gateleg.model.planning.companions import NOTHING_MERGED, counter_changes, moved_markers
+from gateleg.model.planning.plan_cache import (
+    CACHES_PLANS,
+    COMPUTED,
+    Inputs,
+    companion_names,
+    derived,
+    fixed,
+    keep_plan,
+    note_change,
+    read_update,
+)
+from gateleg.model.planning.writes import Write, present_schema, with_condition
 from gateleg.model.stored_forms import stored_value
-from gateleg.plain import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,13 +56,11 @@ if TYPE_CHECKING:
 
     from gateleg.model.attr import Attribute
     from gateleg.model.keys import KeyField, KeyPlan, KeySource, Ref
-    from gateleg.model.planning.writes import CounterChange
+    from gateleg.model.planning.companions import MergedChanges
     from gateleg.model.spec import Spec
     from gateleg.model.wire import Item, Value
 
 E = TypeVar("E", bound=BaseModel)
-
-_PLAIN = is_plain("plans")
 
 
 def plan_update(
@@ -63,54 +72,51 @@ def plan_update(
     known: Mapping[str, Any] | None = None,
     condition: Condition | None = None,
     check_version: bool = True,
-    joined: Joined | None = None,
+    merged: MergedChanges | None = None,
 ) -> Write[E]:
     """Plan an update of an item: `patch` requires that it exists, `upsert` creates it if necessary.
 
-    The target is the instance that was read, or a reference; `known` are then values of the item that the caller knows. `joined` contains
+    The target is the instance that was read, or a reference; `known` are then values of the item that the caller knows. `merged` contains
     further changes and checks of the item in the same transaction.
     """
-    entity = type(target) if isinstance(target, BaseModel) else target.entity
-    spec: Spec[Any] = spec_of(entity)
-    instance = target if isinstance(target, BaseModel) else None
-    ref = spec.ref(target) if isinstance(target, BaseModel) else target
-    values = spec.values(instance) if instance is not None else {**spec.arguments(known or {}), **ref.values}
-    guarded = instance is not None and check_version and spec.version is not None
+    entity: type[E]
+    if isinstance(target, BaseModel):
+        entity, instance = type(target), target
+        spec: Spec[Any] = spec_of(entity)
+        ref, values = spec.ref(target), spec.values(target)
+        guarded = check_version and spec.version is not None
+    else:
+        entity, instance, ref = target.entity, None, target
+        spec = spec_of(entity)
+        values, guarded = {**spec.arguments(known or {}), **ref.values}, False
     cacheable = None
-    # Plans of upserts, and of updates with companions, depend on more than their cache key contains.
-    if mode == "patch" and joined is None and not _PLAIN and not (spec.computed or spec.uniques or spec.counters):
+    # Plans of upserts, of updates with computed attributes, and of those with merged changes depend on more than their cache key contains.
+    if CACHES_PLANS and mode == "patch" and merged is None and not spec.computed:
         cacheable = read_update(spec, actions, condition, values, now, whole=instance is not None, guarded=guarded)
     plan = None if cacheable is None else spec.plans.get(cacheable.key)
     if cacheable is not None and plan is not None:
         parameters, owned = plan.fill(Inputs(ref.key, values, cacheable.after, now), cacheable.values)
-        return Write(entity, spec.table, "Update", parameters, owned=owned)
-    besides = joined or Joined()
-    draft: UpdatePlan[Any] = UpdatePlan(spec, ref.key, values, instance, guarded, now, besides)
-    owned = _build(draft, actions, mode, ref)
-    schema = present_schema(spec, may_be_missing=mode == "upsert")
-    guard = all_of(exists(spec.table.hash) if mode == "patch" else None, schema, draft.unchanged())
-    bounds = all_of(*(guard.condition for guard in guards_of(actions)))
-    out = Placeholders()
-    parameters = {"Key": dict(ref.key), "UpdateExpression": render_actions([*draft.actions, *besides.actions], out)}
-    condition = all_of(guard, draft.transitions(mode), bounds, draft.guards(), condition, besides.condition, besides.guard)
-    parameters = with_condition(parameters, condition, out)
-    if cacheable is not None:
-        keep_plan(spec, spec.plans, cacheable, parameters, out, owned)
-    return Write(entity, spec.table, "Update", parameters, draft.markers, draft.counts, owned)
-
-
-def _build(draft: UpdatePlan[Any], actions: Sequence[Action], mode: str, ref: Ref[Any]) -> dict[str, Any]:
-    """Add the actions and everything that follows from them; return the values that the model sets."""
-    for action in actions:
-        draft.add_action(action)
-    draft.rewrite_parts()
-    draft.rewrite_computed()
-    draft.rewrite_indexes()
-    draft.plan_companions()
-    owned = draft.stamp_and_bump_version()
-    if mode == "upsert":
-        draft.fill_new_item(ref.values)
-    return owned
+        write = Write(entity, spec.table, "Update", parameters, owned=owned)
+        after, changes = cacheable.after, cacheable.changes
+    else:
+        guards = guards_of(actions) if cacheable is None else cacheable.guards
+        besides = merged or NOTHING_MERGED
+        draft: UpdateDraft[Any] = UpdateDraft(spec, ref.key, values, instance, guarded, now, besides)
+        owned = draft.build(actions, mode, ref)
+        schema = present_schema(spec, may_be_missing=mode == "upsert")
+        stored = all_of(exists(spec.table.hash) if mode == "patch" else None, schema, draft.unchanged())
+        bounds = all_of(*(guard.condition for guard in guards))
+        out = Placeholders()
+        parameters = {"Key": dict(ref.key), "UpdateExpression": render_actions([*draft.actions, *besides.actions], out)}
+        condition = all_of(stored, draft.transitions(mode), bounds, draft.current(), condition, besides.condition, besides.guard)
+        parameters = with_condition(parameters, condition, out)
+        if cacheable is not None:
+            keep_plan(spec, spec.plans, cacheable, parameters, out, owned)
+        write = Write(entity, spec.table, "Update", parameters, owned=owned)
+        after, changes = draft.after(), draft.changes
+    if (spec.uniques or spec.counters) and not companion_names(spec).isdisjoint(changes):
+        write.markers, write.counts = moved_markers(spec, values, after), counter_changes(spec, values, after)
+    return write
 
 
 def changed_attributes(before: E, after: E) -> list[Action]:
@@ -125,7 +131,7 @@ def changed_attributes(before: E, after: E) -> list[Action]:
 
 
 @dataclass
-class UpdatePlan(Generic[E]):
+class UpdateDraft(Generic[E]):
     """An update that is being planned."""
 
     spec: Spec[Any]
@@ -138,16 +144,26 @@ class UpdatePlan(Generic[E]):
     guarded: bool
     now: datetime
     #: further changes and checks of the item in the same transaction
-    joined: Joined
+    merged: MergedChanges
     actions: list[Action] = field(default_factory=list)
     #: the new values of changed attributes
     changes: dict[str, Any] = field(default_factory=dict)
     moves: list[Transition] = field(default_factory=list)
     #: the known values that derived keys are built from, in insertion order
     relied: dict[str, None] = field(default_factory=dict)
-    #: the writes of markers, and the counter changes, that follow from the update
-    markers: tuple[Write[Any], ...] = ()
-    counts: tuple[CounterChange, ...] = ()
+
+    def build(self, actions: Sequence[Action], mode: str, ref: Ref[Any]) -> dict[str, Any]:
+        """Add the actions and everything that follows from them; return the values that the model sets."""
+        for action in actions:
+            self.add_action(action)
+        self.rewrite_parts()
+        self.rewrite_computed()
+        self.rewrite_indexes()
+        owned = self.stamp_and_bump_version()
+        self.rely_on_companions()
+        if mode == "upsert":
+            self.fill_new_item(ref.values)
+        return owned
 
     def add_action(self, action: Action) -> None:
         """Check an action of the caller and record what it changes."""
@@ -247,8 +263,8 @@ class UpdatePlan(Generic[E]):
     def _writes(self, wire: str) -> bool:
         return any(action.path == (wire,) for action in self.actions)
 
-    def plan_companions(self) -> None:
-        """Plan the writes of markers and the counter changes that follow from the update."""
+    def rely_on_companions(self) -> None:
+        """Check that the values are known that changed markers and counters depend on, and rely on them."""
         spec = self.spec
         touched = [name for unique in spec.uniques.values() for name in unique.by if set(unique.by) & self.changes.keys()]
         for counter in spec.counters.values():
@@ -263,9 +279,6 @@ class UpdatePlan(Generic[E]):
             )
         self._need(touched, "markers or counters")
         self.relied |= dict.fromkeys(spec.sources[name].attribute for name in touched if name not in spec.reachable(spec.key))
-        after = self.after()
-        self.markers = moved_markers(spec, self.values, after)
-        self.counts = tuple(counter_changes(spec, self.values, after))
 
     def stamp_and_bump_version(self) -> dict[str, Any]:
         """Set the stamps and increment the version; return the new values as far as known."""
@@ -287,7 +300,7 @@ class UpdatePlan(Generic[E]):
             owned[version.name] = self.values[version.name] + 1
             operand: Any = derived(lambda inputs: {"N": str(inputs.before[version.name] + 1)}, self._inputs())
         else:
-            old: Any = ValueCall("if_not_exists", (Reference((version.wire,)), fixed({"N": "0"})))
+            old: Any = ValueCall("if_not_exists", (Path((version.wire,)), fixed({"N": "0"})))
             operand = Arithmetic(old, "+", fixed({"N": "1"}))
         self.actions.append(SetAction((version.wire,), operand=operand))
 
@@ -314,7 +327,7 @@ class UpdatePlan(Generic[E]):
             self._write_value(spec.table.schema, {"N": str(spec.schema)})
         for attribute in spec.attributes.values():
             if attribute.name in spec.counted:
-                if attribute.wire not in self.joined.deltas:
+                if attribute.wire not in self.merged.deltas:
                     self._write_if_new(attribute.wire, Constant(0, {"N": "0"}))
             elif attribute.name not in after and not attribute.info.is_required():
                 after[attribute.name] = self._write_default(attribute)
@@ -330,7 +343,7 @@ class UpdatePlan(Generic[E]):
 
     def _write_if_new(self, wire: str, value: Constant[Any]) -> None:
         if not self._writes(wire):
-            self.actions.append(SetAction((wire,), operand=ValueCall("if_not_exists", (Reference((wire,)), value))))
+            self.actions.append(SetAction((wire,), operand=ValueCall("if_not_exists", (Path((wire,)), value))))
 
     def _enter(self, plan: KeyPlan, after: Mapping[str, Any]) -> None:
         """Write the index keys of a new item that the update does not already write."""
@@ -351,13 +364,14 @@ class UpdatePlan(Generic[E]):
         """The condition that each stored state is a predecessor of its new state."""
         conditions = []
         for move in self.moves:
-            reference: Reference[Any] = Reference(move.path)
-            first, *others = move.sources
-            legal: Condition = Membership(reference, move.sources) if others else Comparison(reference, "=", first)
+            state: Path[Any] = Path(move.path)
+            # They follow from the new state, which the cache key contains.
+            first, *others = [fixed(source.wire) for source in move.sources]
+            legal: Condition = In(state, (first, *others)) if others else Comparison(state, "=", first)
             conditions.append(legal if mode == "patch" else legal | missing(str(move.path[0])))
         return all_of(*conditions)
 
-    def guards(self) -> Condition | None:
+    def current(self) -> Condition | None:
         """The condition that the values from which derived keys were built are current; None if the version is checked instead."""
         if self.guarded:
             return None
@@ -366,7 +380,7 @@ class UpdatePlan(Generic[E]):
             if self.values.get(source.name) is None:
                 conditions.append(missing(source.wire))
             else:
-                conditions.append(Comparison(Reference((source.wire,)), "=", derived(_stored_value(source), self._inputs())))
+                conditions.append(Comparison(Path((source.wire,)), "=", derived(_stored_value(source), self._inputs())))
         return all_of(*conditions)
 
     def unchanged(self) -> Condition | None:
@@ -375,9 +389,9 @@ class UpdatePlan(Generic[E]):
         if version is None or not self.guarded:
             return None
         if self.values[version.name] == 0:
-            return missing(version.wire) | Comparison(Reference((version.wire,)), "=", fixed({"N": "0"}))
+            return missing(version.wire) | Comparison(Path((version.wire,)), "=", fixed({"N": "0"}))
         stored = derived(lambda inputs: {"N": str(inputs.before[version.name])}, self._inputs())
-        return Comparison(Reference((version.wire,)), "=", stored)
+        return Comparison(Path((version.wire,)), "=", stored)
 
 
 def _not_an_attribute(spec: Spec[Any], action: Action) -> ExpressionError:

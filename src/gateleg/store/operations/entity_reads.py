@@ -1,13 +1,9 @@
-"""Decode stored items where one request is not enough: legacy keys, and upcasters that need other items.
+"""Decode stored items where one request, or one function, is not enough.
 
-BatchGetItem and BatchWriteItem for any number of keys or items, split into concurrent requests; unprocessed entries are retried.
-
-Legacy forms of keys: recognise items that have one, and convert them to their current key.
-
-Unreadable and expired items in the results of queries, pages and batches.
-
-One invalid item must neither fail the whole list nor disappear silently. It is left out and reported: to the log, or as
-`store.reading(on_unreadable=...)` defines.
+- Upcasters may need other items, which are read in batches (`upcast_items`).
+- Items may be stored under a legacy key (`read_older`, `read_form`).
+- In the results of queries, pages and batches, expired items are left out, and so are unreadable ones: one invalid item must neither fail
+  the whole list nor disappear silently. `ListReader` reports it to the log, or as `store.reading(on_unreadable=...)` defines.
 """
 
 from __future__ import annotations
@@ -21,37 +17,95 @@ from pydantic import BaseModel
 from gateleg.model import ModelError, spec_of
 from gateleg.model.planning import is_expired
 from gateleg.model.upcasters import upcast_steps, upcasting_needs_lookup
-from gateleg.net import is_throttled
-from gateleg.store.errors import Throttled
-from gateleg.store.flow import Pause, Request, Together
-from gateleg.store.operations.operation import Identity, identity
+from gateleg.store.operations.batch_flows import batch_get_flow
+from gateleg.store.operations.operation import ItemKey, item_key
 from gateleg.store.setup import Unreadable
-from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from gateleg.model import Item, Ref, Spec, Table
+    from gateleg.model import Item, Ref, Spec
     from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow
-    from gateleg.store.setup import RateLimiter, Setup
+    from gateleg.store.setup import Setup
 
-__all__ = [
-    "GET_LIMIT",
-    "Items",
-    "batch_write_flow",
-    "is_legacy",
-    "needs_lookup",
-    "rounds",
-    "shown_item",
-    "upcast_item",
-    "upcast_items",
-    "with_current_key",
-]
+__all__ = ["Items", "is_legacy", "shown_item", "upcast_item", "with_current_key"]
 
 E = TypeVar("E", bound=BaseModel)
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.store")
+
+
+def read_refs(refs: Sequence[Ref[Any]], reader: ListReader, consistent: bool = False) -> Flow[list[Any]]:
+    """Read and decode the items of references, in their order, with None for each one that does not exist.
+
+    Items that were not found are read by their legacy keys, and if that fails too, by their current keys once more.
+    """
+    setup, specs = reader.setup, [spec_of(ref.entity) for ref in refs]
+    keys = [(spec.table, ref.key) for spec, ref in zip(specs, refs, strict=True)]
+    items = yield from batch_get_flow(keys, setup, consistent, "batch_get")
+    results = yield from _read_each(specs, items, reader)
+    older = [
+        (number, key) for number, ref in enumerate(refs) if results[number] is None and specs[number].key.legacy for key in ref.legacy()
+    ]
+    if older:
+        legacy_items = yield from batch_get_flow([(specs[number].table, key) for number, key in older], setup, consistent, "batch_get")
+        for (number, _), item in zip(older, legacy_items, strict=True):
+            if item is not None and results[number] is None and shown_item(item, refs[number].entity, setup) is not None:
+                results[number] = yield from read_older(item, refs[number], setup)
+    # An item may have been moved to its current key after the first read; it never moves back.
+    moved = [number for number in dict(older) if results[number] is None]
+    if moved:
+        again = yield from batch_get_flow([keys[number] for number in moved], setup, consistent, "batch_get")
+        for number, entity in zip(moved, (yield from _read_each([specs[number] for number in moved], again, reader)), strict=True):
+            results[number] = entity
+    return results
+
+
+def _read_each(specs: Sequence[Spec[Any]], items: Sequence[Item | None], reader: ListReader) -> Flow[list[Any]]:
+    """Decode items of several entities; items whose upcasters need others are upcast together."""
+    asking: dict[int, list[int]] = {}
+    for number, (spec, item) in enumerate(zip(specs, items, strict=True)):
+        if needs_lookup(spec, item):
+            asking.setdefault(id(spec), []).append(number)
+    current = list(items)
+    for numbers in asking.values():
+        spec = specs[numbers[0]]
+        waiting = [item for number in numbers if (item := items[number]) is not None]
+        for number, upcast in zip(numbers, (yield from upcast_items(spec, waiting, reader.setup, reader.looked_up)), strict=True):
+            if isinstance(upcast, ModelError):
+                reader.report(Unreadable(spec.ref_of(items[number] or {}), items[number] or {}, upcast))
+            current[number] = None if isinstance(upcast, ModelError) else upcast
+    return [reader.one(spec, item) for spec, item in zip(specs, current, strict=True)]
+
+
+def read_item(spec: Spec[Any], item: Item | None, reader: ListReader) -> Flow[Any]:
+    """Decode one item of a list; None if it is missing, expired or unreadable."""
+    if needs_lookup(spec, item):
+        assert item is not None
+        item = next(iter((yield from current_items(spec, [item], reader))), None)
+    return reader.one(spec, item)
+
+
+def current_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader) -> Flow[list[Item]]:
+    """Upcast items; those that cannot be upcast are reported and left out."""
+    if not spec.lookups:
+        return list(items)
+    upcast = yield from upcast_items(spec, items, reader.setup, reader.looked_up)
+    for item, current in zip(items, upcast, strict=True):
+        if isinstance(current, ModelError):
+            reader.report(Unreadable(spec.ref_of(item), item, current))
+    return [current for current in upcast if not isinstance(current, ModelError)]
+
+
+def upcast_item(spec: Spec[Any], item: Item, setup: Setup, looked_up: dict[ItemKey, Any] | None = None) -> Flow[Item]:
+    """Upcast one item whose upcasters may need other items; `looked_up` contains items that were already read."""
+    if not needs_lookup(spec, item):
+        return item
+    (upcast,) = yield from upcast_items(spec, [item], setup, {} if looked_up is None else looked_up)
+    if isinstance(upcast, ModelError):
+        raise upcast
+    return upcast
 
 
 def needs_lookup(spec: Spec[Any], item: Item | None) -> bool:
@@ -59,7 +113,7 @@ def needs_lookup(spec: Spec[Any], item: Item | None) -> bool:
     return bool(spec.lookups) and item is not None and upcasting_needs_lookup(item, spec)
 
 
-def upcast_items(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[list[Item | ModelError]]:
+def upcast_items(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: dict[ItemKey, Any]) -> Flow[list[Item | ModelError]]:
     """Upcast items whose upcasters need other items. In the result, an item that cannot be upcast is replaced by its error.
 
     The needed items are read in batches and kept in `looked_up`, so that none is read twice.
@@ -80,7 +134,7 @@ def upcast_items(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up
             steps = upcast_steps(item, spec)
             advance(number, steps, steps.__next__)
     while waiting:
-        places = {number: _identity_of(ref, setup) for number, (_, ref) in waiting.items()}
+        places = {number: _place_of(ref, setup) for number, (_, ref) in waiting.items()}
         new = {places[number]: ref for number, (_, ref) in waiting.items() if places[number] not in looked_up}
         yield from _look_up(new, setup, looked_up)
         before, waiting = waiting, {}
@@ -99,265 +153,22 @@ def _throwing(steps: Generator[Ref[Any], Any, Item], error: ModelError) -> Calla
     return lambda: steps.throw(error)
 
 
-def _identity_of(ref: Ref[Any], setup: Setup) -> Identity:
-    return identity(setup.name_of(spec_of(ref.entity).table), ref.key)
-
-
-def _look_up(refs: dict[Identity, Ref[Any]], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[None]:
+def _look_up(refs: dict[ItemKey, Ref[Any]], setup: Setup, looked_up: dict[ItemKey, Any]) -> Flow[None]:
     """Read the items that upcasters need into `looked_up`; for an item that cannot be decoded, store the error."""
     if not refs:
         return
     reader = ListReader(replace(setup, on_unreadable=_ignore), looked_up=looked_up)
-    found = yield from read_refs(list(refs.values()), reader)
-    looked_up |= dict(zip(refs, found, strict=True))
-    looked_up |= {_identity_of(bad.ref, setup): bad.error for bad in reader.unreadable}
+    entities = yield from read_refs(list(refs.values()), reader)
+    looked_up |= dict(zip(refs, entities, strict=True))
+    looked_up |= {_place_of(bad.ref, setup): bad.error for bad in reader.unreadable}
+
+
+def _place_of(ref: Ref[Any], setup: Setup) -> ItemKey:
+    return item_key(setup.name_of(spec_of(ref.entity).table), ref.key)
 
 
 def _ignore(bad: Unreadable) -> None:
     """Do nothing: the item whose upcaster needs this one reports the error."""
-
-
-def upcast_item(spec: Spec[Any], item: Item, setup: Setup, looked_up: dict[Identity, Any] | None = None) -> Flow[Item]:
-    """Upcast one item whose upcasters may need other items; `looked_up` contains items that were already read."""
-    if not needs_lookup(spec, item):
-        return item
-    (found,) = yield from upcast_items(spec, [item], setup, {} if looked_up is None else looked_up)
-    if isinstance(found, ModelError):
-        raise found
-    return found
-
-
-def current_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader) -> Flow[list[Item]]:
-    """Upcast items; those that cannot be upcast are reported and left out."""
-    if not spec.lookups:
-        return list(items)
-    found = yield from upcast_items(spec, items, reader.setup, reader.looked_up)
-    for item, one in zip(items, found, strict=True):
-        if isinstance(one, ModelError):
-            reader.report(Unreadable(spec.ref_of(item), item, one))
-    return [one for one in found if not isinstance(one, ModelError)]
-
-
-def read_item(spec: Spec[Any], item: Item | None, reader: ListReader) -> Flow[Any]:
-    """Decode one item of a list; None if it is missing, expired or unreadable."""
-    if needs_lookup(spec, item):
-        assert item is not None
-        item = next(iter((yield from current_items(spec, [item], reader))), None)
-    return reader.one(spec, item)
-
-
-def read_older(item: Item, ref: Ref[E], setup: Setup) -> Flow[E | None]:
-    """Decode an item under a legacy key; None if it is not the item of the reference, as different items may share a legacy key."""
-    spec = spec_of(ref.entity)
-    found = spec.decode(with_current_key((yield from upcast_item(spec, item, setup)), spec))
-    values = spec.values(found)
-    return found if all(values.get(name) == ref.values.get(name) for name in spec.key.names) else None
-
-
-def read_refs(refs: Sequence[Ref[Any]], reader: ListReader, consistent: bool = False) -> Flow[list[Any]]:
-    """Read and decode the items of references, in their order, with None for each one that does not exist.
-
-    Items that were not found are read by their legacy keys, and if that fails too, by their current keys once more.
-    """
-    setup, specs = reader.setup, [spec_of(ref.entity) for ref in refs]
-    keys = [(spec.table, ref.key) for spec, ref in zip(specs, refs, strict=True)]
-    items = yield from batch_get_flow(keys, setup, consistent, "batch_get")
-    results = yield from _read_each(specs, items, reader)
-    older = [
-        (number, key) for number, ref in enumerate(refs) if results[number] is None and specs[number].key.legacy for key in ref.legacy()
-    ]
-    if older:
-        found = yield from batch_get_flow([(specs[number].table, key) for number, key in older], setup, consistent, "batch_get")
-        for (number, _), item in zip(older, found, strict=True):
-            if item is not None and results[number] is None and shown_item(item, refs[number].entity, setup) is not None:
-                results[number] = yield from read_older(item, refs[number], setup)
-    # An item may have been moved to its current key after the first read; it never moves back.
-    moved = [number for number in dict(older) if results[number] is None]
-    if moved:
-        again = yield from batch_get_flow([keys[number] for number in moved], setup, consistent, "batch_get")
-        for number, one in zip(moved, (yield from _read_each([specs[number] for number in moved], again, reader)), strict=True):
-            results[number] = one
-    return results
-
-
-def _read_each(specs: Sequence[Spec[Any]], items: Sequence[Item | None], reader: ListReader) -> Flow[list[Any]]:
-    """Decode items of several entities; items whose upcasters need others are upcast together."""
-    asking: dict[int, list[int]] = {}
-    for number, (spec, item) in enumerate(zip(specs, items, strict=True)):
-        if needs_lookup(spec, item):
-            asking.setdefault(id(spec), []).append(number)
-    current = list(items)
-    for numbers in asking.values():
-        spec = specs[numbers[0]]
-        waiting = [item for number in numbers if (item := items[number]) is not None]
-        for number, one in zip(numbers, (yield from upcast_items(spec, waiting, reader.setup, reader.looked_up)), strict=True):
-            if isinstance(one, ModelError):
-                reader.report(Unreadable(spec.ref_of(items[number] or {}), items[number] or {}, one))
-            current[number] = None if isinstance(one, ModelError) else one
-    return [reader.one(spec, item) for spec, item in zip(specs, current, strict=True)]
-
-
-GET_LIMIT = 100
-WRITE_LIMIT = 25
-
-
-def rounds(
-    work: dict[Identity, Any],
-    size: int,
-    build: Callable[[dict[Identity, Any]], Request],
-    read: Callable[[dict[str, Any]], list[Identity]],
-    setup: Setup,
-    rate: RateLimiter | None = None,
-) -> Flow[None]:
-    """Process all entries of `work` in concurrent requests of up to `size` entries, until none is left.
-
-    `build` makes the request of a chunk; `read` handles its response and returns the entries that were not processed. Those are retried in
-    the next round, after a delay with full jitter. Raises `Throttled` after too many rounds without progress.
-    """
-    delays, pending, number = setup.delays(), dict(work), 0
-    while pending:
-        places = list(pending)
-        left: dict[Identity, Any] = {}
-        for first in range(0, len(places), size * setup.concurrency):
-            chunks = [
-                {place: pending[place] for place in places[start : start + size]}
-                for start in range(first, min(first + size * setup.concurrency, len(places)), size)
-            ]
-            requests = [replace(build(chunk), retries=number) for chunk in chunks]
-            for chunk, response in zip(chunks, (yield Together(requests)), strict=True):
-                if isinstance(response, ServiceError) and is_throttled(response.code, response.status):
-                    left |= chunk
-                elif isinstance(response, Exception):
-                    raise response
-                else:
-                    left |= {place: chunk[place] for place in read(response)}
-                    if rate is not None:
-                        yield from rate.charge(response)
-        if left:
-            delay = next(delays, None)
-            if delay is None:
-                raise Throttled(f"{len(left)} of {len(work)} items of the batch were not processed.", unprocessed=len(left))
-            yield Pause(delay)
-        if len(left) < len(pending):
-            # Progress resets the retries.
-            delays = setup.delays()
-        pending, number = left, number + 1
-
-
-def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent: bool, pattern: str) -> Flow[list[Item | None]]:
-    """Read the items of some keys, in their order, with None for each item that does not exist. Keys may repeat."""
-    wanted = [identity(setup.name_of(table), key) for table, key in keys]
-    attributes = {setup.name_of(table): table.attributes for table, _ in keys}
-    found: dict[Identity, Item] = {}
-
-    def build(chunk: dict[Identity, Item]) -> Request:
-        tables: dict[str, dict[str, Any]] = {}
-        for (name, _), key in chunk.items():
-            tables.setdefault(name, {"ConsistentRead": True, "Keys": []} if consistent else {"Keys": []})["Keys"].append(key)
-        return Request("BatchGetItem", {"RequestItems": tables}, pattern)
-
-    def read(response: dict[str, Any]) -> list[Identity]:
-        for name, items in response.get("Responses", {}).items():
-            found.update({identity(name, {part: item[part] for part in attributes[name]}): item for item in items})
-        return [identity(name, key) for name, entry in response.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
-
-    yield from rounds(dict(zip(wanted, (key for _, key in keys), strict=True)), GET_LIMIT, build, read, setup)
-    return [found.get(place) for place in wanted]
-
-
-def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, pattern: str, rate: RateLimiter | None = None) -> Flow[int]:
-    """Execute PutRequests and DeleteRequests; return their number."""
-    attributes: dict[str, tuple[str, ...]] = {}
-    for name, parts in entries:
-        attributes[name] = tuple(part[0] for part in parts)
-
-    def build(chunk: dict[Identity, dict[str, Any]]) -> Request:
-        tables: dict[str, list[dict[str, Any]]] = {}
-        for (name, _), entry in chunk.items():
-            tables.setdefault(name, []).append(entry)
-        payload: dict[str, Any] = {"RequestItems": tables}
-        if rate is not None:
-            payload["ReturnConsumedCapacity"] = "TOTAL"
-        return Request("BatchWriteItem", payload, pattern)
-
-    def read(response: dict[str, Any]) -> list[Identity]:
-        return [
-            identity(name, _entry_key(entry, attributes[name]))
-            for name, undone in response.get("UnprocessedItems", {}).items()
-            for entry in undone
-        ]
-
-    yield from rounds(entries, WRITE_LIMIT, build, read, setup, rate)
-    return len(entries)
-
-
-def _entry_key(entry: dict[str, Any], attributes: tuple[str, ...]) -> Item:
-    item = entry["DeleteRequest"]["Key"] if "DeleteRequest" in entry else entry["PutRequest"]["Item"]
-    return {name: item[name] for name in attributes}
-
-
-class LegacyItem(dict[str, Any]):
-    """An item that is stored under a legacy key, encoded as a write would store it today."""
-
-
-def is_legacy(item: Item, spec: Spec[Any]) -> bool:
-    """Whether an item may belong to the entity and be stored under a legacy key."""
-    owner = spec.table.spec_for(item)
-    return (owner is None or owner is spec) and any(plan.fits(item) for plan in spec.key.legacy)
-
-
-def with_current_key(item: Item, spec: Spec[Any]) -> Item:
-    """The item with its current key; unchanged if the item does not contain all components of that."""
-    for plan in spec.key.legacy:
-        if not plan.fits(item):
-            continue
-        try:
-            return {**item, **spec.key.build(spec.arguments(_known(item, spec) | plan.parse(item), spec.key.names))}
-        except ModelError:
-            return item
-    return item
-
-
-def read_form(item: Item, spec: Spec[E]) -> tuple[E, int | None]:
-    """Decode an item; also return the number of the legacy form that its key has, or None for the current form."""
-    instance = spec.decode(item if spec.key.fits(item) else with_current_key(item, spec))
-    values, key = spec.values(instance), {name: item[name] for name in spec.table.attributes}
-    if spec.key.build(values) == key:
-        return instance, None
-    # As in `find`: a key is a legacy key of an item if it is built from the item's values.
-    return instance, next((number for number, plan in enumerate(spec.key.legacy) if plan.build(values) == key), None)
-
-
-def has_legacy_key(item: Item, spec: Spec[Any], plan: KeyPlan) -> bool:
-    """Whether the key of an item, which may be a projection, is a legacy key rather than the current one."""
-    if not plan.fits(item):
-        return False
-    if not spec.key.fits(item):
-        return True
-    known, parsed = _known(item, spec), plan.parse(item)
-    if any(known.get(name, value) != value for name, value in parsed.items()):
-        return False
-    try:
-        present = spec.key.build(spec.arguments(known | parsed, spec.key.names))
-    except ModelError:
-        return False
-    return bool(present) and any(item.get(name) != value for name, value in present.items())
-
-
-def _known(item: Item, spec: Spec[Any]) -> dict[str, Any]:
-    """The components of the current key that an item has as separate attributes."""
-    parts = (source for source in spec.sources.values() if source.name in spec.reachable(spec.key))
-    return {
-        source.name: source.unpack(item[source.wire])
-        for source in parts
-        if source.wire not in spec.table.attributes and source.shape.tag in item.get(source.wire, {})
-    }
-
-
-class Items(list[T]):
-    """The items of a batch in the order of their references, with None for each missing one. `unreadable` lists undecodable items."""
-
-    unreadable: tuple[Unreadable, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -412,6 +223,12 @@ class ListReader:
             action(bad)
 
 
+class Items(list[T]):
+    """The items of a batch in the order of their references, with None for each missing one. `unreadable` lists undecodable items."""
+
+    unreadable: tuple[Unreadable, ...] = ()
+
+
 def hidden(spec: Spec[Any], item: Item, setup: Setup) -> bool:
     """Whether reads leave out an item because it has expired."""
     return spec.ttl is not None and not setup.expired and is_expired(spec, item, setup.now())
@@ -420,3 +237,69 @@ def hidden(spec: Spec[Any], item: Item, setup: Setup) -> bool:
 def shown_item(item: Item | None, entity: Any, setup: Setup) -> Item | None:
     """The item, or None if it has expired and reads leave out expired items."""
     return None if item is None or hidden(spec_of(entity), item, setup) else item
+
+
+class LegacyItem(dict[str, Any]):
+    """An item that is stored under a legacy key, encoded as a write would store it today."""
+
+
+def is_legacy(item: Item, spec: Spec[Any]) -> bool:
+    """Whether an item may belong to the entity and be stored under a legacy key."""
+    owner = spec.table.spec_for(item)
+    return (owner is None or owner is spec) and any(plan.fits(item) for plan in spec.key.legacy)
+
+
+def read_older(item: Item, ref: Ref[E], setup: Setup) -> Flow[E | None]:
+    """Decode an item under a legacy key; None if it is not the item of the reference, as different items may share a legacy key."""
+    spec = spec_of(ref.entity)
+    entity = spec.decode(with_current_key((yield from upcast_item(spec, item, setup)), spec))
+    values = spec.values(entity)
+    return entity if all(values.get(name) == ref.values.get(name) for name in spec.key.names) else None
+
+
+def with_current_key(item: Item, spec: Spec[Any]) -> Item:
+    """The item with its current key; unchanged if the item does not contain all components of that."""
+    for plan in spec.key.legacy:
+        if not plan.fits(item):
+            continue
+        try:
+            return {**item, **spec.key.build(spec.arguments(_known(item, spec) | plan.parse(item), spec.key.names))}
+        except ModelError:
+            return item
+    return item
+
+
+def read_form(item: Item, spec: Spec[E]) -> tuple[E, int | None]:
+    """Decode an item; also return the number of the legacy form that its key has, or None for the current form."""
+    instance = spec.decode(item if spec.key.fits(item) else with_current_key(item, spec))
+    values, key = spec.values(instance), {name: item[name] for name in spec.table.attributes}
+    if spec.key.build(values) == key:
+        return instance, None
+    # As in `find`: a key is a legacy key of an item if it is built from the item's values.
+    return instance, next((number for number, plan in enumerate(spec.key.legacy) if plan.build(values) == key), None)
+
+
+def has_legacy_key(item: Item, spec: Spec[Any], plan: KeyPlan) -> bool:
+    """Whether the key of an item, which may be a projection, is a legacy key rather than the current one."""
+    if not plan.fits(item):
+        return False
+    if not spec.key.fits(item):
+        return True
+    known, parsed = _known(item, spec), plan.parse(item)
+    if any(known.get(name, value) != value for name, value in parsed.items()):
+        return False
+    try:
+        present = spec.key.build(spec.arguments(known | parsed, spec.key.names))
+    except ModelError:
+        return False
+    return bool(present) and any(item.get(name) != value for name, value in present.items())
+
+
+def _known(item: Item, spec: Spec[Any]) -> dict[str, Any]:
+    """The components of the current key that an item has as separate attributes."""
+    parts = (source for source in spec.sources.values() if source.name in spec.reachable(spec.key))
+    return {
+        source.name: source.unpack(item[source.wire])
+        for source in parts
+        if source.wire not in spec.table.attributes and source.shape.tag in item.get(source.wire, {})
+    }

@@ -1,8 +1,7 @@
-"""Pages: a limited number of results, with cursors to the next and previous page.
+"""Results that are returned at once rather than streamed: pages with cursors, and collections.
 
-Pages of several queries, of one table or of several, as one list.
-
-`collect`: read several entities of one partition.
+A page has a limited number of results of one query (`page`) or of several as one list (`merged_page`), with cursors to the next and
+previous page. `collect` reads all entities of one partition.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ from gateleg.model.keys import Presets
 from gateleg.model.planning import Collected, CollectionQuery
 from gateleg.store.errors import KeyGivenTwice
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import ListReader, batch_get_flow, current_items, has_legacy_key
-from gateleg.store.operations.legacy_keys import current_identity, legacy_items, legacy_partitions, without_replaced
-from gateleg.store.operations.legacy_merge import Merge
+from gateleg.store.operations.batch_flows import batch_get_flow
+from gateleg.store.operations.entity_reads import ListReader, current_items, has_legacy_key
+from gateleg.store.operations.legacy_merge import current_item_key, legacy_items, legacy_partitions, without_replaced
+from gateleg.store.operations.merges import Merge
 from gateleg.store.operations.operation import Operation, by_position, check_limit
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions, send_all
 from gateleg.store.operations.reads import projected
@@ -35,16 +35,81 @@ if TYPE_CHECKING:
     from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow, Payload
     from gateleg.store.operations.entity_reads import LegacyItem
-    from gateleg.store.operations.legacy_keys import LegacyPartition
+    from gateleg.store.operations.legacy_merge import LegacyPartition
     from gateleg.store.setup import Setup, Unreadable
 
 __all__ = ["Collect", "ReadPage", "merged_page"]
 
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseModel)
-
 #: With a filter, the page size of requests grows up to this number of items while too few are found.
 _MAX_PAGE_SIZE = 1000
+
+
+@overload
+def page(
+    pattern: PatternOrQuery[E],
+    /,
+    *conditions: Condition[E],
+    project: Sequence[Attr[Any]],
+    limit: int,
+    cursor: str | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    examine: int | None = None,
+    **arguments: Any,
+) -> Operation[Page[dict[str, Any]]]: ...
+@overload
+def page(
+    pattern: PatternOrQuery[E],
+    /,
+    *conditions: Condition[E],
+    project: None = None,
+    limit: int,
+    cursor: str | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    examine: int | None = None,
+    **arguments: Any,
+) -> Operation[Page[E]]: ...
+def page(
+    pattern: PatternOrQuery[Any],
+    /,
+    *conditions: Condition,
+    limit: int,
+    project: Sequence[Attr[Any]] | None = None,
+    cursor: str | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    examine: int | None = None,
+    **arguments: Any,
+) -> Operation[Page[Any]]:
+    """Read up to `limit` results of a pattern, with cursors to the next and previous page.
+
+    `page(Job.ready, queue="default", limit=20, cursor=previous.next)`. A page is full unless it is the last one, even if a filter drops
+    most items; `examine` limits the number of items that are read for one page. The other options are those of `query`.
+
+    Cursors are signed, and valid only for the same pattern and arguments; others raise `CursorRejected`. Patterns on a sharded index have
+    no cursor to the previous page.
+    """
+    check_limit(limit, 1)
+    asked = build_query(pattern, conditions, arguments, newest_first)
+    return ReadPage(Reading(asked, consistent, hydrate, projected(project or (), asked.entity)), limit, cursor, examine)
+
+
+def merged_page(
+    queries: Sequence[Query[E]], *, limit: int, cursor: str | None = None, examine: int | None = None, hydrate: bool = False
+) -> Operation[Page[E]]:
+    """A page of several queries as one list, in the order of the sort key, which their indexes have in common. There is no way back.
+
+    All queries have the same direction, and entities without older keys and without upcasters that read other items. An item that moves
+    from one partition to another between two reads may be in the list twice.
+    """
+    first, *others = queries
+    assert not any(spec_of(query.entity).key.legacy or spec_of(query.entity).lookups for query in queries)
+    return ReadPage(_MergedReading(first, hydrate=hydrate, others=tuple(others)), check_limit(limit, least=1), cursor, examine)
 
 
 @dataclass(frozen=True)
@@ -117,80 +182,6 @@ def _page(
     return Page(results, back, onward) if position.backward else Page(results, onward, back)
 
 
-@overload
-def page(
-    pattern: PatternOrQuery[E],
-    /,
-    *conditions: Condition[E],
-    project: Sequence[Attr[Any]],
-    limit: int,
-    cursor: str | None = None,
-    newest_first: bool | None = None,
-    consistent: bool = False,
-    examine: int | None = None,
-    **arguments: Any,
-) -> Operation[Page[dict[str, Any]]]: ...
-@overload
-def page(
-    pattern: PatternOrQuery[E],
-    /,
-    *conditions: Condition[E],
-    project: None = None,
-    limit: int,
-    cursor: str | None = None,
-    newest_first: bool | None = None,
-    consistent: bool = False,
-    hydrate: bool = False,
-    examine: int | None = None,
-    **arguments: Any,
-) -> Operation[Page[E]]: ...
-def page(
-    pattern: PatternOrQuery[Any],
-    /,
-    *conditions: Condition,
-    limit: int,
-    project: Sequence[Attr[Any]] | None = None,
-    cursor: str | None = None,
-    newest_first: bool | None = None,
-    consistent: bool = False,
-    hydrate: bool = False,
-    examine: int | None = None,
-    **arguments: Any,
-) -> Operation[Page[Any]]:
-    """Read up to `limit` results of a pattern, with cursors to the next and previous page.
-
-    `page(Job.ready, queue="default", limit=20, cursor=previous.next)`. A page is full unless it is the last one, even if a filter drops
-    most items; `examine` limits the number of items that are read for one page. The other options are those of `query`.
-
-    Cursors are signed, and valid only for the same pattern and arguments; others raise `CursorRejected`. Patterns on a sharded index have
-    no cursor to the previous page.
-    """
-    check_limit(limit, 1)
-    asked = build_query(pattern, conditions, arguments, newest_first)
-    return ReadPage(Reading(asked, consistent, hydrate, projected(project or (), asked.entity)), limit, cursor, examine)
-
-
-class _ItemOf(dict[str, Any]):
-    """A stored item, with the query that found it: items of different tables are decoded differently."""
-
-    def __init__(self, item: Item, query: Query[Any]) -> None:
-        super().__init__(item)
-        self.query = query
-
-
-class _MergeOfQueries(Merge[E]):
-    """The items of several queries in one order."""
-
-    def __init__(self, readings: Sequence[Reading[E]], setup: Setup, position: Position | None) -> None:
-        found = [(request, reading.query) for reading in readings for request in reading.requests(setup)]
-        super().__init__(readings[0].query, [request for request, _ in found], position)
-        for shard, (_, query) in zip(self._shards, found, strict=True):
-            shard.mark = partial(_ItemOf, query=query)
-
-    def _resume_key(self, taken: Item | None) -> Item | None:
-        return taken.query.resume_key(taken) if isinstance(taken, _ItemOf) else taken
-
-
 @dataclass(frozen=True, slots=True)
 class _MergedReading(Reading[E]):
     """Several queries, read side by side as the shards of one query are."""
@@ -199,11 +190,11 @@ class _MergedReading(Reading[E]):
 
     def requests(self, setup: Setup) -> tuple[Payload, ...]:
         """The requests of all queries."""
-        return tuple(chain.from_iterable(one.requests(setup) for one in self._readings()))
+        return tuple(chain.from_iterable(reading.requests(setup) for reading in self._readings()))
 
     def cursor_requests(self, setup: Setup) -> tuple[Payload, ...]:
         """The requests of all queries that a cursor is bound to."""
-        return tuple(chain.from_iterable(one.cursor_requests(setup) for one in self._readings()))
+        return tuple(chain.from_iterable(reading.cursor_requests(setup) for reading in self._readings()))
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The partitions of all queries."""
@@ -229,17 +220,48 @@ class _MergedReading(Reading[E]):
         return (Reading(query, self.consistent, self.hydrate, self.project) for query in (self.query, *self.others))
 
 
-def merged_page(
-    queries: Sequence[Query[E]], *, limit: int, cursor: str | None = None, examine: int | None = None, hydrate: bool = False
-) -> Operation[Page[E]]:
-    """A page of several queries as one list, in the order of the sort key, which their indexes have in common. There is no way back.
+class _MergeOfQueries(Merge[E]):
+    """The items of several queries in one order."""
 
-    All queries have the same direction, and entities without older keys and without upcasters that read other items. An item that moves
-    from one partition to another between two reads may be in the list twice.
+    def __init__(self, readings: Sequence[Reading[E]], setup: Setup, position: Position | None) -> None:
+        requests = [(request, reading.query) for reading in readings for request in reading.requests(setup)]
+        super().__init__(readings[0].query, [request for request, _ in requests], position)
+        for shard, (_, query) in zip(self._shards, requests, strict=True):
+            shard.mark = partial(_ItemOf, query=query)
+
+    def _resume_key(self, taken: Item | None) -> Item | None:
+        return taken.query.resume_key(taken) if isinstance(taken, _ItemOf) else taken
+
+
+class _ItemOf(dict[str, Any]):
+    """A stored item, with the query that found it: items of different tables are decoded differently."""
+
+    def __init__(self, item: Item, query: Query[Any]) -> None:
+        super().__init__(item)
+        self.query = query
+
+
+def collect(
+    target: CollectionQuery | Collection, /, *conditions: Condition, consistent: bool = False, **arguments: Any
+) -> Operation[Collected]:
+    """Read several entities of one partition by one query: `collect(project_with_scenes, project_id=p)`.
+
+    Takes a `Collection` and its arguments, or a query made from one. The result has the instances of each entity: `.of(Scene)`,
+    `.one(Project)`; `unreadable` lists items that could not be decoded.
     """
-    first, *others = queries
-    assert not any(spec_of(query.entity).key.legacy or spec_of(query.entity).lookups for query in queries)
-    return ReadPage(_MergedReading(first, hydrate=hydrate, others=tuple(others)), check_limit(limit, least=1), cursor, examine)
+    if isinstance(target, Collection):
+        try:
+            return Collect(target(*conditions, **arguments), consistent)
+        except MissingComponent as error:
+            raise by_position(error) from None
+    if not isinstance(target, CollectionQuery):
+        raise NotAQuery(
+            f"collect takes a Collection, and was given {type(target).__name__}.",
+            fix="Use query for an access pattern of one entity, or declare Collection(Project, Scene, title=...).",
+        )
+    if arguments or any(not isinstance(one, Presets) for one in conditions):
+        raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
+    return Collect(target, consistent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +297,7 @@ class Collect(Operation[Collected]):
             items = yield from _all_pages([partition.payload], title)
             found = yield from legacy_items(partition, items, reader)
             kept = yield from without_replaced(partition, found, reader, self.consistent)
-            legacy |= {current_identity(partition.query, item): item for item in kept}
+            legacy |= {current_item_key(partition.query, item): item for item in kept}
         items = yield from _all_pages(requests, title)
         if older:
             items = self._joined(items, legacy, older)
@@ -291,7 +313,7 @@ class Collect(Operation[Collected]):
             for item in items
             if not any(item[table.hash] == one.hash and has_legacy_key(item, spec_of(one.query.entity), one.plan) for one in older)
         ]
-        moved = {current_identity(query, item) for item in present}
+        moved = {current_item_key(query, item) for item in present}
         left: list[Item] = [item for place, item in legacy.items() if place not in moved]
         return sorted([*present, *left], key=query.sort_value) if left else present
 
@@ -326,26 +348,3 @@ def _all_pages(requests: Sequence[Payload], title: str) -> Flow[list[Item]]:
             if "LastEvaluatedKey" in response
         ]
     return items
-
-
-def collect(
-    target: CollectionQuery | Collection, /, *conditions: Condition, consistent: bool = False, **arguments: Any
-) -> Operation[Collected]:
-    """Read several entities of one partition by one query: `collect(project_with_scenes, project_id=p)`.
-
-    Takes a `Collection` and its arguments, or a query made from one. The result has the instances of each entity: `.of(Scene)`,
-    `.one(Project)`; `unreadable` lists items that could not be decoded.
-    """
-    if isinstance(target, Collection):
-        try:
-            return Collect(target(*conditions, **arguments), consistent)
-        except MissingComponent as error:
-            raise by_position(error) from None
-    if not isinstance(target, CollectionQuery):
-        raise NotAQuery(
-            f"collect takes a Collection, and was given {type(target).__name__}.",
-            fix="Use query for an access pattern of one entity, or declare Collection(Project, Scene, title=...).",
-        )
-    if arguments or any(not isinstance(one, Presets) for one in conditions):
-        raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
-    return Collect(target, consistent)

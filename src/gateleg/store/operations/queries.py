@@ -1,4 +1,4 @@
-"""`query` and `count`: read or count many items."""
+"""`query` and `count`: find items by an access pattern."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from gateleg.model.keys import BoundKey, Presets
 from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Request, StreamedItems, Together
-from gateleg.store.operations.entity_reads import LegacyItem, ListReader, batch_get_flow, current_items, with_current_key
-from gateleg.store.operations.legacy_keys import legacy_partitions
-from gateleg.store.operations.legacy_merge import LegacyMerge, Merge
+from gateleg.store.operations.batch_flows import batch_get_flow
+from gateleg.store.operations.entity_reads import LegacyItem, ListReader, current_items, with_current_key
+from gateleg.store.operations.legacy_merge import LegacyMerge, legacy_partitions
+from gateleg.store.operations.merges import Merge
 from gateleg.store.operations.operation import Operation, Stream, by_position, check_limit
 from gateleg.store.operations.reads import projected
 
@@ -32,6 +33,95 @@ __all__ = ["Count", "QueryStream", "Reading"]
 
 E = TypeVar("E", bound=BaseModel)
 PatternOrQuery = Query[E] | Access[E]
+
+
+@overload
+def query(
+    pattern: PatternOrQuery[E],
+    /,
+    *conditions: Condition[E],
+    project: Sequence[Attr[Any]],
+    limit: int | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    page_size: int | None = None,
+    **arguments: Any,
+) -> Stream[dict[str, Any]]: ...
+@overload
+def query(
+    pattern: PatternOrQuery[E],
+    /,
+    *conditions: Condition[E],
+    project: None = None,
+    limit: int | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    page_size: int | None = None,
+    **arguments: Any,
+) -> Stream[E]: ...
+def query(
+    pattern: PatternOrQuery[Any],
+    /,
+    *conditions: Condition,
+    project: Sequence[Attr[Any]] | None = None,
+    limit: int | None = None,
+    newest_first: bool | None = None,
+    consistent: bool = False,
+    hydrate: bool = False,
+    page_size: int | None = None,
+    **arguments: Any,
+) -> Stream[Any]:
+    """Iterate over the items that a pattern finds: `query(Job.ready, queue="default")` or `query(Job.ready(queue="default"))`.
+
+    Items are read page by page during the iteration. `limit` is the maximum number of results, `page_size` the number of items that
+    DynamoDB reads for one request. `newest_first` overrides the pattern's order: True for descending sort keys, False for ascending ones.
+    `consistent` reads consistently, which global indexes do not support (`ConsistentOnGlobal`). `hydrate` reads whole items from the table,
+    for indexes that do not project them. With `project=[Job.status]`, the results are dictionaries of those attributes. Items that cannot
+    be decoded are reported to the store's `on_unreadable` and left out.
+    """
+    asked = build_query(pattern, conditions, arguments, newest_first)
+    reading = Reading(asked, consistent, hydrate, projected(project or (), asked.entity))
+    return QueryStream(reading, None if limit is None else check_limit(limit), page_size)
+
+
+def count(
+    pattern: PatternOrQuery[E], /, *conditions: Condition[E], consistent: bool = False, limit: int | None = None, **arguments: Any
+) -> Operation[int]:
+    """Count the items that a pattern finds, up to a limit. DynamoDB reads every item that it counts, and charges for it.
+
+    Expired items are not counted. If the pattern's index does not project the TTL attribute, each item is read from the table to find out:
+    project the attribute, or count expired items too with `store.reading(expired=True).count(...)`.
+    """
+    return Count(build_query(pattern, conditions, arguments), consistent, None if limit is None else check_limit(limit))
+
+
+def build_query(
+    pattern: PatternOrQuery[E], conditions: Sequence[Condition], arguments: Mapping[str, Any], newest_first: bool | None = None
+) -> Query[E]:
+    """The query itself, or the query of an access pattern with its arguments."""
+    if isinstance(pattern, Access):
+        try:
+            query = pattern(*conditions, **arguments)
+        except MissingComponent as error:
+            raise by_position(error) from None
+    elif not isinstance(pattern, Query):
+        raise _not_a_query(pattern)
+    elif arguments or any(not isinstance(one, Presets) for one in conditions):
+        raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
+    else:
+        query = pattern
+    return query if newest_first is None or query.descending is newest_first else query.reversed()
+
+
+def _not_a_query(target: object) -> NotAQuery:
+    """The error for something that cannot be queried; for an entity, the fix lists its patterns."""
+    if isinstance(target, type) and hasattr(target, "__table__"):
+        patterns = [f"{target.__name__}.{name}" for name in spec_of(target).patterns]
+        fix = f"Query one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {target.__name__}."
+        return NotAQuery(f"{target.__name__} is an entity, not an access pattern.", fix=fix)
+    shown = f"{target.entity.__name__}.key" if isinstance(target, BoundKey) else repr(target)
+    return NotAQuery(f"{shown} is neither a pattern nor a query.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,92 +320,3 @@ def without_expired(query: Query[E], setup: Setup) -> Query[E]:
 def query_partitions(query: Query[Any]) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
     """The partition that a query reads."""
     yield query.entity, query.plan, query.values
-
-
-def build_query(
-    pattern: PatternOrQuery[E], conditions: Sequence[Condition], arguments: Mapping[str, Any], newest_first: bool | None = None
-) -> Query[E]:
-    """The query itself, or the query of an access pattern with its arguments."""
-    if isinstance(pattern, Access):
-        try:
-            query = pattern(*conditions, **arguments)
-        except MissingComponent as error:
-            raise by_position(error) from None
-    elif not isinstance(pattern, Query):
-        raise _not_a_query(pattern)
-    elif arguments or any(not isinstance(one, Presets) for one in conditions):
-        raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
-    else:
-        query = pattern
-    return query if newest_first is None or query.descending is newest_first else query.reversed()
-
-
-def _not_a_query(target: object) -> NotAQuery:
-    """The error for something that cannot be queried; for an entity, the fix lists its patterns."""
-    if isinstance(target, type) and hasattr(target, "__table__"):
-        patterns = [f"{target.__name__}.{name}" for name in spec_of(target).patterns]
-        fix = f"Query one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {target.__name__}."
-        return NotAQuery(f"{target.__name__} is an entity, not an access pattern.", fix=fix)
-    shown = f"{target.entity.__name__}.key" if isinstance(target, BoundKey) else repr(target)
-    return NotAQuery(f"{shown} is neither a pattern nor a query.")
-
-
-@overload
-def query(
-    pattern: PatternOrQuery[E],
-    /,
-    *conditions: Condition[E],
-    project: Sequence[Attr[Any]],
-    limit: int | None = None,
-    newest_first: bool | None = None,
-    consistent: bool = False,
-    page_size: int | None = None,
-    **arguments: Any,
-) -> Stream[dict[str, Any]]: ...
-@overload
-def query(
-    pattern: PatternOrQuery[E],
-    /,
-    *conditions: Condition[E],
-    project: None = None,
-    limit: int | None = None,
-    newest_first: bool | None = None,
-    consistent: bool = False,
-    hydrate: bool = False,
-    page_size: int | None = None,
-    **arguments: Any,
-) -> Stream[E]: ...
-def query(
-    pattern: PatternOrQuery[Any],
-    /,
-    *conditions: Condition,
-    project: Sequence[Attr[Any]] | None = None,
-    limit: int | None = None,
-    newest_first: bool | None = None,
-    consistent: bool = False,
-    hydrate: bool = False,
-    page_size: int | None = None,
-    **arguments: Any,
-) -> Stream[Any]:
-    """Iterate over the items that a pattern finds: `query(Job.ready, queue="default")` or `query(Job.ready(queue="default"))`.
-
-    Items are read page by page during the iteration. `limit` is the maximum number of results, `page_size` the number of items that
-    DynamoDB reads for one request. `newest_first` overrides the pattern's order: True for descending sort keys, False for ascending ones.
-    `consistent` reads consistently, which global indexes do not support (`ConsistentOnGlobal`). `hydrate` reads whole items from the table,
-    for indexes that do not project them. With `project=[Job.status]`, the results are dictionaries of those attributes. Items that cannot
-    be decoded are reported to the store's `on_unreadable` and left out.
-    """
-    asked = build_query(pattern, conditions, arguments, newest_first)
-    reading = Reading(asked, consistent, hydrate, projected(project or (), asked.entity))
-    return QueryStream(reading, None if limit is None else check_limit(limit), page_size)
-
-
-def count(
-    pattern: PatternOrQuery[E], /, *conditions: Condition[E], consistent: bool = False, limit: int | None = None, **arguments: Any
-) -> Operation[int]:
-    """Count the items that a pattern finds, up to a limit. DynamoDB reads every item that it counts, and charges for it.
-
-    Expired items are not counted. If the pattern's index does not project the TTL attribute, each item is read from the table to find out:
-    project the attribute, or count expired items too with `store.reading(expired=True).count(...)`.
-    """
-    return Count(build_query(pattern, conditions, arguments), consistent, None if limit is None else check_limit(limit))

@@ -22,9 +22,65 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Payload, Response
     from gateleg.store.setup import Setup
 
-__all__ = ["Find", "Pick", "projected"]
+__all__ = ["Find", "Pick"]
 
 E = TypeVar("E", bound=BaseModel)
+
+
+@overload
+def find(target: type[E], /, *key: Condition[E], consistent: bool = False, **components: Any) -> Operation[E | None]: ...
+@overload
+def find(target: Ref[E] | E, /, *, consistent: bool = False) -> Operation[E | None]: ...
+def find(target: type[E] | Ref[E] | E, /, *key: Condition[E], consistent: bool = False, **components: Any) -> Operation[E | None]:
+    """Read one item; None if it does not exist: `find(Job, job_id=...)`, `find(Job.key(job_id=...))`, or `find(job)` to read it again.
+
+    Key components are passed by name, or by position as `find(Job, Job.job_id == ...)`, which type checkers check. With `consistent`, the
+    result reflects all earlier writes. Raises `DecodeError` if the stored item is invalid.
+    """
+    return Find(locate(target, key, components), consistent)
+
+
+@overload
+def get(
+    target: type[E], /, *key: Condition[E], project: Sequence[Attr[Any]], consistent: bool = False, **components: Any
+) -> Operation[dict[str, Any]]: ...
+@overload
+def get(target: type[E], /, *key: Condition[E], project: None = None, consistent: bool = False, **components: Any) -> Operation[E]: ...
+@overload
+def get(target: Ref[E] | E, /, *, project: Sequence[Attr[Any]], consistent: bool = False) -> Operation[dict[str, Any]]: ...
+@overload
+def get(target: Ref[E] | E, /, *, project: None = None, consistent: bool = False) -> Operation[E]: ...
+def get(
+    target: type[E] | Ref[E] | E,
+    /,
+    *key: Condition[E],
+    project: Sequence[Attr[Any]] | None = None,
+    consistent: bool = False,
+    **components: Any,
+) -> Operation[E] | Operation[dict[str, Any]]:
+    """Read one item: `get(Job, job_id=...)`, `get(Job.key(job_id=...))`, or `get(job)` to read it again.
+
+    Key components are passed by name, or by position as `get(Job, Job.job_id == ...)`, which type checkers check. With `consistent`, the
+    result reflects all earlier writes. With `project=[Job.status]`, it is a dictionary of those attributes. Raises `NotFound` if the item
+    does not exist, and `DecodeError` if it is invalid.
+    """
+    if project:
+        ref = locate(target, key, components)
+        return Pick(ref, projected(project, ref.entity), consistent)
+    return Find(locate(target, key, components), consistent, True)
+
+
+def projected(attributes: Sequence[Attr[Any]], entity: type[Any]) -> tuple[Attr[Any], ...]:
+    """The attributes of `project=`. Raises `InvalidOption` if one is not an attribute, such as its name."""
+    for attribute in attributes:
+        if not hasattr(attribute, "path"):
+            raise InvalidOption(f"project= takes attributes, and was given {attribute!r}.", fix="Write project=[Book.title].")
+        if not issubclass(entity, attribute.owner):
+            raise InvalidOption(
+                f"project= names {attribute!r}, which is not an attribute of {entity.__name__}.",
+                fix=f"Name attributes of {entity.__name__} itself.",
+            )
+    return tuple(attributes)
 
 
 # Not frozen: every read creates one, and creating a frozen one takes three times as long.
@@ -125,19 +181,6 @@ class Pick(Operation[dict[str, Any]]):
         yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
 
 
-def projected(attributes: Sequence[Attr[Any]], entity: type[Any]) -> tuple[Attr[Any], ...]:
-    """The attributes of `project=`. Raises `InvalidOption` if one is not an attribute, such as its name."""
-    for attribute in attributes:
-        if not hasattr(attribute, "path"):
-            raise InvalidOption(f"project= takes attributes, and was given {attribute!r}.", fix="Write project=[Book.title].")
-        if not issubclass(entity, attribute.owner):
-            raise InvalidOption(
-                f"project= names {attribute!r}, which is not an attribute of {entity.__name__}.",
-                fix=f"Name attributes of {entity.__name__} itself.",
-            )
-    return tuple(attributes)
-
-
 def decode_flow(spec: Spec[E], item: Item, setup: Setup) -> Flow[E]:
     """Decode an item after reading the items that its upcasters need."""
     return spec.decode((yield from upcast_item(spec, item, setup)))
@@ -149,46 +192,3 @@ def get_payload(table: str, key: Item, consistent: bool) -> Payload:
     if consistent:
         payload["ConsistentRead"] = True
     return payload
-
-
-@overload
-def find(target: type[E], /, *key: Condition[E], consistent: bool = False, **components: Any) -> Operation[E | None]: ...
-@overload
-def find(target: Ref[E] | E, /, *, consistent: bool = False) -> Operation[E | None]: ...
-def find(target: type[E] | Ref[E] | E, /, *key: Condition[E], consistent: bool = False, **components: Any) -> Operation[E | None]:
-    """Read one item; None if it does not exist: `find(Job, job_id=...)`, `find(Job.key(job_id=...))`, or `find(job)` to read it again.
-
-    Key components are passed by name, or by position as `find(Job, Job.job_id == ...)`, which type checkers check. With `consistent`, the
-    result reflects all earlier writes. Raises `DecodeError` if the stored item is invalid.
-    """
-    return Find(locate(target, key, components), consistent)
-
-
-@overload
-def get(
-    target: type[E], /, *key: Condition[E], project: Sequence[Attr[Any]], consistent: bool = False, **components: Any
-) -> Operation[dict[str, Any]]: ...
-@overload
-def get(target: type[E], /, *key: Condition[E], project: None = None, consistent: bool = False, **components: Any) -> Operation[E]: ...
-@overload
-def get(target: Ref[E] | E, /, *, project: Sequence[Attr[Any]], consistent: bool = False) -> Operation[dict[str, Any]]: ...
-@overload
-def get(target: Ref[E] | E, /, *, project: None = None, consistent: bool = False) -> Operation[E]: ...
-def get(
-    target: type[E] | Ref[E] | E,
-    /,
-    *key: Condition[E],
-    project: Sequence[Attr[Any]] | None = None,
-    consistent: bool = False,
-    **components: Any,
-) -> Operation[E] | Operation[dict[str, Any]]:
-    """Read one item: `get(Job, job_id=...)`, `get(Job.key(job_id=...))`, or `get(job)` to read it again.
-
-    Key components are passed by name, or by position as `get(Job, Job.job_id == ...)`, which type checkers check. With `consistent`, the
-    result reflects all earlier writes. With `project=[Job.status]`, it is a dictionary of those attributes. Raises `NotFound` if the item
-    does not exist, and `DecodeError` if it is invalid.
-    """
-    if project:
-        ref = locate(target, key, components)
-        return Pick(ref, projected(project, ref.entity), consistent)
-    return Find(locate(target, key, components), consistent, True)

@@ -1,7 +1,4 @@
-"""`scan` and `export`: read whole tables, for migrations and repairs, never for user requests.
-
-Delete all items that an access pattern finds.
-"""
+"""`scan` and `export` read whole tables, for migrations and repairs, never for user requests. `delete_all` deletes what a pattern finds."""
 
 from __future__ import annotations
 
@@ -15,9 +12,10 @@ from gateleg.model.constraints import is_marker
 from gateleg.model.expressions import Placeholders
 from gateleg.store.errors import LostRace, NotFound, OutOfScope
 from gateleg.store.flow import Request, StreamedItems, Together
-from gateleg.store.operations.entity_reads import ListReader, batch_write_flow, current_items, hidden, is_legacy, read_form
-from gateleg.store.operations.legacy_keys import newer_items
-from gateleg.store.operations.operation import Operation, Stream, identity
+from gateleg.store.operations.batch_flows import batch_write_flow
+from gateleg.store.operations.entity_reads import ListReader, current_items, hidden, is_legacy, read_form
+from gateleg.store.operations.legacy_merge import newer_items
+from gateleg.store.operations.operation import Operation, Stream, item_key
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
 from gateleg.store.operations.tables import check_table
 from gateleg.store.operations.write_operation import Delete
@@ -29,12 +27,59 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Item, Query
     from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.legacy_merge import Merge
+    from gateleg.store.operations.merges import Merge
     from gateleg.store.setup import Setup
 
 __all__ = ["DeleteAll", "Scan"]
 
 E = TypeVar("E", bound=BaseModel)
+
+
+def scan(
+    table: Table,
+    /,
+    *,
+    segments: int = 1,
+    progress: ScanProgress | None = None,
+    read_units: float | None = None,
+    filter: Condition | None = None,
+    page_size: int | None = None,
+    consistent: bool = False,
+    markers: bool = False,
+) -> Stream[Item]:
+    """Iterate over all items of a table as wire items, without expired items, and without markers of unique constraints unless `markers`.
+
+    For tools, because it reads the whole table. `segments` is the number of parallel segments. `read_units` limits the capacity units used
+    per second. `progress` is updated after each page; pass it again to resume an interrupted scan. `filter` drops items after they are
+    read.
+    """
+    check_table(table)
+    return Scan(table, None, progress, segments, read_units, filter, page_size, consistent, markers)
+
+
+def export(
+    entity: type[E],
+    /,
+    *,
+    segments: int = 1,
+    progress: ScanProgress | None = None,
+    read_units: float | None = None,
+    filter: Condition | None = None,
+    page_size: int | None = None,
+    consistent: bool = False,
+) -> Stream[E]:
+    """Iterate over all items of an entity, including expired ones. For tools: it reads the whole table. Options are those of `scan`."""
+    return Scan(spec_of(entity).table, entity, progress, segments, read_units, filter, page_size, consistent)
+
+
+def delete_all(
+    pattern: PatternOrQuery[E], /, *conditions: Condition[E], write_units: float | None = None, **arguments: Any
+) -> Operation[int]:
+    """Delete all items that a pattern finds, and return their number. `write_units` limits the write capacity units used per second.
+
+    Not atomic: after an error or interruption, call it again to delete the rest.
+    """
+    return DeleteAll(build_query(pattern, conditions, arguments), write_units)
 
 
 @dataclass
@@ -135,43 +180,6 @@ class Scan(Stream[Any]):
         raise OutOfScope(f"A scoped store cannot scan {self.table.name}.")
 
 
-def scan(
-    table: Table,
-    /,
-    *,
-    segments: int = 1,
-    progress: ScanProgress | None = None,
-    read_units: float | None = None,
-    filter: Condition | None = None,
-    page_size: int | None = None,
-    consistent: bool = False,
-    markers: bool = False,
-) -> Stream[Item]:
-    """Iterate over all items of a table as wire items, without expired items, and without markers of unique constraints unless `markers`.
-
-    For tools, because it reads the whole table. `segments` is the number of parallel segments. `read_units` limits the capacity units used
-    per second. `progress` is updated after each page; pass it again to resume an interrupted scan. `filter` drops items after they are
-    read.
-    """
-    check_table(table)
-    return Scan(table, None, progress, segments, read_units, filter, page_size, consistent, markers)
-
-
-def export(
-    entity: type[E],
-    /,
-    *,
-    segments: int = 1,
-    progress: ScanProgress | None = None,
-    read_units: float | None = None,
-    filter: Condition | None = None,
-    page_size: int | None = None,
-    consistent: bool = False,
-) -> Stream[E]:
-    """Iterate over all items of an entity, including expired ones. For tools: it reads the whole table. Options are those of `scan`."""
-    return Scan(spec_of(entity).table, entity, progress, segments, read_units, filter, page_size, consistent)
-
-
 @dataclass(frozen=True, slots=True)
 class DeleteAll(Operation[int]):
     """Delete all items that a query finds."""
@@ -201,7 +209,7 @@ class DeleteAll(Operation[int]):
                     total += yield from _delete_one(instance, setup)
             else:
                 keys = [{part: item[part] for part in spec.table.attributes} for item in items]
-                entries = {identity(name, key): {"DeleteRequest": {"Key": key}} for key in keys}
+                entries = {item_key(name, key): {"DeleteRequest": {"Key": key}} for key in keys}
                 total += yield from batch_write_flow(entries, setup, f"{self.query.pattern} delete_all", rate)
         return total
 
@@ -221,13 +229,3 @@ def _delete_one(instance: Any, setup: Setup) -> Flow[int]:
         except NotFound:
             break
     return 0
-
-
-def delete_all(
-    pattern: PatternOrQuery[E], /, *conditions: Condition[E], write_units: float | None = None, **arguments: Any
-) -> Operation[int]:
-    """Delete all items that a pattern finds, and return their number. `write_units` limits the write capacity units used per second.
-
-    Not atomic: after an error or interruption, call it again to delete the rest.
-    """
-    return DeleteAll(build_query(pattern, conditions, arguments), write_units)

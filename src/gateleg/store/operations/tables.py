@@ -1,7 +1,4 @@
-"""Create and delete tables, wait for them, and enable TTL.
-
-`health`: check whether a store can be used, for hosts before they accept requests.
-"""
+"""Create and delete tables, enable TTL, and check whether tables can be used (`health`, for hosts before they accept requests)."""
 
 from __future__ import annotations
 
@@ -28,11 +25,68 @@ if TYPE_CHECKING:
 
 __all__ = ["check_keys", "describe", "ensure_tables", "key_differences"]
 
-
 #: Seconds between checks of a table that is being created or deleted, and the maximum number of checks.
 _POLL_SECONDS = 1.0
 _MAX_POLLS = 300
 _MIN_NAME_LENGTH = 3
+_USABLE = ("ACTIVE", "UPDATING")
+_KINDS = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+#: Types of key attributes, in words.
+_TYPES = {"S": "a string", "N": "a number", "B": "binary"}
+
+
+def create_tables(*tables: Table) -> Operation[list[str]]:
+    """Create tables with their indexes and TTL, and wait until they are active. Returns their names. Raises `TableBusy` if one exists."""
+    return CreateTables(check_tables(tables))
+
+
+def ensure_tables(*tables: Table) -> Operation[list[str]]:
+    """Create the tables that do not exist, and wait until all are active. Returns the names of the created tables.
+
+    Existing tables are not changed, even if their indexes differ from the declaration; only TTL is enabled if an entity has a TTL
+    attribute. Raises `KeysDiffer`, and creates nothing, if a table has another key than declared.
+    """
+    return CreateTables(check_tables(tables), ensure=True)
+
+
+def delete_tables(*tables: Table) -> Operation[list[str]]:
+    """Delete tables with all their items, and wait until they are deleted. Returns the names of those that existed.
+
+    Only a backup can restore them.
+    """
+    return DeleteTables(check_tables(tables))
+
+
+def table_states(*tables: Table) -> Operation[dict[str, str]]:
+    """The status of each table by its deployed name, such as ACTIVE; MISSING if it does not exist."""
+    return TableStates(check_tables(tables))
+
+
+def health(*tables: Table) -> Operation[Health]:
+    """Check that the service answers and that these tables can be used: `store.health(jobs).ok`.
+
+    Does not raise errors of the service; they are in `problems` of the result.
+    """
+    return HealthCheck(check_tables(tables))
+
+
+def check_tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the tables of a call; raise `InvalidOption` for anything else."""
+    for one in given:
+        check_table(one)
+    return given
+
+
+def check_table(given: Any) -> None:
+    """Raise `InvalidOption` for anything but a table."""
+    if isinstance(given, type) and hasattr(given, "__table__"):
+        raise InvalidOption(f"{given.__name__} is an entity, not a table.", fix=f"Give its table: {given.__name__}.__table__.")
+    if isinstance(given, list | tuple | set) and all(isinstance(one, Table) for one in given):
+        raise InvalidOption(
+            f"A {type(given).__name__} of tables was given in place of a table.", fix="Write *tables, or one after another."
+        )
+    if not isinstance(given, Table):
+        raise InvalidOption(f"{shown(given)} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
 
 
 class _TableOperation(Operation[list[str]]):
@@ -75,6 +129,33 @@ class CreateTables(_TableOperation):
         return [setup.name_of(table)]
 
 
+def _check_names(table: Table, name: str) -> None:
+    """Raise `BadName` for names that are too short for DynamoDB. The declaration cannot check this, as table names have a prefix."""
+    for one in (name, *(index.name for index in table.indexes)):
+        if len(one) < _MIN_NAME_LENGTH:
+            raise BadName(f"The name {one!r} of {'a table' if one == name else f'an index of {name}'} is too short.")
+
+
+def _enable_ttl(table: Table, setup: Setup) -> Flow[None]:
+    """Enable TTL if an entity has a TTL attribute."""
+    attribute, name = table.ttl(), setup.name_of(table)
+    if attribute is None or (yield from _expires(name)):
+        return
+    specification = {"Enabled": True, "AttributeName": attribute}
+    try:
+        yield Request("UpdateTimeToLive", {"TableName": name, "TimeToLiveSpecification": specification}, f"{table.name} ttl")
+    except ServiceError as error:
+        # Another process may have enabled it meanwhile.
+        if error.code not in ("ValidationException", "ResourceInUseException") or not (yield from _expires(name)):
+            raise
+
+
+def _expires(name: str) -> Flow[bool]:
+    """Whether TTL is enabled for a table, or is being enabled."""
+    response = yield Request("DescribeTimeToLive", {"TableName": name}, "describe ttl")
+    return response["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+
+
 @dataclass(frozen=True, slots=True)
 class DeleteTables(_TableOperation):
     """Delete tables."""
@@ -115,161 +196,6 @@ class TableStates(Operation[dict[str, str]]):
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """No partitions, because it does not use items."""
         yield from ()
-
-
-def _check_names(table: Table, name: str) -> None:
-    """Raise `BadName` for names that are too short for DynamoDB. The declaration cannot check this, as table names have a prefix."""
-    for one in (name, *(index.name for index in table.indexes)):
-        if len(one) < _MIN_NAME_LENGTH:
-            raise BadName(f"The name {one!r} of {'a table' if one == name else f'an index of {name}'} is too short.")
-
-
-def describe(name: str) -> Flow[dict[str, Any] | None]:
-    """The description of a table, or None if it does not exist."""
-    try:
-        response = yield Request("DescribeTable", {"TableName": name}, "describe")
-    except ServiceError as error:
-        if error.code == "ResourceNotFoundException":
-            return None
-        raise
-    description: dict[str, Any] = response["Table"]
-    return description
-
-
-def check_keys(tables: Iterable[Table], setup: Setup) -> Flow[frozenset[Table]]:
-    """The tables that exist. Raises `KeysDiffer` with all differences if one has another key than declared, before anything is written."""
-    existing, problems = set[Table](), dict[str, list[str]]()
-    for table in tables:
-        name = setup.name_of(table)
-        described = yield from describe(name)
-        if described is None:
-            continue
-        existing.add(table)
-        if differences := key_differences(table, name, described):
-            problems[table.name] = differences
-    if problems:
-        raise KeysDiffer.of(problems)
-    return frozenset(existing)
-
-
-def key_differences(table: Table, name: str, described: Mapping[str, Any]) -> list[str]:
-    """How the key of a deployed table, or the type of an attribute in an index's key, differs from the declaration."""
-    declared = table.definition()
-    there, wanted = _key_of(described), _key_of(declared)
-    if there != wanted:
-        return [f"The table {name} has the key {there}, but {wanted} is declared."]
-    types = _types_of(described)
-    return [
-        f"The table {name} indexes {attribute} as {_TYPES[types[attribute]]}, but {_TYPES[declared_type]} is declared."
-        for attribute, declared_type in _types_of(declared).items()
-        if types.get(attribute, declared_type) != declared_type
-    ]
-
-
-#: Types of key attributes, in words.
-_TYPES = {"S": "a string", "N": "a number", "B": "binary"}
-
-
-def _types_of(definition: Mapping[str, Any]) -> dict[str, str]:
-    return {one["AttributeName"]: one["AttributeType"] for one in definition["AttributeDefinitions"]}
-
-
-def _key_of(definition: Mapping[str, Any]) -> str:
-    """A primary key in words, hash first: `(partition_key S, run_uuid S)`."""
-    types, schema = _types_of(definition), sorted(definition["KeySchema"], key=lambda one: str(one["KeyType"]))
-    names = [one["AttributeName"] for one in schema]
-    return f"({', '.join(f'{name} {types[name]}' for name in names)})"
-
-
-def wait_active(name: str) -> Flow[None]:
-    """Wait until a table and all its indexes are active. Raises `TimedOut` after several minutes."""
-    for _ in range(_MAX_POLLS):
-        table = yield from describe(name)
-        if table is not None and table["TableStatus"] == "ACTIVE":
-            indexes = table.get("GlobalSecondaryIndexes", ())
-            if all(index.get("IndexStatus", "ACTIVE") == "ACTIVE" for index in indexes):
-                return
-        yield Pause(_POLL_SECONDS)
-    raise TimedOut(f"The table {name} is still not active.", fix="Check its status; creating indexes of large tables takes long.")
-
-
-def wait_deleted(name: str) -> Flow[None]:
-    """Wait until a table is deleted. Raises `TimedOut` after several minutes."""
-    for _ in range(_MAX_POLLS):
-        if (yield from describe(name)) is None:
-            return
-        yield Pause(_POLL_SECONDS)
-    raise TimedOut(f"The table {name} is still not deleted.", fix="Check its status.")
-
-
-def _enable_ttl(table: Table, setup: Setup) -> Flow[None]:
-    """Enable TTL if an entity has a TTL attribute."""
-    attribute, name = table.ttl(), setup.name_of(table)
-    if attribute is None or (yield from _expires(name)):
-        return
-    specification = {"Enabled": True, "AttributeName": attribute}
-    try:
-        yield Request("UpdateTimeToLive", {"TableName": name, "TimeToLiveSpecification": specification}, f"{table.name} ttl")
-    except ServiceError as error:
-        # Another process may have enabled it meanwhile.
-        if error.code not in ("ValidationException", "ResourceInUseException") or not (yield from _expires(name)):
-            raise
-
-
-def _expires(name: str) -> Flow[bool]:
-    """Whether TTL is enabled for a table, or is being enabled."""
-    response = yield Request("DescribeTimeToLive", {"TableName": name}, "describe ttl")
-    return response["TimeToLiveDescription"].get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
-
-
-def check_table(given: Any) -> None:
-    """Raise `InvalidOption` for anything but a table."""
-    if isinstance(given, type) and hasattr(given, "__table__"):
-        raise InvalidOption(f"{given.__name__} is an entity, not a table.", fix=f"Give its table: {given.__name__}.__table__.")
-    if isinstance(given, list | tuple | set) and all(isinstance(one, Table) for one in given):
-        raise InvalidOption(
-            f"A {type(given).__name__} of tables was given in place of a table.", fix="Write *tables, or one after another."
-        )
-    if not isinstance(given, Table):
-        raise InvalidOption(f"{shown(given)} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
-
-
-def check_tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the tables of a call; raise `InvalidOption` for anything else."""
-    for one in given:
-        check_table(one)
-    return given
-
-
-def create_tables(*tables: Table) -> Operation[list[str]]:
-    """Create tables with their indexes and TTL, and wait until they are active. Returns their names. Raises `TableBusy` if one exists."""
-    return CreateTables(check_tables(tables))
-
-
-def ensure_tables(*tables: Table) -> Operation[list[str]]:
-    """Create the tables that do not exist, and wait until all are active. Returns the names of the created tables.
-
-    Existing tables are not changed, even if their indexes differ from the declaration; only TTL is enabled if an entity has a TTL
-    attribute. Raises `KeysDiffer`, and creates nothing, if a table has another key than declared.
-    """
-    return CreateTables(check_tables(tables), ensure=True)
-
-
-def delete_tables(*tables: Table) -> Operation[list[str]]:
-    """Delete tables with all their items, and wait until they are deleted. Returns the names of those that existed.
-
-    Only a backup can restore them.
-    """
-    return DeleteTables(check_tables(tables))
-
-
-def table_states(*tables: Table) -> Operation[dict[str, str]]:
-    """The status of each table by its deployed name, such as ACTIVE; MISSING if it does not exist."""
-    return TableStates(check_tables(tables))
-
-
-_USABLE = ("ACTIVE", "UPDATING")
-_KINDS = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
 
 
 @dataclass(frozen=True)
@@ -329,9 +255,75 @@ def drift(table: Table, name: str, described: Mapping[str, Any] | None) -> list[
     return problems
 
 
-def health(*tables: Table) -> Operation[Health]:
-    """Check that the service answers and that these tables can be used: `store.health(jobs).ok`.
+def describe(name: str) -> Flow[dict[str, Any] | None]:
+    """The description of a table, or None if it does not exist."""
+    try:
+        response = yield Request("DescribeTable", {"TableName": name}, "describe")
+    except ServiceError as error:
+        if error.code == "ResourceNotFoundException":
+            return None
+        raise
+    description: dict[str, Any] = response["Table"]
+    return description
 
-    Does not raise errors of the service; they are in `problems` of the result.
-    """
-    return HealthCheck(check_tables(tables))
+
+def wait_active(name: str) -> Flow[None]:
+    """Wait until a table and all its indexes are active. Raises `TimedOut` after several minutes."""
+    for _ in range(_MAX_POLLS):
+        table = yield from describe(name)
+        if table is not None and table["TableStatus"] == "ACTIVE":
+            indexes = table.get("GlobalSecondaryIndexes", ())
+            if all(index.get("IndexStatus", "ACTIVE") == "ACTIVE" for index in indexes):
+                return
+        yield Pause(_POLL_SECONDS)
+    raise TimedOut(f"The table {name} is still not active.", fix="Check its status; creating indexes of large tables takes long.")
+
+
+def wait_deleted(name: str) -> Flow[None]:
+    """Wait until a table is deleted. Raises `TimedOut` after several minutes."""
+    for _ in range(_MAX_POLLS):
+        if (yield from describe(name)) is None:
+            return
+        yield Pause(_POLL_SECONDS)
+    raise TimedOut(f"The table {name} is still not deleted.", fix="Check its status.")
+
+
+def check_keys(tables: Iterable[Table], setup: Setup) -> Flow[frozenset[Table]]:
+    """The tables that exist. Raises `KeysDiffer` with all differences if one has another key than declared, before anything is written."""
+    existing, problems = set[Table](), dict[str, list[str]]()
+    for table in tables:
+        name = setup.name_of(table)
+        described = yield from describe(name)
+        if described is None:
+            continue
+        existing.add(table)
+        if differences := key_differences(table, name, described):
+            problems[table.name] = differences
+    if problems:
+        raise KeysDiffer.of(problems)
+    return frozenset(existing)
+
+
+def key_differences(table: Table, name: str, described: Mapping[str, Any]) -> list[str]:
+    """How the key of a deployed table, or the type of an attribute in an index's key, differs from the declaration."""
+    declared = table.definition()
+    there, wanted = _key_of(described), _key_of(declared)
+    if there != wanted:
+        return [f"The table {name} has the key {there}, but {wanted} is declared."]
+    types = _types_of(described)
+    return [
+        f"The table {name} indexes {attribute} as {_TYPES[types[attribute]]}, but {_TYPES[declared_type]} is declared."
+        for attribute, declared_type in _types_of(declared).items()
+        if types.get(attribute, declared_type) != declared_type
+    ]
+
+
+def _types_of(definition: Mapping[str, Any]) -> dict[str, str]:
+    return {one["AttributeName"]: one["AttributeType"] for one in definition["AttributeDefinitions"]}
+
+
+def _key_of(definition: Mapping[str, Any]) -> str:
+    """A primary key in words, hash first: `(partition_key S, run_uuid S)`."""
+    types, schema = _types_of(definition), sorted(definition["KeySchema"], key=lambda one: str(one["KeyType"]))
+    names = [one["AttributeName"] for one in schema]
+    return f"({', '.join(f'{name} {types[name]}' for name in names)})"

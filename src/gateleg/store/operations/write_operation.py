@@ -18,15 +18,14 @@ from pydantic import BaseModel
 from gateleg.model import DecodeError, Ref, spec_of
 from gateleg.model.expressions import Transition
 from gateleg.model.planning import PreparedUpdate, Write, guards_of, plan_check, plan_delete, plan_put, plan_update
-from gateleg.store.error_translation import Expectation, explain_refusal
-from gateleg.store.errors import InvalidOption, NotReturned
+from gateleg.store.error_translation import WriteCondition, explain_refusal
+from gateleg.store.errors import InvalidOption, NotReturned, TransactionCanceled
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
-from gateleg.store.operations.legacy_keys import migrate_to_current_key
-from gateleg.store.operations.legacy_merge import upgrade_item
+from gateleg.store.operations.older_items import migrate_to_current_key, upgrade_item
 from gateleg.store.operations.operation import SingleRequest, locate
 from gateleg.store.operations.reads import Find, decode_flow, get_payload
-from gateleg.store.operations.transaction_flow import creates, single_flow
+from gateleg.store.operations.transaction_flow import creates, transaction_flow
 from gateleg.store.setup import Setup, retry_conflicts
 from gateleg.store.transports import ServiceError, Unreachable
 
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
 
     from gateleg.model import Action, Condition, Item
     from gateleg.model.keys import KeyPlan
-    from gateleg.model.planning import Joined
+    from gateleg.model.planning import MergedChanges
     from gateleg.model.wire import Value
     from gateleg.store.flow import Flow, Response
 
-__all__ = ["ConditionCheck", "Delete", "Patch", "PreparedPatch", "Put", "WriteOperation", "invalid_returning", "prepare_patch", "reread"]
+__all__ = ["ConditionCheck", "Delete", "Patch", "PreparedPatch", "Put", "WriteOperation", "prepare_patch", "reread"]
 
 R_co = TypeVar("R_co", covariant=True)
 E = TypeVar("E", bound=BaseModel)
@@ -61,6 +60,8 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
 
     #: the condition that the caller gave
     condition: Condition | None
+    #: the name of the method, for metrics and messages
+    verb: str
 
     @property
     def entity(self) -> type[BaseModel]:
@@ -72,16 +73,11 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         """The reference to the item."""
         raise NotImplementedError
 
-    @property
-    def verb(self) -> str:
-        """The name of the method, for metrics and messages."""
+    def write(self, now: datetime, merged: MergedChanges | None = None) -> Write[Any]:
+        """Plan the write with its markers and counter changes. `merged` contains other changes of the item in its transaction."""
         raise NotImplementedError
 
-    def write(self, now: datetime, joined: Joined | None = None) -> Write[Any]:
-        """Plan the write with its markers and counter changes. `joined` contains other changes of the item in its transaction."""
-        raise NotImplementedError
-
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """What the write expects of the stored item, to explain a refusal."""
         raise NotImplementedError
 
@@ -93,8 +89,8 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         """The result of the single request, whose `about` is the write; a flow if decoding the response needs other items."""
         raise NotImplementedError
 
-    def after(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
-        """The result after a transaction, whose response has no items."""
+    def after(self, write: Write[Any], setup: Setup) -> R_co | Flow[R_co]:
+        """The result after a transaction, whose response has no items; a flow if the item must be read again."""
         raise NotImplementedError
 
     @property
@@ -107,8 +103,10 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         spec = spec_of(self.entity)
         # Reading the clock takes longer than planning a small write.
         write = self.write(setup.now() if spec.timed else TIMELESS)
-        if write.markers or write.counts or spec.key.legacy:
-            return self._steps(write, setup)
+        if spec.key.legacy:
+            return self._in_place(write, setup)
+        if write.markers or write.counts:
+            return self._transaction(write, setup)
         return self._request(write, setup)
 
     def refused(self, request: Request, error: ServiceError | Unreachable, setup: Setup) -> Flow[R_co]:
@@ -164,7 +162,8 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
             payload |= options
         return Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", about=write)
 
-    def _steps(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
+    def _in_place(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
+        """Write an item that may be stored under a legacy key."""
         key, returns_old = spec_of(write.entity).key, getattr(self, "returning", "") == "old"
         if key.writes_legacy:
             # A transaction does not return items.
@@ -172,10 +171,9 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
             result = yield from self._transaction(write, setup)
             return cast("R_co", old) if returns_old else result
         # An item that is stored in the meantime under another of its keys would be a second copy: the transaction checks that.
-        if not write.alone or (key.legacy and creates(self) and not returns_old):
+        if not write.alone or (creates(self) and not returns_old):
             return (yield from self._transaction(write, setup))
-        if key.legacy:
-            yield from migrate_to_current_key(self.ref, setup)
+        yield from migrate_to_current_key(self.ref, setup)
         request = self._request(write, setup)
         try:
             response = yield request
@@ -184,8 +182,15 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         return (yield from self._finished(request, response, setup))
 
     def _transaction(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
-        yield from single_flow(self, setup, write)
-        return (yield from self.after(write, setup))
+        """Write the item with its markers and counters. Raises the error of the operation rather than `TransactionCanceled`."""
+        try:
+            yield from transaction_flow([self], setup, writes=[write])
+        except TransactionCanceled as canceled:
+            raise (canceled.reasons[0] or canceled) from canceled.__cause__
+        result = self.after(write, setup)
+        if type(result) is GeneratorType:
+            result = yield from result
+        return cast("R_co", result)
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
@@ -196,14 +201,18 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
 _RETURN_VALUES = {"new": "ALL_NEW", "old": "ALL_OLD", "none": "NONE", "changed": "UPDATED_NEW"}
 
 
-def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
-    """Read the item of a write again; None if it was deleted meanwhile."""
+def reread(operation: WriteOperation[Any], setup: Setup, key: Item | None = None) -> Flow[Any]:
+    """Read the item of a write again; None if it was deleted meanwhile. `key` is the item's, if it is known."""
     spec = spec_of(operation.entity)
     if spec.key.writes_legacy:
         return (yield from Find(operation.ref, consistent=True, required=False).flow(setup))
-    response = yield Request("GetItem", get_payload(setup.name_of(spec.table), operation.ref.key, True), operation.pattern)
+    payload = get_payload(setup.names[spec.table], operation.ref.key if key is None else key, True)
+    response = yield Request("GetItem", payload, f"{spec.name}.{operation.verb}")
+    item = response.get("Item")
+    if item is None:
+        return None
     try:
-        return (yield from decode_flow(spec, response["Item"], setup)) if "Item" in response else None
+        return (yield from decode_flow(spec, item, setup)) if spec.lookups else spec.decode(item)
     except DecodeError as error:
         raise written_unreadable(error) from error
 
@@ -250,11 +259,11 @@ class Put(WriteOperation[Any], Generic[E]):
         return spec_of(self.entity).ref(self.instance)
 
     @property
-    def verb(self) -> str:
-        """The name "create" or "put"."""
+    def verb(self) -> Literal["create", "put"]:  # type: ignore[override]
+        """The name of the method."""
         return "create" if self.create else "put"
 
-    def write(self, now: datetime, joined: Joined | None = None, *, batched: bool = False) -> Write[E]:
+    def write(self, now: datetime, merged: MergedChanges | None = None, *, batched: bool = False) -> Write[E]:
         """The PutItem, or an UpdateItem that keeps counted attributes and the version of an existing item: see `plan_put`."""
         return plan_put(
             self.instance,
@@ -265,16 +274,16 @@ class Put(WriteOperation[Any], Generic[E]):
             check_version=self.check_version,
             exact=self.exact,
             batched=batched,
-            joined=joined,
+            merged=merged,
         )
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The item must not exist, or must have the version that was read."""
         spec = spec_of(self.entity)
         checked = spec.version is not None and self.check_version and not self.exact
         version = getattr(self.instance, spec.version.name) if spec.version is not None and checked else None
         fresh = self.create or version == 0
-        return Expectation(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
+        return WriteCondition(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
         """Ask for the old item if the caller wants it, or for the new one if only the service knows its counts."""
@@ -291,68 +300,69 @@ class Put(WriteOperation[Any], Generic[E]):
             return write.instance
         return returned(self.entity, response["Attributes"], setup) if "Attributes" in response else None
 
-    def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
-        """The result after a transaction, whose response has no items. An item that kept its counts is read again."""
+    def after(self, write: Write[Any], setup: Setup) -> Any:
+        """The stored instance, or the one that it replaced. An item that kept its counts is read again."""
         if self.returning == "old":
             return self.replaces
         if self.returning == "none":
             return None
-        if write.kind == "Update":
-            return (yield from reread(self, setup))
-        return write.instance
+        return reread(self, setup, write.key) if write.kind == "Update" else write.instance
+
+
+class _TargetedWrite(WriteOperation[R_co], Generic[R_co]):
+    """A write whose target is an instance or a reference."""
+
+    __slots__ = ()
+
+    target: Any
+
+    @property
+    def entity(self) -> type[Any]:
+        """The entity of the target."""
+        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
+
+    @property
+    def ref(self) -> Ref[Any]:
+        """The reference to the target."""
+        return locate(self.target)
 
 
 @dataclass(slots=True)
-class Patch(WriteOperation[Any], Generic[E]):
+class Patch(_TargetedWrite[Any], Generic[E]):
     """Update attributes of an item."""
 
     target: Ref[E] | E
     actions: tuple[Action, ...]
-    mode: Literal["patch", "upsert"] = "patch"
+    verb: Literal["patch", "upsert"] = "patch"
     known: Mapping[str, Any] = field(default_factory=dict)
     condition: Condition | None = None
     check_version: bool = True
     returning: Literal["new", "old", "none", "changed"] = "new"
 
-    @property
-    def entity(self) -> type[E]:
-        """The entity of the target."""
-        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
-
-    @property
-    def ref(self) -> Ref[E]:
-        """The reference to the target."""
-        return locate(self.target)
-
-    @property
-    def verb(self) -> str:
-        """The name "patch" or "upsert"."""
-        return self.mode
-
-    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+    def write(self, now: datetime, merged: MergedChanges | None = None) -> Write[E]:
         """The UpdateItem."""
         return plan_update(
             self.target,
             self.actions,
             now=now,
-            mode=self.mode,
+            mode=self.verb,
             known=self.known,
             condition=self.condition,
             check_version=self.check_version,
-            joined=joined,
+            merged=merged,
         )
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The item must exist, have the version that was read, be in a state that allows the transition, and keep its bounds."""
         spec = spec_of(self.entity)
         version = None
         if isinstance(self.target, BaseModel) and spec.version is not None and self.check_version:
             version = getattr(self.target, spec.version.name)
         moves = tuple(action for action in self.actions if isinstance(action, Transition))
-        return Expectation(
+        return WriteCondition(
             self.ref,
-            self.mode,
-            present=self.mode == "patch",
+            self.verb,
+            present=self.verb == "patch",
             version=version,
             moves=moves,
             guards=guards_of(self.actions),
@@ -376,7 +386,7 @@ class Patch(WriteOperation[Any], Generic[E]):
         except DecodeError as error:
             raise written_unreadable(error) from error
 
-    def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
+    def after(self, write: Write[Any], setup: Setup) -> Flow[Any] | None:
         """The item, read again."""
         if self.returning == "none":
             return None
@@ -384,12 +394,14 @@ class Patch(WriteOperation[Any], Generic[E]):
             raise NotReturned(
                 f"{self.entity.__name__} has counters or unique constraints, so it is written in a transaction, which returns no values."
             )
-        return (yield from reread(self, setup))
+        return reread(self, setup, write.key)
 
 
 @dataclass(slots=True)
-class Delete(WriteOperation[Any], Generic[E]):
+class Delete(_TargetedWrite[Any], Generic[E]):
     """Delete an item."""
+
+    verb = "delete"
 
     target: Ref[E] | E
     must_exist: bool = False
@@ -397,33 +409,18 @@ class Delete(WriteOperation[Any], Generic[E]):
     check_version: bool = True
     returning: Literal["none", "old"] = "none"
 
-    @property
-    def entity(self) -> type[E]:
-        """The entity of the target."""
-        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
-
-    @property
-    def ref(self) -> Ref[E]:
-        """The reference to the target."""
-        return locate(self.target)
-
-    @property
-    def verb(self) -> str:
-        """The name "delete"."""
-        return "delete"
-
-    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
+    def write(self, now: datetime, merged: MergedChanges | None = None) -> Write[E]:
         """The DeleteItem."""
         return plan_delete(
-            self.target, must_exist=self.must_exist, condition=self.condition, check_version=self.check_version, joined=joined
+            self.target, must_exist=self.must_exist, condition=self.condition, check_version=self.check_version, merged=merged
         )
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The item must have the version that was read."""
         spec = spec_of(self.entity)
         versioned = isinstance(self.target, BaseModel) and spec.version is not None and self.check_version
         version = getattr(self.target, spec.version.name) if versioned and spec.version is not None else None
-        return Expectation(self.ref, "delete", present=self.must_exist, version=version, conditional=self.condition is not None)
+        return WriteCondition(self.ref, "delete", present=self.must_exist, version=version, conditional=self.condition is not None)
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
         """Ask for the old item if the caller wants it."""
@@ -434,49 +431,34 @@ class Delete(WriteOperation[Any], Generic[E]):
         item = response.get("Attributes")
         return returned(self.entity, item, setup) if item is not None and self.returning == "old" else None
 
-    def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
+    def after(self, write: Write[Any], setup: Setup) -> Any:
         """The deleted instance, if the caller wants it."""
-        yield from ()
         return self.target if self.returning == "old" else None
 
 
 @dataclass(slots=True)
-class ConditionCheck(WriteOperation[None]):
+class ConditionCheck(_TargetedWrite[None]):
     """Check a condition on an item that a transaction does not write."""
+
+    verb = "check"
 
     target: Any
     condition: Condition
 
-    @property
-    def entity(self) -> type[BaseModel]:
-        """The entity of the target."""
-        return self.target.entity if isinstance(self.target, Ref) else type(self.target)
-
-    @property
-    def ref(self) -> Ref[Any]:
-        """The reference to the target."""
-        return locate(self.target)
-
-    @property
-    def verb(self) -> str:
-        """The name "check"."""
-        return "check"
-
-    def write(self, now: datetime, joined: Joined | None = None) -> Write[Any]:
+    def write(self, now: datetime, merged: MergedChanges | None = None) -> Write[Any]:
         """The ConditionCheck."""
-        return plan_check(self.target, self.condition, joined)
+        return plan_check(self.target, self.condition)
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The item must satisfy the condition."""
-        return Expectation(self.ref, "check", conditional=True)
+        return WriteCondition(self.ref, "check", conditional=True)
 
     def start(self, setup: Setup) -> Flow[None]:
         """A transaction with only this check, because DynamoDB has no checks outside of transactions."""
-        yield from single_flow(self, setup)
+        return self._transaction(self.write(setup.now()), setup)
 
-    def after(self, write: Write[Any], setup: Setup) -> Flow[None]:
+    def after(self, write: Write[Any], setup: Setup) -> None:
         """No result."""
-        yield from ()
 
 
 def prepare_patch(example: WriteOperation[Any], examples: Mapping[str, Value], now: datetime) -> PreparedUpdate:
@@ -500,6 +482,8 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
     counters. `result` builds the item after the patch, if the caller knows it; otherwise the service returns it.
     """
 
+    verb = "patch"
+
     kind: type[E]
     update: PreparedUpdate
     key: Item
@@ -517,15 +501,10 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
         """The reference of the ordinary patch."""
         return self.planned().ref
 
-    @property
-    def verb(self) -> str:
-        """The name "patch"."""
-        return "patch"
-
-    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
-        """The UpdateItem. With `joined`, that of the ordinary patch."""
-        if joined is not None:
-            return self.planned().write(now, joined)
+    def write(self, now: datetime, merged: MergedChanges | None = None) -> Write[E]:
+        """The UpdateItem. With `merged`, that of the ordinary patch."""
+        if merged is not None:
+            return self.planned().write(now, merged)
         parameters, spec = self.update.bind(self.key, self.values), spec_of(self.kind)
         return Write(self.kind, spec.table, "Update", parameters)
 
@@ -538,7 +517,7 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
             payload["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         return Request("UpdateItem", payload, self.pattern)
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The expectation of the ordinary patch."""
         return self.planned().expectation()
 
@@ -555,5 +534,4 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[E]:
         """The item, read again."""
-        item: E = yield from reread(self, setup)
-        return item
+        return reread(self, setup, write.key)

@@ -1,6 +1,7 @@
-"""Write one item: create, put, patch, upsert, delete, and checks for transactions.
+"""The verbs that write: create, put, patch, upsert and delete, and checks for transactions.
 
-`retrying` and `save`: read, decide and write with retries; write the changes of an instance.
+Also those that read first: `retrying` reads, decides and writes until no other writer is faster, and `save` writes the differences between
+two versions of an instance. `release_unique` deletes the markers that an item left behind.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from pydantic import BaseModel
 
 from gateleg.model import Action, Condition, Ref, spec_of
 from gateleg.model.expressions.evaluation import check_about
-from gateleg.model.keys import Presets
-from gateleg.model.planning import changed_attributes
+from gateleg.model.keys import KeyPlan, Presets
+from gateleg.model.planning import changed_attributes, plan_release
 from gateleg.store.errors import InvalidOption, LostRace
-from gateleg.store.flow import Pause
+from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.operation import Operation, locate
 from gateleg.store.operations.reads import get
 from gateleg.store.operations.write_operation import ConditionCheck, Delete, Patch, Put, invalid_returning
+from gateleg.store.setup import retry_conflicts
+from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["Retrying", "Save"]
 
 E = TypeVar("E", bound=BaseModel)
-
 _PUT_RETURNS, _DELETE_RETURNS = ("new", "old", "none"), ("none", "old")
 
 
@@ -223,28 +225,6 @@ def upsert(
     return Patch(place, actions, "upsert", known or {}, condition, check_version)
 
 
-def _addressed(
-    target: type[E] | Ref[E] | E, changes: tuple[Action | Condition, ...], components: dict[str, Any]
-) -> tuple[Ref[E] | E, tuple[Action, ...]]:
-    """The target and the actions of a patch; conditions among the changes are key components."""
-    actions = tuple([change for change in changes if isinstance(change, Action)])
-    key: Any = [change for change in changes if not isinstance(change, Action)]
-    for change in key:
-        if not isinstance(change, Condition | Presets):
-            raise InvalidOption(
-                f"A change must be an action, not {type(change).__name__}.", fix="Write it as Book.title.set('Emma'), for example."
-            )
-    if isinstance(target, type) or key or components:
-        return _place(target, key, components), actions
-    return target, actions
-
-
-def _place(target: type[E] | Ref[E] | E, key: Sequence[Condition], components: dict[str, Any]) -> Ref[E] | E:
-    """For an entity, a reference from key components; a reference or instance is returned unchanged."""
-    ref = locate(target, key, components)
-    return ref if isinstance(target, type) else target
-
-
 @overload
 def delete(
     target: type[E],
@@ -315,8 +295,61 @@ def check(target: Ref[E] | E, condition: Condition[E], /) -> WriteOperation[None
     return ConditionCheck(target, condition)
 
 
+def _addressed(
+    target: type[E] | Ref[E] | E, changes: tuple[Action | Condition, ...], components: dict[str, Any]
+) -> tuple[Ref[E] | E, tuple[Action, ...]]:
+    """The target and the actions of a patch; conditions among the changes are key components."""
+    actions: list[Action] = []
+    key: list[Any] = []
+    for change in changes:
+        if isinstance(change, Action):
+            actions.append(change)
+        elif isinstance(change, Condition | Presets):
+            key.append(change)
+        else:
+            raise InvalidOption(
+                f"A change must be an action, not {type(change).__name__}.", fix="Write it as Book.title.set('Emma'), for example."
+            )
+    if isinstance(target, type) or key or components:
+        return _place(target, key, components), tuple(actions)
+    return target, tuple(actions)
+
+
+def _place(target: type[E] | Ref[E] | E, key: Sequence[Condition], components: dict[str, Any]) -> Ref[E] | E:
+    """For an entity, a reference from key components; a reference or instance is returned unchanged."""
+    ref = locate(target, key, components)
+    return ref if isinstance(target, type) else target
+
+
 def _entity_of(target: Any) -> type[Any]:
     return target.entity if isinstance(target, Ref) else type(target)
+
+
+def retrying(
+    target: type[E] | Ref[E] | E, decide: Callable[[E], Iterable[Action[E]]], /, *key: Condition[E], **components: Any
+) -> Operation[E]:
+    """Change an item depending on its current state: `retrying(Job, lambda job: [Job.priority.set(job.priority + 1)], job_id=j)`.
+
+    `decide` is called with the stored instance and returns update actions, or none to leave the item unchanged. If another writer is
+    faster, `decide` is called again with the new instance. Returns the stored instance. Raises `LostRace` after too many attempts.
+    """
+    if not callable(decide):
+        raise InvalidOption("retrying takes a function that decides, and was given an action.", fix="Write lambda job: [Job.tries.add(1)].")
+    place: Ref[E] | E = locate(target, key, components) if isinstance(target, type) or key or components else target
+    return Retrying(place if isinstance(target, type) else target, decide)
+
+
+def save(changed: E, /, *, before: E) -> Operation[E]:
+    """Write only the attributes that differ from `before`, the instance that was read. Returns the stored instance.
+
+    Raises `LostRace` if the item's version changed since `before` was read.
+    """
+    if type(changed) is not type(before):
+        raise InvalidOption(
+            f"save was given a {type(changed).__name__}, and before= is a {type(before).__name__}.",
+            fix="Give the instance as it was read as before=, and a changed copy of it.",
+        )
+    return Save(changed, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +386,16 @@ class Retrying(Operation[E], Generic[E]):
         yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
+def _decided(actions: Any) -> tuple[Action[Any], ...]:
+    """The actions of a decision, which is a list of them."""
+    if isinstance(actions, Action) or not isinstance(actions, Iterable):
+        given = "None" if actions is None else "a single action" if isinstance(actions, Action) else repr(actions)
+        raise InvalidOption(
+            f"The function given to retrying returned {given}.", fix="Return a list of actions; an empty one changes nothing."
+        )
+    return tuple(actions)
+
+
 @dataclass(frozen=True, slots=True)
 class Save(Operation[E], Generic[E]):
     """Write the differences between two versions of an instance."""
@@ -375,38 +418,36 @@ class Save(Operation[E], Generic[E]):
             yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
-def retrying(
-    target: type[E] | Ref[E] | E, decide: Callable[[E], Iterable[Action[E]]], /, *key: Condition[E], **components: Any
-) -> Operation[E]:
-    """Change an item depending on its current state: `retrying(Job, lambda job: [Job.priority.set(job.priority + 1)], job_id=j)`.
+def release_unique(instance: BaseModel, /) -> Operation[int]:
+    """Release the unique values of an item that was deleted without its markers, such as by TTL. Returns the number of released values.
 
-    `decide` is called with the stored instance and returns update actions, or none to leave the item unchanged. If another writer is
-    faster, `decide` is called again with the new instance. Returns the stored instance. Raises `LostRace` after too many attempts.
+    Releases nothing if an item with the same key exists, and no value that another item has taken meanwhile. Safe to repeat.
     """
-    if not callable(decide):
-        raise InvalidOption("retrying takes a function that decides, and was given an action.", fix="Write lambda job: [Job.tries.add(1)].")
-    place: Ref[E] | E = locate(target, key, components) if isinstance(target, type) or key or components else target
-    return Retrying(place if isinstance(target, type) else target, decide)
+    return ReleaseMarkers(instance)
 
 
-def save(changed: E, /, *, before: E) -> Operation[E]:
-    """Write only the attributes that differ from `before`, the instance that was read. Returns the stored instance.
+@dataclass(frozen=True, slots=True)
+class ReleaseMarkers(Operation[int]):
+    """Release the unique values of an item that was deleted."""
 
-    Raises `LostRace` if the item's version changed since `before` was read.
-    """
-    if type(changed) is not type(before):
-        raise InvalidOption(
-            f"save was given a {type(changed).__name__}, and before= is a {type(before).__name__}.",
-            fix="Give the instance as it was read as before=, and a changed copy of it.",
-        )
-    return Save(changed, before)
+    instance: BaseModel
 
+    def flow(self, setup: Setup) -> Flow[int]:
+        """One transaction for each marker, on condition that the item does not exist and the marker still belongs to it."""
+        released = 0
+        for check, release in plan_release(self.instance):
+            items = [{str(write.kind): write.request(setup.name_of(write.table))} for write in (check, release)]
+            payload = {"TransactItems": items, "ClientRequestToken": setup.token()}
+            try:
+                yield from retry_conflicts(Request("TransactWriteItems", payload, f"{check.entity.__name__}.release"), setup)
+                released += 1
+            except ServiceError as error:
+                codes = {reason.get("Code") for reason in error.extra.get("CancellationReasons", ())}
+                if error.code != "TransactionCanceledException" or not codes <= {"None", "ConditionalCheckFailed"}:
+                    raise
+        return released
 
-def _decided(actions: Any) -> tuple[Action[Any], ...]:
-    """The actions of a decision, which is a list of them."""
-    if isinstance(actions, Action) or not isinstance(actions, Iterable):
-        given = "None" if actions is None else "a single action" if isinstance(actions, Action) else repr(actions)
-        raise InvalidOption(
-            f"The function given to retrying returned {given}.", fix="Return a list of actions; an empty one changes nothing."
-        )
-    return tuple(actions)
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The item's partition."""
+        spec = spec_of(type(self.instance))
+        yield spec.entity, spec.key, spec.ref(self.instance).values
