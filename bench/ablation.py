@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table as Figures
 
 from before import HERE
-from gateleg.endpoint.dispatcher import Dispatcher, execute
+from gateleg.endpoint.dispatcher import Dispatcher, EngineCall, execute
 from gateleg.endpoint.http import IncomingRequest
 from gateleg.engine import Engine, values
 from gateleg.jobs import AsyncQueue, Submission
@@ -84,7 +84,8 @@ def request_rows() -> list[Row]:
         return IncomingRequest(b"POST", b"/", headers, orjson.dumps(request))
 
     def serve(request: IncomingRequest) -> None:
-        call = dispatcher.decide(request)
+        call = dispatcher.route(request)
+        assert isinstance(call, EngineCall)
         assert execute(world.engine, call).status == 200
 
     def queries(request: Callable[[], Any]) -> list[Any]:
