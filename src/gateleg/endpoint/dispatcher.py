@@ -33,6 +33,8 @@ from gateleg.engine.commit_queue import GroupWriter
 from gateleg.engine.errors import serialization
 from gateleg.net import is_loopback
 
+__all__ = ["Dispatcher", "EngineCall", "Kind", "execute"]
+
 _log = logging.getLogger(__name__)
 
 _DYNAMODB = """

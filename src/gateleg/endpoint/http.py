@@ -13,6 +13,8 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from gateleg.engine import EngineError
 
+__all__ = ["AMZ_JSON", "IncomingRequest", "OutgoingResponse", "encode_body", "error_response"]
+
 AMZ_JSON = b"application/x-amz-json-1.0"
 PLAIN_JSON = b"application/json"
 

@@ -11,6 +11,8 @@ from gateleg.endpoint.http import IncomingRequest
 from gateleg.engine import EngineError, Namespace
 from gateleg.net import aws
 
+__all__ = ["SigV4Credentials", "Verifier", "read_credentials"]
+
 _MAX_CLOCK_SKEW = timedelta(minutes=15)
 _STAMP = "%Y%m%dT%H%M%SZ"
 _HEADER_PARAMETERS = ("Credential", "Signature", "SignedHeaders")

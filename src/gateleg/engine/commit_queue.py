@@ -20,6 +20,8 @@ from typing import Any, Protocol
 
 from gateleg.engine.errors import EngineError
 
+__all__ = ["CommitQueue", "Group", "GroupWriter"]
+
 _log = logging.getLogger(__name__)
 
 
