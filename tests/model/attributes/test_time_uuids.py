@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from gateleg.model import first_time_uuid, time_uuid
-from gateleg.model.types import time_of
+from gateleg.model.times import time_of
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
