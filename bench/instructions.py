@@ -2,8 +2,9 @@
 
     python bench/instructions.py [COMMIT] [--rows "get, rich;put, rich"]
 
-Needs valgrind. Both editions run the rows of `bench/verbs.py` under callgrind, which counts only while a row runs: 50 calls after as many
-that are not counted. Thousands of instructions of one call; a row without calls is subtracted, because callgrind is switched from outside.
+Needs valgrind. Both editions run the rows of `bench/verbs.py` under callgrind, which counts only while a row runs: 100 calls after as many
+that are not counted. Thousands of instructions of one call; the median of rows without calls is subtracted, because callgrind is
+switched from outside.
 """
 
 import argparse
@@ -14,9 +15,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from statistics import median
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Console
@@ -24,8 +27,8 @@ from rich.table import Table as Figures
 
 from before import BEFORE, HERE, sources
 
-#: Calls of a row that are counted; a query of many items is called less often.
-CALLS, FEW = 50, 2
+#: Calls of a row that are counted, if it has inputs for twice as many.
+CALLS = 100
 NOTHING = "nothing"
 _TRIGGER, _TOTALS = re.compile(r"desc: Trigger: dump (.*)"), re.compile(r"totals: (\d+)")
 Row = tuple[str, Callable[[Any], Any], Callable[[], list[Any]], bool]
@@ -33,7 +36,12 @@ Row = tuple[str, Callable[[Any], Any], Callable[[], list[Any]], bool]
 
 def control(*options: str) -> None:
     """Tell the callgrind that this process runs in."""
-    subprocess.run(["callgrind_control", *options, str(os.getpid())], check=True, stdout=subprocess.DEVNULL)
+    # Not by `subprocess`, whose own instructions would be counted from whatever moment callgrind is switched on.
+    command = ["callgrind_control", *options, str(os.getpid())]
+    quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    _, status = os.waitpid(os.posix_spawnp(command[0], command, os.environ, file_actions=quiet), 0)
+    if status:
+        raise RuntimeError(f"{' '.join(command)} failed")
 
 
 def all_rows() -> list[Row]:
@@ -44,7 +52,7 @@ def all_rows() -> list[Row]:
     world = World()
     cases = world.cases("plain", note, Note, lambda one: {"owner": one.owner, "number": one.number})
     cases += world.cases("rich", scene, Scene, lambda one: {"film": one.film, "number": one.number})
-    rows: list[Row] = [(NOTHING, lambda one: None, lambda: [None] * (2 * CALLS), False)]
+    rows: list[Row] = []
     for case in cases:
         rows.append((case.name, case.call, case.prepare, case.awaited))
         if case.own is not None:
@@ -55,9 +63,8 @@ def all_rows() -> list[Row]:
     return rows
 
 
-def count(wanted: list[str]) -> None:
+def count(rows: list[Row], loop: asyncio.AbstractEventLoop) -> None:
     """Run the rows, and have callgrind write what it counted in each."""
-    loop = asyncio.new_event_loop()
     gc.disable()
 
     def run(call: Callable[[Any], Any], inputs: list[Any], awaited: bool) -> None:
@@ -71,39 +78,34 @@ def count(wanted: list[str]) -> None:
             for one in inputs:
                 call(one)
 
-    for name, call, prepare, awaited in all_rows():
-        if wanted and name not in (NOTHING, *wanted):
-            continue
+    nothing: list[Row] = [(f"{NOTHING} {number}", lambda one: None, lambda: [None] * (2 * CALLS), False) for number in range(5)]
+    for name, call, prepare, awaited in (*nothing, *rows):
         inputs = prepare()
-        number = calls_of(name)
+        number = min(CALLS, len(inputs) // 2)
         run(call, inputs[:number], awaited)
         control("-z")
         control("-i", "on")
         run(call, inputs[number : 2 * number], awaited)
         control("-i", "off")
-        control(f"--dump={name.replace(' ', '_')}")
+        control(f"--dump={name.replace(' ', '_')}/{number}")
 
 
-def calls_of(name: str) -> int:
-    """The calls of a row that are counted."""
-    return FEW if name.startswith("query") else CALLS
-
-
-def counted(source: Path, rows: str) -> dict[str, float]:
-    """Thousands of instructions of one call, by row."""
+def counted(source: Path, program: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> dict[str, float]:
+    """Thousands of instructions of one call, by row, of a program that calls `count`; it gets these environment variables."""
     with tempfile.TemporaryDirectory() as folder:
         tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
-        environment = {**os.environ, "PYTHONPATH": f"{source}:{HERE}", "PYTHONHASHSEED": "0"}
-        command = [*tool, sys.executable, __file__, "--count", "--rows", rows]
+        environment = {**os.environ, "PYTHONPATH": f"{source}:{HERE}", "PYTHONHASHSEED": "0", **variables}
+        command = [*tool, sys.executable, *program]
         subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True)
-        found: dict[str, int] = {}
+        found: dict[str, tuple[int, int]] = {}
         for file in sorted(Path(folder).glob("out.*"), key=lambda path: int(path.suffix[1:])):
             text = file.read_text()
             trigger, totals = _TRIGGER.search(text), _TOTALS.search(text)
             if trigger is not None and totals is not None:
-                found[trigger[1].strip().replace("_", " ")] = int(totals[1])
-    nothing = found.pop(NOTHING)
-    return {name: (total - nothing) / calls_of(name) / 1000 for name, total in found.items()}
+                name, _, number = trigger[1].strip().replace("_", " ").rpartition("/")
+                found[name] = int(totals[1]), int(number)
+    nothing = median(total for name, (total, _) in found.items() if name.startswith(NOTHING))
+    return {name: (total - nothing) / number / 1000 for name, (total, number) in found.items() if not name.startswith(NOTHING)}
 
 
 def main() -> None:
@@ -114,12 +116,14 @@ def main() -> None:
     parser.add_argument("--count", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.count:
-        count([row for row in arguments.rows.split(";") if row])
+        wanted = [row for row in arguments.rows.split(";") if row]
+        count([row for row in all_rows() if not wanted or row[0] in wanted], asyncio.new_event_loop())
         return
+    program = [__file__, "--count", "--rows", arguments.rows]
     with tempfile.TemporaryDirectory() as folder:
-        before = counted(sources(arguments.commit, Path(folder)), arguments.rows)
+        before = counted(sources(arguments.commit, Path(folder)), program)
     figures = Figures("row", "before", "now", "change")
-    for row, now in counted(HERE.parent / "src", arguments.rows).items():
+    for row, now in counted(HERE.parent / "src", program).items():
         figures.add_row(row, f"{before[row]:,.1f}", f"{now:,.1f}", f"{(now / before[row] - 1) * 100:+.1f} %")
     Console(width=100).print(figures)
 

@@ -19,8 +19,7 @@ from gateleg.migrate import MoveOptions, Phase, RateLimits
 from gateleg.migrate.moves.passes import progress_of
 from gateleg.migrate.moves.steps import advance, verify
 from gateleg.migrate.moves.tasks import backfill
-from gateleg.store import Store
-from gateleg.store.flow import Call
+from gateleg.store import Call, Store
 from migrate import SEGMENTS, STAGE, fill, move, moved, notes
 
 PAGE = 100

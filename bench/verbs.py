@@ -166,7 +166,7 @@ class World:
     """An engine with both tables, and the verbs on it."""
 
     def __init__(self) -> None:
-        self.engine = Engine(":memory:")
+        self.engine = Engine(":memory:", background=False)
         self.store = Store(EmbeddedTransport(self.engine))
         self.async_store = AsyncStore(AsyncEmbeddedTransport(self.engine))
         self.store.create_tables(notes, scenes)
@@ -348,7 +348,7 @@ def walks() -> dict[str, Walk]:
 
     def serve(number: int) -> None:
         body = orjson.dumps({"TableName": notes.name, "Item": spec_of(Note).encode(note(100 + number))})
-        call = dispatcher.decide(IncomingRequest(b"POST", b"/", headers, body))
+        call = dispatcher.route(IncomingRequest(b"POST", b"/", headers, body))
         assert isinstance(call, EngineCall)
         assert execute(engine, call).status == 200
 

@@ -40,7 +40,7 @@ def items(tmp_path: Path, table: str) -> list[dict[str, Any]]:
 
 def entities(tmp_path: Path, prefix: str = "") -> list[rag.Collection]:
     with Store.embedded(tmp_path / "data", prefix) as store:
-        return sorted(store.export(rag.Collection), key=lambda collection: collection.name)
+        return sorted(store.export(rag.Collection), key=lambda collection: collection.name or "")
 
 
 def test_what_the_engine_exports_the_command_imports_and_the_store_exports(commands: TableCommands, tmp_path: Path) -> None:

@@ -24,8 +24,16 @@ FAST_PATHS: Mapping[str, str] = {
     "decoder": "decoding skips pydantic's validation where the wire type already guarantees the result",
     "plans": "an update of a kind that was planned before only binds new values",
     "prepared": "claims and completions of jobs bind prepared updates, without looking up the plan of their kind",
+    "exact_refs": "key components of exactly the declared types become a reference in one generated function",
+    "direct": "a store without hooks and without a timeout sends a request without preparing either",
     "gets": "the engine answers a GetItem that has only a table and a key without checking for other parameters",
+    "quick_check": "a valid request passes a compiled test instead of the checks that find out what is wrong with it",
     "request_plans": "the engine checks what requests with the same expressions and names share only once",
+    "quick_keys": "a request's key of short strings becomes a row key in one step with its checks",
+    "text_keys": "row keys of strings are built by functions for one or two of them",
+    "index_keys": "index keys of two attributes are built in one step, with the prefix of their partition cached",
+    "flat_updates": "an update of whole attributes is applied without a tree of its paths",
+    "splicing": "stored items go into the endpoint's responses as they are, without being parsed",
 }
 
 

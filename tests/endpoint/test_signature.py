@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.endpoint import EndpointOptions, serve_in_thread
-from gateleg.endpoint.dispatcher import Verifier, namespace_of, read_claim
 from gateleg.endpoint.http import IncomingRequest
+from gateleg.endpoint.signature import Verifier, namespace_of, read_credentials
 from gateleg.engine.errors import EngineError
 from tests.endpoint.fakes import FakeEngine, Wire
 
@@ -37,7 +37,7 @@ def signed(
 
 def verify(request: IncomingRequest, clock: datetime | None = None) -> None:
     verifier = Verifier({KEY: SECRET, "other": "x"}, (lambda: clock) if clock else lambda: datetime.now(UTC))
-    verifier.verify(request, read_claim(request))
+    verifier.verify(request, read_credentials(request))
 
 
 def refusal(request: IncomingRequest, clock: datetime | None = None) -> tuple[str, str]:

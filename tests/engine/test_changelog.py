@@ -63,7 +63,7 @@ def test_the_net_change_of_a_row_has_its_first_old_and_its_last_new_state(databa
 
 def test_the_tables_in_the_log_are_listed_once(database: Database) -> None:
     log(database, [(7, 0, 0), (3, 0, 0), (7, 0, 0)])
-    assert changelog.tables(database.connection) == [3, 7]
+    assert changelog.logged_tables(database.connection) == [3, 7]
 
 
 def test_trimming_forgets_one_tables_changes_from_before_a_moment(database: Database) -> None:

@@ -1,3 +1,5 @@
+"""A check finds what contradicts itself in a file, in rows, indexes and the change log."""
+
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -192,3 +194,57 @@ def test_the_check_looks_at_tables_of_all_realms(tmp_path: Path) -> None:
             other.execute(f"UPDATE {layout.name} SET size = 0")
         other.close()
         assert check_integrity(engine.path) == ['Music: {"a":{"S":"x"}} has 2 bytes but is recorded with 0']
+
+
+@pytest.fixture
+def streamed(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path / "data.db")
+    world.create("a", **stream())
+    world.put(text(a="x", b="1"))
+    yield world
+    world.engine.close()
+
+
+def switch(world: World, on: bool) -> None:
+    world.now += 1
+    world.call(
+        "UpdateTable", TableName="Music", StreamSpecification={"StreamEnabled": on} | ({"StreamViewType": "KEYS_ONLY"} if on else {})
+    )
+
+
+def test_a_log_with_a_pause_is_whole(streamed: World) -> None:
+    switch(streamed, False)
+    streamed.put(text(a="x", b="2"))
+    switch(streamed, True)
+    streamed.put(text(a="x", b="3"))
+    assert check_integrity(streamed.engine.path) == []
+
+
+def test_a_change_that_was_not_logged_is_found(streamed: World) -> None:
+    streamed.recoverable()
+    streamed.put(text(a="x", b="2"))
+    streamed.put(text(a="x", b="3"))
+    streamed.engine.database.connection.execute("DELETE FROM changes WHERE seq = 2")
+    assert check_integrity(streamed.engine.path) == ["Music: change 3 does not follow from the one before it"]
+
+
+def test_an_item_that_no_index_takes_is_not_missed(streamed: World) -> None:
+    streamed.put(text(a="y", b=""))
+    streamed.call(
+        "UpdateTable",
+        TableName="Music",
+        AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}, {"AttributeName": "b", "AttributeType": "S"}],
+        GlobalSecondaryIndexUpdates=[{"Create": index("by-b", "b")}],
+    )
+    assert check_integrity(streamed.engine.path) == []
+
+
+def test_a_restored_table_is_whole(streamed: World) -> None:
+    streamed.recoverable()
+    at = streamed.now
+    streamed.now += 1
+    streamed.put(text(a="x", b="2"))
+    streamed.call("RestoreTableToPointInTime", SourceTableName="Music", TargetTableName="Restored", RestoreDateTime=at)
+    streamed.expire_by("t")
+    streamed.call("DeleteTable", TableName="Music")
+    assert check_integrity(streamed.engine.path) == []

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.store import Store, TransactionCanceled, UniqueTaken, create, delete, patch
 from gateleg.store.errors import DuplicateTarget
-from gateleg.store.operations.operation import identity
+from gateleg.store.operations.operation import item_key
 from tests.model.seeds.mv import Project, Scene, SceneStatus, projects
 from tests.store.counting import Shelf, Volume, shelves
 from tests.store.doubles import play, quiet_setup
@@ -29,9 +29,9 @@ def new_project(store: Store) -> Project:
 
 
 def test_keys_compare_numbers_by_value() -> None:
-    assert identity("t", {"n": {"N": "1"}}) == identity("t", {"n": {"N": "1.0"}})
-    assert identity("t", {"n": {"N": "1"}}) != identity("t", {"n": {"S": "1"}})
-    assert identity("t", {"a": {"S": "1"}, "b": {"S": "2"}}) == identity("t", {"b": {"S": "2"}, "a": {"S": "1"}})
+    assert item_key("t", {"n": {"N": "1"}}) == item_key("t", {"n": {"N": "1.0"}})
+    assert item_key("t", {"n": {"N": "1"}}) != item_key("t", {"n": {"S": "1"}})
+    assert item_key("t", {"a": {"S": "1"}, "b": {"S": "2"}}) == item_key("t", {"b": {"S": "2"}, "a": {"S": "1"}})
 
 
 def test_two_counters_of_one_parent_are_one_update(store: Store) -> None:

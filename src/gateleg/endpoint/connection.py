@@ -32,9 +32,9 @@ _MAX_PIPELINED_REQUESTS = 16
 class ServerState:
     """State that the connections of a server share."""
 
-    def __init__(self, backend: Backend, gate: Dispatcher, origins: Origins, commits: CommitQueue, limits: Limits) -> None:
+    def __init__(self, backend: Backend, dispatcher: Dispatcher, origins: Origins, commits: CommitQueue, limits: Limits) -> None:
         self.backend = backend
-        self.gate = gate
+        self.dispatcher = dispatcher
         self.origins = origins
         self.commits = commits
         self.limits = limits
@@ -134,15 +134,15 @@ class ClientConnection(asyncio.Protocol):
 
     def _serve(self, request: IncomingRequest) -> None:
         state = self._state
-        decision = state.origins.refusal(request) or state.gate.decide(request)
-        if isinstance(decision, OutgoingResponse):
-            self._send(request, decision)
-        elif decision.kind is Kind.READ:
-            self._send(request, execute(state.backend, decision))
+        routed = state.origins.refusal(request) or state.dispatcher.route(request)
+        if isinstance(routed, OutgoingResponse):
+            self._send(request, routed)
+        elif routed.kind is Kind.READ:
+            self._send(request, execute(state.backend, routed))
         else:
-            self._pending_write = request, decision
+            self._pending_write = request, routed
             self.deadline = float("inf")
-            state.commits.submit(partial(execute, state.backend, decision), self._reply, alone=decision.kind is Kind.EXCLUSIVE)
+            state.commits.submit(partial(execute, state.backend, routed), self._reply, alone=routed.kind is Kind.EXCLUSIVE)
 
     def _reply(self, outcome: OutgoingResponse | Exception) -> None:
         """Answer the pending write, which is committed or has failed."""

@@ -1,13 +1,4 @@
-"""Parse HTTP/1.1 requests from bytes, within limits.
-
-HTTP requests.
-
-Responses and their wire format.
-
-Content encodings: compression and decompression of bodies.
-
-Limits for clients, in bytes and seconds.
-"""
+"""HTTP/1.1 as the endpoint speaks it: requests are read from bytes, within limits, and responses become bytes, compressed or not."""
 
 import itertools
 import secrets
@@ -22,7 +13,38 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from gateleg.engine import EngineError
 
-__all__ = ["AMZ_JSON", "IncomingRequest", "OutgoingResponse", "encode_body", "error_response"]
+AMZ_JSON = b"application/x-amz-json-1.0"
+PLAIN_JSON = b"application/json"
+
+#: DynamoDB's response to an oversized body, sent before it is complete: no request id, no error document.
+TOO_LARGE = b"HTTP/1.1 413 Request Entity Too Large\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n"
+#: The response to invalid HTTP or an oversized head; also without an error document.
+BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+#: Bytes of chunk sizes and extensions that each byte of a body may take: small chunks need five.
+_MOST_FRAMING = 16
+
+_STATUS = {status.value: f"{status.value} {status.phrase}".encode() for status in HTTPStatus}
+_HEAD = (
+    b"HTTP/1.1 %b\r\nServer: Server\r\nDate: %b\r\n%bContent-Length: %d\r\nConnection: %b\r\n"
+    b"x-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\n\r\n%b"
+)
+_ID_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+#: Shorter responses are not compressed.
+MIN_COMPRESSED_BYTES = 4096
+
+#: zlib's window argument for each encoding; adding 16 selects the gzip format.
+_WINDOW = {b"gzip": 31, b"deflate": 15}
+
+#: The maximum number of members in a gzip body. Each takes time, so a million empty ones would be an attack.
+MAX_GZIP_MEMBERS = 1024
+#: The number of bytes to decompress at once. The rest of a piece after the end of a member is copied, so pieces must be short.
+_CHUNK_BYTES = 16 * 1024
+
+#: Level 1 takes a third of the time of level 6, for a few percent more bytes.
+_LEVEL = 1
 
 
 @dataclass(slots=True)
@@ -49,174 +71,6 @@ class IncomingRequest:
         return self.target.partition(b"?")[2]
 
 
-AMZ_JSON = b"application/x-amz-json-1.0"
-PLAIN_JSON = b"application/json"
-
-#: DynamoDB's response to an oversized body, sent before it is complete: no request id, no error document.
-TOO_LARGE = b"HTTP/1.1 413 Request Entity Too Large\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n"
-#: The response to invalid HTTP or an oversized head; also without an error document.
-BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-
-_STATUS = {status.value: f"{status.value} {status.phrase}".encode() for status in HTTPStatus}
-_HEAD = (
-    b"HTTP/1.1 %b\r\nServer: Server\r\nDate: %b\r\n%bContent-Length: %d\r\nConnection: %b\r\n"
-    b"x-amzn-RequestId: %b\r\nx-amz-crc32: %d\r\n\r\n%b"
-)
-_ID_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-@dataclass(frozen=True, slots=True)
-class OutgoingResponse:
-    """An HTTP response: status, body and headers."""
-
-    status: int
-    body: bytes = b""
-    content_type: bytes | None = None
-    #: additional header lines, each ending in CRLF
-    headers: bytes = b""
-
-
-NOT_FOUND = OutgoingResponse(404, b"<UnknownOperationException/>\n")
-
-
-def error_response(error: EngineError, content_type: bytes) -> OutgoingResponse:
-    """The response for an error."""
-    return OutgoingResponse(error.status, orjson.dumps(error.body()), content_type)
-
-
-class RequestIds:
-    """Request ids of 52 capitals and digits like DynamoDB's: a random prefix and a counter, which is fast."""
-
-    def __init__(self) -> None:
-        self._prefix = "".join(secrets.choice(_ID_ALPHABET) for _ in range(40)).encode()
-        self._count = itertools.count()
-
-    def next(self) -> bytes:
-        """A new id."""
-        return b"%b%012X" % (self._prefix, next(self._count))
-
-
-def encode_body(request: IncomingRequest, response: OutgoingResponse) -> tuple[bytes, bytes | None]:
-    """The body to send and its encoding: compressed if the client accepts it and the body is large enough."""
-    body = response.body
-    if len(body) >= MIN_COMPRESSED_BYTES and b"accept-encoding" in request.headers:
-        encoding = choose_encoding(request.accepts or request.headers[b"accept-encoding"])
-        if encoding is not None:
-            smaller = compress(body, encoding)
-            if len(smaller) < len(body):
-                return smaller, encoding
-    return body, None
-
-
-def render(request: IncomingRequest, response: OutgoingResponse, *, date: bytes, request_id: bytes, keep_alive: bool, cors: bytes) -> bytes:
-    """The bytes of a response. `cors` are CORS header lines."""
-    body, encoding = encode_body(request, response)
-    extra = response.headers + cors
-    if encoding is not None:
-        extra += b"Content-Encoding: " + encoding + b"\r\n"
-    if response.content_type is not None:
-        extra += b"Content-Type: " + response.content_type + b"\r\n"
-    # SDKs verify the checksum of the bytes as sent, compressed or not.
-    return _HEAD % (
-        _STATUS[response.status],
-        date,
-        extra,
-        len(body),
-        b"keep-alive" if keep_alive else b"close",
-        request_id,
-        zlib.crc32(body),
-        body if request.method != b"HEAD" else b"",
-    )
-
-
-#: Shorter responses are not compressed.
-MIN_COMPRESSED_BYTES = 4096
-
-#: zlib's window argument for each encoding; adding 16 selects the gzip format.
-_WINDOW = {b"gzip": 31, b"deflate": 15}
-
-#: The maximum number of members in a gzip body. Each takes time, so a million empty ones would be an attack.
-MAX_GZIP_MEMBERS = 1024
-#: The number of bytes to decompress at once. The rest of a piece after the end of a member is copied, so pieces must be short.
-_CHUNK_BYTES = 16 * 1024
-
-#: Level 1 takes a third of the time of level 6, for a few percent more bytes.
-_LEVEL = 1
-
-
-class UndecodableBody(Exception):
-    """The body does not match its `Content-Encoding`, or the encoding is unknown."""
-
-
-class OversizedBody(Exception):
-    """The decompressed body exceeds the limit."""
-
-
-def decompress(body: bytes, encoding: bytes, limit: int) -> bytes:
-    """Decompress a body. Raises `UndecodableBody`, or `OversizedBody` beyond `limit` bytes, without decompressing much more."""
-    encoding = encoding.strip().lower()
-    if encoding in (b"", b"identity"):
-        return body
-    window = _WINDOW.get(encoding)
-    if window is None:
-        raise UndecodableBody(f"{encoding.decode('latin-1')!r} is not gzip, deflate or identity")
-    plain = bytearray()
-    stream, members = zlib.decompressobj(window), 1
-    for start in range(0, len(body), _CHUNK_BYTES):
-        piece = body[start : start + _CHUNK_BYTES]
-        while piece:
-            if stream.eof:
-                if encoding == b"deflate" or members == MAX_GZIP_MEMBERS:
-                    raise UndecodableBody("the body has data after its end")
-                stream, members = zlib.decompressobj(window), members + 1
-            try:
-                plain += stream.decompress(piece, limit + 1 - len(plain))
-            except zlib.error as error:
-                raise UndecodableBody(str(error)) from error
-            if len(plain) > limit:
-                raise OversizedBody
-            piece = stream.unused_data
-    if not stream.eof:
-        raise UndecodableBody("the compressed body is truncated")
-    return bytes(plain)
-
-
-def compress(body: bytes, encoding: bytes) -> bytes:
-    """Compress a body with `gzip` or `deflate`."""
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW[encoding])
-    return packer.compress(body) + packer.flush()
-
-
-def _quality(parameters: str) -> float:
-    """The weight in an encoding's parameters, parsed as leniently as DynamoDB does: the first `q=` anywhere, 1 if it is not a number."""
-    _, found, rest = parameters.partition("q=")
-    if not found:
-        return 1.0
-    text = rest.partition(";")[0].strip()
-    digits = text.removeprefix("-").replace(".", "", 1)
-    if not (digits.isascii() and digits.isdigit()):
-        return 1.0
-    return min(float(text), 1.0)
-
-
-def choose_encoding(accepted: bytes) -> bytes | None:
-    """The encoding of the response: the highest weight in `Accept-Encoding`; among equals, names before `*`, then the first one."""
-    named: dict[str, float] = {}
-    others = 0.0
-    for part in accepted.decode("latin-1").lower().split(","):
-        name, _, parameters = part.strip().partition(";")
-        name = name.strip()
-        quality = _quality(parameters)
-        if name == "*":
-            others = quality
-        elif name in ("gzip", "deflate"):
-            named[name] = max(quality, named.get(name, 0.0))
-    candidates = [*named.items(), *((name, others) for name in ("gzip", "deflate") if name not in named)]
-    best, quality = max(candidates, key=lambda candidate: candidate[1])
-    return best.encode() if quality > 0 else None
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of each connection, in bytes and seconds."""
@@ -237,10 +91,6 @@ class Limits:
     linger: float = 10.0
     #: seconds for requests in progress to finish when the server stops
     drain: float = 30.0
-
-
-#: Bytes of chunk sizes and extensions that each byte of a body may take: small chunks need five.
-_MOST_FRAMING = 16
 
 
 class ReadPhase(Enum):
@@ -404,3 +254,139 @@ class RequestReader:
         self.phase = ReadPhase.IDLE
         self.requests.append(request)
         self.ended = not request.keep_alive
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingResponse:
+    """An HTTP response: status, body and headers."""
+
+    status: int
+    body: bytes = b""
+    content_type: bytes | None = None
+    #: additional header lines, each ending in CRLF
+    headers: bytes = b""
+
+
+NOT_FOUND = OutgoingResponse(404, b"<UnknownOperationException/>\n")
+
+
+def error_response(error: EngineError, content_type: bytes) -> OutgoingResponse:
+    """The response for an error."""
+    return OutgoingResponse(error.status, orjson.dumps(error.body()), content_type)
+
+
+class RequestIds:
+    """Request ids of 52 capitals and digits like DynamoDB's: a random prefix and a counter, which is fast."""
+
+    def __init__(self) -> None:
+        self._prefix = "".join(secrets.choice(_ID_ALPHABET) for _ in range(40)).encode()
+        self._count = itertools.count()
+
+    def next(self) -> bytes:
+        """A new id."""
+        return b"%b%012X" % (self._prefix, next(self._count))
+
+
+def render(request: IncomingRequest, response: OutgoingResponse, *, date: bytes, request_id: bytes, keep_alive: bool, cors: bytes) -> bytes:
+    """The bytes of a response. `cors` are CORS header lines."""
+    body, encoding = encode_body(request, response)
+    extra = response.headers + cors
+    if encoding is not None:
+        extra += b"Content-Encoding: " + encoding + b"\r\n"
+    if response.content_type is not None:
+        extra += b"Content-Type: " + response.content_type + b"\r\n"
+    # SDKs verify the checksum of the bytes as sent, compressed or not.
+    return _HEAD % (
+        _STATUS[response.status],
+        date,
+        extra,
+        len(body),
+        b"keep-alive" if keep_alive else b"close",
+        request_id,
+        zlib.crc32(body),
+        body if request.method != b"HEAD" else b"",
+    )
+
+
+def encode_body(request: IncomingRequest, response: OutgoingResponse) -> tuple[bytes, bytes | None]:
+    """The body to send and its encoding: compressed if the client accepts it and the body is large enough."""
+    body = response.body
+    if len(body) >= MIN_COMPRESSED_BYTES and b"accept-encoding" in request.headers:
+        encoding = choose_encoding(request.accepts or request.headers[b"accept-encoding"])
+        if encoding is not None:
+            smaller = compress(body, encoding)
+            if len(smaller) < len(body):
+                return smaller, encoding
+    return body, None
+
+
+def choose_encoding(accepted: bytes) -> bytes | None:
+    """The encoding of the response: the highest weight in `Accept-Encoding`; among equals, names before `*`, then the first one."""
+    named: dict[str, float] = {}
+    others = 0.0
+    for part in accepted.decode("latin-1").lower().split(","):
+        name, _, parameters = part.strip().partition(";")
+        name = name.strip()
+        quality = _quality(parameters)
+        if name == "*":
+            others = quality
+        elif name in ("gzip", "deflate"):
+            named[name] = max(quality, named.get(name, 0.0))
+    candidates = [*named.items(), *((name, others) for name in ("gzip", "deflate") if name not in named)]
+    best, quality = max(candidates, key=lambda candidate: candidate[1])
+    return best.encode() if quality > 0 else None
+
+
+def _quality(parameters: str) -> float:
+    """The weight in an encoding's parameters, parsed as leniently as DynamoDB does: the first `q=` anywhere, 1 if it is not a number."""
+    _, weight, rest = parameters.partition("q=")
+    if not weight:
+        return 1.0
+    text = rest.partition(";")[0].strip()
+    digits = text.removeprefix("-").replace(".", "", 1)
+    if not (digits.isascii() and digits.isdigit()):
+        return 1.0
+    return min(float(text), 1.0)
+
+
+def compress(body: bytes, encoding: bytes) -> bytes:
+    """Compress a body with `gzip` or `deflate`."""
+    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW[encoding])
+    return packer.compress(body) + packer.flush()
+
+
+def decompress(body: bytes, encoding: bytes, limit: int) -> bytes:
+    """Decompress a body. Raises `UndecodableBody`, or `OversizedBody` beyond `limit` bytes, without decompressing much more."""
+    encoding = encoding.strip().lower()
+    if encoding in (b"", b"identity"):
+        return body
+    window = _WINDOW.get(encoding)
+    if window is None:
+        raise UndecodableBody(f"{encoding.decode('latin-1')!r} is not gzip, deflate or identity")
+    plain = bytearray()
+    stream, members = zlib.decompressobj(window), 1
+    for start in range(0, len(body), _CHUNK_BYTES):
+        piece = body[start : start + _CHUNK_BYTES]
+        while piece:
+            if stream.eof:
+                if encoding == b"deflate" or members == MAX_GZIP_MEMBERS:
+                    raise UndecodableBody("the body has data after its end")
+                stream, members = zlib.decompressobj(window), members + 1
+            try:
+                plain += stream.decompress(piece, limit + 1 - len(plain))
+            except zlib.error as error:
+                raise UndecodableBody(str(error)) from error
+            if len(plain) > limit:
+                raise OversizedBody
+            piece = stream.unused_data
+    if not stream.eof:
+        raise UndecodableBody("the compressed body is truncated")
+    return bytes(plain)
+
+
+class UndecodableBody(Exception):
+    """The body does not match its `Content-Encoding`, or the encoding is unknown."""
+
+
+class OversizedBody(Exception):
+    """The decompressed body exceeds the limit."""

@@ -1,4 +1,4 @@
-"""The server: listens, enforces timeouts, and stops gracefully.
+"""The server: listens, enforces timeouts, and stops gracefully; in this process, in a thread, or in several processes on one port.
 
 Several server processes may share one port, each with its own engine on the same file, so that reads use several cores. Their parent
 reserves the port, and opens no engine, because SQLite's locks do not survive a fork.
@@ -19,7 +19,8 @@ from types import TracebackType
 from typing import Self
 
 from gateleg.endpoint.connection import ClientConnection, ServerState
-from gateleg.endpoint.dispatcher import Backend, Dispatcher, EndpointOptions, Verifier
+from gateleg.endpoint.dispatcher import Backend, Dispatcher, EndpointOptions
+from gateleg.endpoint.signature import Verifier
 from gateleg.engine.commit_queue import CommitQueue
 from gateleg.event_loops import new_event_loop
 from gateleg.processes import run_replicas
@@ -55,14 +56,14 @@ class Server:
         options = self.options
         loop = asyncio.get_running_loop()
         verifier = Verifier(options.credentials) if options.credentials else None
-        gate = Dispatcher(
+        dispatcher = Dispatcher(
             self._engine.is_write, region=options.region, verifier=verifier, separate=options.separate, max_body=options.limits.body
         )
         threaded = options.threaded_commits
         if threaded is None:
             threaded = self._engine.durability == "full" and self._engine.path != ":memory:"
         commits = CommitQueue(self._engine, max_writes=_MAX_GROUP_WRITES, thread=True, commits_in_thread=threaded)
-        state = self._state = ServerState(self._engine, gate, options.origins(), commits, options.limits)
+        state = self._state = ServerState(self._engine, dispatcher, options.origins(), commits, options.limits)
         self._tick(loop, state)
         try:
             self._server = await loop.create_server(

@@ -1,8 +1,7 @@
-"""Capacity units: what DynamoDB would charge, in the forms that ReturnConsumedCapacity can request.
+"""What DynamoDB counts: the capacity units that it would charge, and the bytes that fill a page.
 
-Page limits: DynamoDB measures a page by its storage format, not by the size that it bills.
-
-In that format a name takes one byte, values carry their lengths, and each 3 KB of an item carry a header and its range key again.
+Units come in the forms that ReturnConsumedCapacity can request. A page is measured by DynamoDB's storage format, not by the size that it
+bills: a name takes one byte, values carry their lengths, and each 3 KB of an item carry a header and its range key again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from gateleg.engine.expressions.conditions import are_equal as equal
+from gateleg.engine.expressions.conditions import are_equal
 from gateleg.engine.layout import IndexWrite
 from gateleg.engine.schema import Index, Table
 from gateleg.engine.values import Item, item_size, size
@@ -50,7 +49,7 @@ def _index_write_units(write: IndexWrite) -> float:
     removed, added = (None if item is None else write.layout.project(item) for item in (write.removed, write.added))
     if removed is None or added is None or not write.in_place:
         return sum(write_units(item_size(entry)) for entry in (removed, added) if entry is not None)
-    return 0.0 if equal({"M": removed}, {"M": added}) else write_units(max(item_size(removed), item_size(added)))
+    return 0.0 if are_equal({"M": removed}, {"M": added}) else write_units(max(item_size(removed), item_size(added)))
 
 
 def consumed(mode: str | None, table: Table, base: float, indexes: Mapping[str, tuple[Index, float]]) -> dict[str, Any] | None:
@@ -142,12 +141,12 @@ class PageMeter:
         if total < NEVER_FULL_BYTES:
             return False
         for counted, row in self._waiting:
-            self._excess += footprint(orjson.loads(row), self._range) - counted
+            self._excess += response_size(orjson.loads(row), self._range) - counted
         self._waiting.clear()
         return total + self._excess >= PAGE_BYTES
 
 
-def footprint(item: Item, range_: str | None) -> int:
+def response_size(item: Item, range_: str | None) -> int:
     """Bytes of a page that an item takes; `range_` names the table's range key."""
     repeated = _CHUNK_HEAD
     content = 0

@@ -1,8 +1,7 @@
-"""The catalog of tables: stored as JSON in SQLite, cached as layouts, reloaded when another connection has changed it.
+"""The catalog of tables, and the context that every operation handler receives.
 
-What every operation handler receives.
-
-Item counts and sizes of tables: exact for small tables, cached for large ones, as DynamoDB's own counts are.
+Definitions are stored as JSON in SQLite, cached as layouts, and loaded again when another connection has changed them. Item counts and
+sizes of tables are exact for small tables, and cached for large ones, as DynamoDB's own counts are.
 """
 
 import threading
@@ -15,7 +14,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import backfill, copies, expiry, upgrades
+from gateleg.engine import backfill, chunked_drop, lifecycle, upgrades
 from gateleg.engine.database import Database, DatabaseConnection
 from gateleg.engine.definitions import dump, load
 from gateleg.engine.errors import not_found
@@ -121,14 +120,14 @@ class Catalog:
             "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)",
             (table.id, table.namespace.account, table.namespace.region, table.name, dump(table)),
         )
-        expiry.after_definition_change(connection, table, self._clock())
+        lifecycle.after_definition_change(connection, table, self._clock())
         self._bump_version(connection)
         return table
 
     def replace(self, connection: apsw.Connection, table: Table) -> None:
         """Store a changed definition."""
         connection.execute("UPDATE catalog SET definition = ? WHERE id = ?", (dump(table), table.id))
-        expiry.after_definition_change(connection, table, self._clock())
+        lifecycle.after_definition_change(connection, table, self._clock())
         self._bump_version(connection)
 
     def add_index(self, connection: apsw.Connection, table: Table, index: Index) -> Table:
@@ -145,14 +144,14 @@ class Catalog:
     def drop_index(self, connection: apsw.Connection, table: Table, name: str) -> Table:
         """Remove an index and its rows."""
         layout = Layout(table).index_by_name[name]
-        copies.drop_rows(connection, layout.name)
+        chunked_drop.drop_rows(connection, layout.name)
         table = replace(table, indexes=tuple(i for i in table.indexes if i.name != name))
         self.replace(connection, table)
         return table
 
     def drop(self, connection: apsw.Connection, table: Table) -> None:
         """Remove a table and its rows."""
-        expiry.before_drop(connection, table, self._clock(), self.statistics.of(f"items_{table.id}"))
+        lifecycle.before_drop(connection, table, self._clock(), self.statistics.of(f"items_{table.id}"))
         Layout(table).drop(connection)
         connection.execute("DELETE FROM catalog WHERE id = ?", (table.id,))
         self._bump_version(connection)

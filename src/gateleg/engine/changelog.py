@@ -1,11 +1,10 @@
-"""The change log, which streams read and point-in-time recovery undoes, and its retention.
+"""The change log, which point-in-time recovery undoes and streams read, and its retention.
 
 All tables share one sequence. Within a table, times increase with the sequence numbers, so that a point in time is found by bisection.
 
-Streams: one for each time that a table's stream was enabled, divided into consecutive shards.
-
-A stream's records are a range of the table's changes in the change log, so that a stream outlives its table. Shards are not stored: a
-stream starts a new one every few hours, and the limits of a shard follow from the times in the log.
+There is a stream for each time that a table's stream was enabled. Its records are a range of the table's changes, so that it outlives the
+table. It is divided into consecutive shards, which are not stored: a stream starts a new one every few hours, and the limits of a shard
+follow from the times in the log.
 """
 
 from collections.abc import Iterator
@@ -48,7 +47,7 @@ def append(
     )
 
 
-def track(connection: apsw.Connection, table_id: int, logged: bool) -> None:
+def track_log(connection: apsw.Connection, table_id: int, logged: bool) -> None:
     """Record since when a table's changes have been logged without a gap."""
     if logged:
         connection.execute("INSERT OR IGNORE INTO logs VALUES (?, ?)", (table_id, last_change(connection) + 1))
@@ -84,11 +83,11 @@ def first_since(connection: apsw.Connection, table_id: int, at: float) -> int:
     low, high = oldest[0], last_in_table(connection, table_id) + 1
     while low < high:
         middle = (low + high) // 2
-        found = _first_at_or_after(connection, table_id, middle)
-        if found is None or found[1] >= at:
+        change = _first_at_or_after(connection, table_id, middle)
+        if change is None or change[1] >= at:
             high = middle
         else:
-            low = found[0] + 1
+            low = change[0] + 1
     return low
 
 
@@ -102,7 +101,7 @@ def _first_at_or_after(connection: apsw.Connection, table_id: int, seq: int) -> 
     return (row[0], row[1]) if row else None
 
 
-def entries(connection: apsw.Connection, table_id: int, start: int, end: int | None, limit: int) -> Iterator[ChangeRecord]:
+def changes_between(connection: apsw.Connection, table_id: int, start: int, end: int | None, limit: int) -> Iterator[ChangeRecord]:
     """A table's changes in a range of sequence numbers (end exclusive), in order."""
     rows = connection.execute(
         "SELECT seq, at, old, new, by_service FROM changes WHERE table_id = ? AND seq >= ? AND seq < ? ORDER BY seq LIMIT ?",
@@ -139,14 +138,14 @@ def net_changes(connection: apsw.Connection, table_id: int, start: int, end: int
         yield old, new, at
 
 
-def tables(connection: apsw.Connection) -> list[int]:
+def logged_tables(connection: apsw.Connection) -> list[int]:
     """The ids of all tables with changes in the log, including deleted tables."""
-    found: list[int] = []
+    table_ids: list[int] = []
     while True:
-        row = connection.execute("SELECT min(table_id) FROM changes WHERE table_id > ?", (found[-1] if found else -1,)).fetchone()
+        row = connection.execute("SELECT min(table_id) FROM changes WHERE table_id > ?", (table_ids[-1] if table_ids else -1,)).fetchone()
         if row is None or row[0] is None:
-            return found
-        found.append(row[0])
+            return table_ids
+        table_ids.append(row[0])
 
 
 def has_older(connection: apsw.Connection, table_id: int, before: float) -> bool:
@@ -286,7 +285,7 @@ def parse_sequence_number(text: str) -> int | None:
     return seq if 0 <= seq < 2**63 else None
 
 
-def sync(connection: apsw.Connection, table: Table, now: float) -> None:
+def sync_streams(connection: apsw.Connection, table: Table, now: float) -> None:
     """Update the list of streams after a table was created or changed."""
     last = last_change(connection)
     connection.execute(
@@ -308,7 +307,7 @@ def sync(connection: apsw.Connection, table: Table, now: float) -> None:
         )
 
 
-def close(connection: apsw.Connection, table: Table, now: float) -> None:
+def end_stream(connection: apsw.Connection, table: Table, now: float) -> None:
     """End the stream of a table that is about to be deleted; its records stay."""
     connection.execute(
         "UPDATE streams SET ended = ?, last = ? WHERE table_id = ? AND ended IS NULL", (now, last_change(connection), table.id)
@@ -318,7 +317,7 @@ def close(connection: apsw.Connection, table: Table, now: float) -> None:
 _COLUMNS = "account, region, name, label, table_id, view, keys, created, first, ended, last, trimmed"
 
 
-def find(connection: apsw.Connection, namespace: Namespace, name: str, label: str, now: float) -> TableStream | None:
+def find_stream(connection: apsw.Connection, namespace: Namespace, name: str, label: str, now: float) -> TableStream | None:
     """A stream by its table's name and its label."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM streams WHERE account = ? AND region = ? AND name = ? AND label = ? AND (ended IS NULL OR ended > ?)",
@@ -339,12 +338,12 @@ def list_streams(
     return [_stream(row) for row in rows]
 
 
-def any_ended(connection: apsw.Connection, now: float) -> bool:
+def any_stream_expired(connection: apsw.Connection, now: float) -> bool:
     """Whether there are streams past their retention."""
     return connection.execute("SELECT 1 FROM streams WHERE ended <= ? LIMIT 1", (now - STREAM_SECONDS,)).fetchone() is not None
 
 
-def delete_ended(connection: apsw.Connection, now: float) -> None:
+def delete_expired_streams(connection: apsw.Connection, now: float) -> None:
     """Delete the streams past their retention."""
     connection.execute("DELETE FROM streams WHERE ended <= ?", (now - STREAM_SECONDS,))
 

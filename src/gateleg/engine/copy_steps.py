@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import apsw
 
-from gateleg.engine import backfill, copies, stored_backups
+from gateleg.engine import backfill, online_copy, stored_backups, throttle
 from gateleg.engine.catalog import Catalog
-from gateleg.engine.copies import Copy
+from gateleg.engine.online_copy import Copy
 from gateleg.engine.schema import Table
 
 
@@ -14,12 +14,12 @@ def begin(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> bool:
     """Run the first step of each phase; returns whether that was all. From now on, the source copies rows before they change."""
     current: Copy | None = copy
     while current is not None:
-        if not advance(catalog, connection, current, copies.SMALL_TABLE_ROWS):
+        if not advance(catalog, connection, current, throttle.SMALL_TABLE_ROWS):
             source = _table(catalog, current.table_id)
             if source is not None and current.phase == "rows":
                 catalog.replace(connection, replace(source, copies=(*source.copies, current.target)))
             return False
-        current = copies.find(connection, copy.target)
+        current = online_copy.find(connection, copy.target)
     return True
 
 
@@ -29,31 +29,31 @@ def advance(catalog: Catalog, connection: apsw.Connection, copy: Copy, max_rows:
     `counted` are the numbers of items and bytes, if they were counted before.
     """
     if copy.phase == "rows":
-        if not copies.copy_rows(connection, copy, max_rows):
+        if not online_copy.copy_rows(connection, copy, max_rows):
             return False
         _release(catalog, connection, copy)
         if copy.is_backup:
-            copies.enter_phase(connection, copy, "count")
+            online_copy.enter_phase(connection, copy, "count")
         elif copy.undo_from is not None:
-            copies.enter_phase(connection, copy, "log")
+            online_copy.enter_phase(connection, copy, "log")
         else:
             _open_restored(catalog, connection, copy)
         return True
     if copy.phase == "log":
-        if not copies.undo_changes(connection, copy, max_rows):
+        if not online_copy.undo_changes(connection, copy, max_rows):
             return False
         _open_restored(catalog, connection, copy)
         return True
-    stored_backups.complete(connection, copy.number, *(counted or copies.count(connection, copy)))
-    copies.end(connection, copy)
+    stored_backups.complete_backup(connection, copy.number, *(counted or online_copy.count(connection, copy)))
+    online_copy.end(connection, copy)
     return True
 
 
 def finish(catalog: Catalog, connection: apsw.Connection) -> None:
     """Complete every copy within one transaction; for callers that have the file to themselves."""
-    for target in copies.targets(connection):
-        while (copy := copies.find(connection, target)) is not None:
-            advance(catalog, connection, copy, copies.SMALL_TABLE_ROWS)
+    for target in online_copy.targets(connection):
+        while (copy := online_copy.find(connection, target)) is not None:
+            advance(catalog, connection, copy, throttle.SMALL_TABLE_ROWS)
 
 
 def _release(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> None:
@@ -65,7 +65,7 @@ def _release(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> None:
 
 def _open_restored(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> None:
     """After the rows of a restored table are complete: backfill its indexes, small ones at once."""
-    copies.end(connection, copy)
+    online_copy.end(connection, copy)
     table = _table(catalog, copy.number)
     if table is not None:
         catalog.replace(connection, backfill.begin(connection, replace(table, restoring=False)))

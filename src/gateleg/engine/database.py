@@ -19,7 +19,7 @@ from gateleg.engine import files, locking
 from gateleg.engine.errors import EngineError
 from gateleg.engine.file_format import check_readable, prepare
 from gateleg.engine.files import CLOSED, Busy, ReadOnlyAccess, read_only_access, translate
-from gateleg.engine.locking import MAX_WAIT_SECONDS, BusyHandler, Waiters, WriteAheadLog, limited_wait
+from gateleg.engine.locking import MAX_WAIT_SECONDS, BusyHandler, WriteAheadLog, WriterQueue, limited_wait
 from gateleg.private_files import make_file, make_folder, warn_of_exposure
 
 Durability = Literal["full", "relaxed"]
@@ -59,8 +59,7 @@ class Database:
         #: Called after a rollback: what was cached in the transaction is invalid.
         self.on_rollback: Callable[[], None] = lambda: None
         self._write_lock = threading.Lock()
-        #: Threads and processes that wait to write.
-        self.waiters = Waiters(path)
+        self.writers = WriterQueue(path)
         self._local = threading.local()
         #: All open connections; that of a finished thread disappears with it.
         self._connections: weakref.WeakSet[DatabaseConnection] = weakref.WeakSet()
@@ -73,7 +72,7 @@ class Database:
         #: How a file that cannot be written is opened; None for all others.
         self._read_only: ReadOnlyAccess | None = None
         if path != ":memory:":
-            self._read_only = read_only_access(path, wanted=read_only)
+            self._read_only = read_only_access(path, force=read_only)
             if self._read_only is None:
                 self._make_file()
             locking.register(self)
@@ -106,7 +105,7 @@ class Database:
             raise EngineError("InternalServerError", f"{self.path} {locking.FORKED_WHILE_OPEN}")
         try:
             connection = self._open_file()
-            connection.busy_handler = BusyHandler(waiters=self.waiters)
+            connection.busy_handler = BusyHandler(writers=self.writers)
             connection.set_busy_handler(connection.busy_handler)
             connection.log = WriteAheadLog(connection, connection.busy_handler)
             self._connections.add(connection)
@@ -219,7 +218,7 @@ class Database:
         return WriteTransaction(self, savepoint=True)
 
     def write_step(self) -> "WriteTransaction":
-        """`write` for a step of long work, which runs checkpoints itself (`step_pacer.py`)."""
+        """`write` for a step of long work, which runs checkpoints itself (`throttle.py`)."""
         return WriteTransaction(self, savepoint=True, checkpoints=False)
 
     def write_item(self) -> "WriteTransaction":
@@ -232,7 +231,7 @@ class Database:
     def begin_group(self) -> "WriteGroup":
         """Start a transaction that all writes of this thread join until `commit`."""
         self.require_writable()
-        self.waiters.acquire(self._write_lock)
+        self.writers.acquire(self._write_lock)
         return WriteGroup(self)
 
     def try_begin_group(self) -> "WriteGroup | None":
@@ -282,7 +281,7 @@ class Database:
                 # A connection that a thread is reading on closes when that thread lets it go.
                 with suppress(apsw.ThreadingViolationError):
                     connection.close()
-        self.waiters.close()
+        self.writers.close()
         locking.unregister(self)
 
     def abandon_after_fork(self) -> None:
@@ -291,8 +290,8 @@ class Database:
         self._closed_message = f"{self.path} {locking.FORKED_WHILE_OPEN}"
         self._connections, self._local, self._group_connection = weakref.WeakSet(), threading.local(), None
         self._write_lock = threading.Lock()
-        self.waiters.close()
-        self.waiters = Waiters(self.path)
+        self.writers.close()
+        self.writers = WriterQueue(self.path)
 
 
 class WriteTransaction:
@@ -311,7 +310,7 @@ class WriteTransaction:
         group = database._group
         self._grouped = group is not None and group.owner == threading.get_ident()
         if not self._grouped:
-            database.waiters.acquire(database._write_lock)
+            database.writers.acquire(database._write_lock)
         try:
             if database._shared is not None:
                 database._shared_lock.acquire()
@@ -423,7 +422,7 @@ def _begin(database: Database, connection: DatabaseConnection) -> DatabaseConnec
     try:
         connection.execute("BEGIN IMMEDIATE")
     finally:
-        database.waiters.withdraw()
+        database.writers.withdraw()
     try:
         database.on_write(connection)
     except BaseException:

@@ -240,10 +240,10 @@ class _Recovery:
         if name in ("keys", "indexes"):  # the others have no shape of their own
             for other, value in self._unknown.items():
                 with suppress(*_CORRUPT):
-                    found = read(value)
+                    field = read(value)
                     del self._unknown[other]
                     self._renamed.append(f"{other!r} was read as {name!r}")
-                    return found
+                    return field
         if default is _REQUIRED:
             raise KeyError(name)
         self._missing.append(f"the field {name!r}")

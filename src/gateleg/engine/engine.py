@@ -1,4 +1,4 @@
-"""The embedded DynamoDB engine: one SQLite file, and one method that responses requests."""
+"""The embedded DynamoDB engine: one SQLite file, and one method that answers requests."""
 
 import os
 import time
@@ -38,7 +38,8 @@ _OPERATION_MODULES = (
 )
 
 _OPERATIONS: dict[str, Handler] = {}
-_SKIPS_SHORT_GET = is_plain("gets")
+_PLAIN_GETS = is_plain("gets")
+_PLAIN_SPLICING = is_plain("splicing")
 
 #: Errors that may be due to an outdated table definition.
 _TABLE_DEPENDENT_ERRORS = {"ValidationException", "TransactionCanceledException"}
@@ -95,7 +96,7 @@ class Engine:
         self._maintenance = Maintenance(context, background)
         self._context = replace(context, wake=self._maintenance.wake_if_needed)
         # Only checksums prove that a stored item is intact without parsing it.
-        self._can_splice = path == ":memory:" or files.has_checksums(self.database.connection)
+        self._can_splice = not _PLAIN_SPLICING and (path == ":memory:" or files.has_checksums(self.database.connection))
         self._splicing_context = replace(self._context, splice=self._can_splice)
         self.catalog.on_load = self._maintenance.wake_if_needed
         self._maintenance.wake_if_needed()
@@ -104,7 +105,7 @@ class Engine:
         """Answer a request in the form of DynamoDB's JSON protocol; raises `EngineError` where DynamoDB would answer with an error."""
         if namespace is not None:
             return self._run(self._context_for(namespace), operation, request)
-        if operation == "GetItem" and len(request) == 2 and not _SKIPS_SHORT_GET:
+        if operation == "GetItem" and len(request) == 2 and not _PLAIN_GETS:
             # A table name and a key and nothing else: the most frequent request.
             name = request.get("TableName")
             layout = self.catalog.available.get((self.namespace, name)) if type(name) is str else None

@@ -1,9 +1,8 @@
 """DynamoDB's errors, with its codes, HTTP statuses and messages.
 
-Messages of validation errors: DynamoDB has an older and a newer validator, and not every operation uses the newer one.
-
-The newer validator wraps its messages for PutItem, UpdateItem and DeleteItem in an envelope. Regions still differ in how far it is rolled
-out; where they do, the plainer message is used here.
+DynamoDB has an older and a newer validator with different messages, and not every operation uses the newer one, which wraps its messages
+for PutItem, UpdateItem and DeleteItem in an envelope. Regions still differ in how far it is rolled out; where they do, the plainer message
+is used here.
 """
 
 from collections.abc import Mapping

@@ -3,9 +3,6 @@
 A table with TTL has an index of expiry times, so that expired items are found without reading the others. Items without the attribute, or
 with one that is not a number, are not in it. The index is a SQLite table maintained by triggers from the moment TTL is enabled; existing
 items are added chunk by chunk, because a native SQLite index would be built in one transaction, with every writer waiting.
-
-Side effects of creating, changing and dropping a table: its stream starts or ends, its expiry index is created or dropped, and a table
-with point-in-time recovery leaves a system backup behind.
 """
 
 from typing import Any
@@ -13,30 +10,29 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import backfill, changelog, copies, stored_backups
+from gateleg.engine import throttle
+from gateleg.engine.chunked_drop import drop_rows
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
 #: Items that expired longer ago than this are kept: the attribute probably holds something else.
 OLDEST_SECONDS = 5 * 365.25 * 86400
-#: Rows to index when TTL is enabled: all of a small table.
-SMALL_TABLE_ROWS = 1000
-#: Rows to index per chunk later.
+#: Rows to index per chunk, unless the table is small.
 CHUNK_ROWS = 50
 
 
 def index(connection: apsw.Connection, table: Table) -> None:
     """Create or drop the expiry index according to the table's TTL setting, and start filling it."""
-    wanted = None if table.ttl is None else _triggers(table.id, table.ttl)
-    if wanted is not None and _has(connection, table.id, wanted):
+    triggers = None if table.ttl is None else _triggers(table.id, table.ttl)
+    if triggers is not None and _has(connection, table.id, triggers):
         return
     remove(connection, table)
-    if wanted is not None:
+    if triggers is not None:
         connection.execute(f"CREATE TABLE {_name(table.id)}(k REAL, b BLOB, size INTEGER, PRIMARY KEY(k, b)) WITHOUT ROWID")
-        for sql in wanted.values():
+        for sql in triggers.values():
             connection.execute(sql)
         connection.execute("INSERT INTO backfills VALUES (?, 0)", (table.id,))
-        fill(connection, table, SMALL_TABLE_ROWS)
+        fill(connection, table, throttle.SMALL_TABLE_ROWS)
 
 
 def remove(connection: apsw.Connection, table: Table) -> None:
@@ -45,7 +41,7 @@ def remove(connection: apsw.Connection, table: Table) -> None:
         connection.execute(f"DROP TRIGGER IF EXISTS {name}")
     connection.execute(f"DROP INDEX IF EXISTS expiry_{table.id}")  # what earlier versions made instead
     connection.execute("DELETE FROM backfills WHERE index_id = ?", (table.id,))
-    copies.drop_rows(connection, _name(table.id))
+    drop_rows(connection, _name(table.id))
 
 
 def pending(connection: apsw.Connection, table: Table) -> bool:
@@ -64,7 +60,7 @@ def fill(connection: apsw.Connection, table: Table, max_rows: int) -> bool:
     rows: list[Any] = connection.execute(
         f"SELECT rowid, size FROM items_{table.id} WHERE rowid > ? ORDER BY rowid LIMIT ?", (row[0], max_rows)
     ).fetchall()
-    taken = copies.count_within(copies.CHUNK_BYTES, [size for _, size in rows])
+    taken = throttle.count_within([size for _, size in rows])
     if not taken:
         connection.execute("DELETE FROM backfills WHERE index_id = ?", (table.id,))
         return False
@@ -87,10 +83,10 @@ def faults(connection: apsw.Connection, table: Table) -> tuple[int, int]:
     """Number of items that a table's expiry index lacks, and number of its entries without a matching item."""
     if table.ttl is None or pending(connection, table):
         return 0, 0
-    wanted = f"SELECT {_expiry_time('v', table.ttl)} AS at, k FROM items_{table.id} WHERE at IS NOT NULL"
-    found = f"SELECT k, b FROM {_name(table.id)}"
+    expected = f"SELECT {_expiry_time('v', table.ttl)} AS at, k FROM items_{table.id} WHERE at IS NOT NULL"
+    stored = f"SELECT k, b FROM {_name(table.id)}"
     rows: list[Any] = connection.execute(
-        f"SELECT (SELECT count(*) FROM ({wanted} EXCEPT {found})), (SELECT count(*) FROM ({found} EXCEPT {wanted}))"
+        f"SELECT (SELECT count(*) FROM ({expected} EXCEPT {stored})), (SELECT count(*) FROM ({stored} EXCEPT {expected}))"
     ).fetchall()
     missing, astray = rows[0]
     return missing, astray
@@ -125,22 +121,5 @@ def _triggers(table_id: int, attribute: str) -> dict[str, str]:
 
 
 def _has(connection: apsw.Connection, table_id: int, triggers: dict[str, str]) -> bool:
-    found = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", (f"items_{table_id}",))
-    return dict(found) == triggers
-
-
-def after_definition_change(connection: apsw.Connection, table: Table, now: float) -> None:
-    """Run after a table was created or changed."""
-    changelog.sync(connection, table, now)
-    changelog.track(connection, table.id, table.logged)
-    index(connection, table)
-
-
-def before_drop(connection: apsw.Connection, table: Table, now: float, counted: tuple[int, int]) -> None:
-    """Run before a table's rows are dropped; `counted` are the numbers of its items and bytes."""
-    changelog.close(connection, table, now)
-    changelog.track(connection, table.id, logged=False)
-    backfill.forget(connection, table)
-    remove(connection, table)
-    if table.recovery_since is not None:
-        stored_backups.keep_dropped_table(connection, table, now, counted)
+    stored = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", (f"items_{table_id}",))
+    return dict(stored) == triggers

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 import apsw
 import orjson
 
-from gateleg.engine import backfill, changelog, expiry, files, keys, stored_backups, upgrades
+from gateleg.engine import backfill, changelog, expiry, files, keys, stored_backups, throttle, upgrades
 from gateleg.engine.database import Database
 from gateleg.engine.definitions import dump, load, recover
 from gateleg.engine.errors import EngineError
@@ -34,8 +34,6 @@ from gateleg.engine.sqlite_pages import HEADER, Pages, Record, Trees
 from gateleg.engine.values import item_size
 from gateleg.private_files import make_file, make_folder
 
-#: The engine's own tables that are copied as they are.
-_ENGINE_TABLES = ("changes", "logs", "streams", "transfers", "tokens")
 #: What stored data that is wrong can raise.
 _CORRUPT = (ValueError, TypeError, LookupError, AttributeError, EngineError)
 
@@ -151,7 +149,7 @@ class _Repair:
         """Copy everything."""
         if not self._trees.schema_is_intact:
             self._missing("The list of SQLite's tables was damaged: compare the tables below with those that you expect.")
-        for name in _ENGINE_TABLES:
+        for name in ("changes", "logs", "streams", "transfers", "tokens"):
             self._copy_engine_table(name)
         for name, last in self._trees.tree("sqlite_sequence").numbers().items():
             self._connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (name,))
@@ -231,12 +229,12 @@ class _Repair:
         connection.executemany(f"INSERT INTO {layout.name} VALUES (?, ?, ?)", ((key, *row) for key, row in rows.items()))
         table = backfill.rebuild(connection, table)
         expiry.index(connection, table)
-        while expiry.fill(connection, table, expiry.SMALL_TABLE_ROWS):
+        while expiry.fill(connection, table, throttle.SMALL_TABLE_ROWS):
             pass
         connection.execute("INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, *table.namespace, table.name, dump(table)))
         if incomplete or changelog.complete_since(connection, table.id) is None:
-            changelog.track(connection, table.id, logged=False)
-            changelog.track(connection, table.id, table.logged)
+            changelog.track_log(connection, table.id, logged=False)
+            changelog.track_log(connection, table.id, table.logged)
 
     def _copy_backups(self) -> None:
         tree = self._trees.tree("backups")

@@ -1,14 +1,12 @@
-"""Files on read-only media, or in folders that this process cannot write: whether and how SQLite can read them.
+"""A database file: how to open it on read-only media, page checksums, and SQLite's errors in words.
 
-In WAL mode even a reader writes, to the shared memory beside the file. Where it cannot, SQLite reads a file whose log is empty as if nobody
-could ever change it, or joins processes that have it open and share their memory.
+In WAL mode even a reader writes, to the shared memory beside the file. Where it cannot, on read-only media or in a folder that this process
+cannot write, SQLite reads a file whose log is empty as if nobody could ever change it, or joins processes that have it open and share their
+memory.
 
-Page checksums by SQLite's checksum VFS: reading a corrupt page is an error, never a wrong answer.
-
-The last eight bytes of each page hold its checksum. It is computed when a page is written to the log or the file and verified when it is
-read; this covers rows, indexes, the catalog, the change log and backups alike, and SQLite's own pointers between pages.
-
-Errors of SQLite, translated for the caller.
+SQLite's checksum VFS makes reading a corrupt page an error, never a wrong answer. The last eight bytes of each page hold its checksum. It
+is computed when a page is written to the log or the file and verified when it is read; this covers rows, indexes, the catalog, the change
+log and backups alike, and SQLite's own pointers between pages.
 """
 
 import os
@@ -76,15 +74,15 @@ def copy_exclusively(source: Path, copy: Path) -> None:
         file.xClose()
 
 
-def read_only_access(path: str, *, wanted: bool = False) -> ReadOnlyAccess | None:
-    """How to open an existing file for reading only, if this process cannot write it, or if that is `wanted`; None otherwise."""
+def read_only_access(path: str, *, force: bool = False) -> ReadOnlyAccess | None:
+    """How to open an existing file for reading only, if this process cannot write it, or with `force`; None otherwise."""
     file = Path(path)
     if not file.is_file() or not file.stat().st_size:
         return None
     name = f"file:{quote(str(file.resolve()))}"
     obstacle = _obstacle(file)
     if obstacle is None:
-        return ReadOnlyAccess(name, "is open for reading only: nothing was written", may_recover=True) if wanted else None
+        return ReadOnlyAccess(name, "is open for reading only: nothing was written", may_recover=True) if force else None
     refusal = f"is open for reading only, because {obstacle}: nothing was written. Copy it to a folder that can be written to change it"
     log, shared = Path(f"{path}-wal"), Path(f"{path}-shm")
     if shared.exists() and log.exists():
@@ -144,14 +142,10 @@ def has_checksums(connection: apsw.Connection) -> bool:
     return connection.reserve_bytes() == RESERVED_BYTES
 
 
-def is_mismatch(error: BaseException) -> bool:
-    """Whether an error is a checksum mismatch."""
-    return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
-
-
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of SQLite means that the file is corrupt."""
-    return is_mismatch(error) or isinstance(error, apsw.CorruptError | apsw.NotADBError)
+    """Whether an error of SQLite means that the file is corrupt. A checksum that does not match is an I/O error."""
+    is_mismatch = isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+    return is_mismatch or isinstance(error, apsw.CorruptError | apsw.NotADBError)
 
 
 CLOSED = "The engine is closed: open it again to use it"

@@ -1,6 +1,6 @@
-"""Verify and compact a file: keys match rows, indexes match tables, the change log matches the rows.
+"""The integrity of a file: check it as a whole, compact it, and name the table and the key when a request meets damage.
 
-Errors for damaged data that name the table and the key.
+A check finds corrupt pages, and contradictions: keys must match rows, indexes must match tables, and the change log the rows.
 """
 
 import os
@@ -40,82 +40,54 @@ def check_integrity(path: str | PathLike[str]) -> list[str]:
     if not Path(path).stat().st_size:
         return []  # the first process that opens it makes a database of it
     damaged = damaged_pages(path)
-    found = [f"page {number} is corrupt" for number in damaged[:_MAX_REPORTED_PAGES]]
+    faults = [f"page {number} is corrupt" for number in damaged[:_MAX_REPORTED_PAGES]]
     if len(damaged) > _MAX_REPORTED_PAGES:
-        found.append(f"{len(damaged) - _MAX_REPORTED_PAGES} more pages are corrupt")
+        faults.append(f"{len(damaged) - _MAX_REPORTED_PAGES} more pages are corrupt")
     try:
-        return found + _logical_faults(path, bool(damaged))
+        return faults + _logical_faults(path, bool(damaged))
     except NeedsUpgrade:
         with tempfile.TemporaryDirectory(prefix="gateleg-check-") as folder:
             copy = Path(folder) / "copy.db"
             try:
                 _copy(path, copy)
                 upgrade(str(copy))
-                return found + _logical_faults(str(copy), bool(damaged))
+                return faults + _logical_faults(str(copy), bool(damaged))
             except apsw.Error as error:
-                return [*found, f"SQLite: {error}"]
+                return [*faults, f"SQLite: {error}"]
     except EngineError as error:
         if not damaged:
             raise
-        return [*found, str(error.message)]
+        return [*faults, str(error.message)]
 
 
 def _logical_faults(path: str, damaged: bool) -> list[str]:
     """The faults of what the pages of a file hold."""
-    found: list[str] = []
+    faults: list[str] = []
     database = Database(path, read_only=True)
     try:
         with database.snapshot() as connection:
-            found.extend(_until_unreadable("The catalog", _faults(connection, database, damaged)))
+            faults.extend(_until_unreadable("The catalog", _faults(connection, database, damaged)))
     except apsw.Error as error:
-        found.append(f"SQLite: {error}")
+        faults.append(f"SQLite: {error}")
     finally:
         database.close()
-    return found
+    return faults
 
 
-def upgrade(path: str) -> None:
-    """Bring a file to today's form."""
-    database = Database(path)
-    try:
-        Catalog(database)
-    finally:
-        database.close()
-
-
-def _copy(path: str, copy: Path) -> None:
-    """A copy of a database that others may be writing to."""
-    access = read_only_access(path, wanted=True)
-    if access is None:
-        return  # an empty file, as an interrupted creation leaves it
-    source = access.connect(apsw.Connection, files.vfs())
-    target = apsw.Connection(str(copy), vfs=files.vfs())
-    try:
-        with target.backup("main", source, "main") as backup:
-            backup.step()
-    finally:
-        source.close()
-        target.close()
-
-
-def has_checksums(path: str | PathLike[str]) -> bool:
-    """Whether a file has page checksums. Files of earlier versions have none until they are compacted."""
-    pages = Pages(Path(path))
-    try:
-        return pages.has_checksums
-    finally:
-        pages.close()
-
-
-def damaged_pages(path: str) -> list[int]:
-    """The corrupt pages of a file; none if they cannot even be counted."""
-    pages = Pages(Path(path))
-    try:
-        return pages.damaged()
-    except MalformedPage:
-        return []
-    finally:
-        pages.close()
+def _faults(connection: apsw.Connection, database: Database, damaged: bool) -> Iterator[str]:
+    yield from _until_unreadable("SQLite", _sqlite_faults(connection))
+    layouts = Catalog(database).cached_layouts()
+    for layout in layouts:
+        name = layout.table.name
+        if damaged:
+            yield from _until_unreadable(name, _unreadable_items(connection, layout))
+        yield from _until_unreadable(name, _row_faults(connection, layout))
+        for index in layout.indexes:
+            if index.index.status != "CREATING":
+                yield from _until_unreadable(f"{name}.{index.index.name}", _index_faults(connection, layout, index))
+        yield from _until_unreadable(name, _expiry_faults(connection, layout))
+        yield from _until_unreadable(name, _log_faults(connection, layout))
+    yield from _until_unreadable("backups", _backup_faults(connection))
 
 
 def _until_unreadable(where: str, faults: Iterator[str]) -> Iterator[str]:
@@ -131,6 +103,161 @@ def _until_unreadable(where: str, faults: Iterator[str]) -> Iterator[str]:
     except (ValueError, TypeError, KeyError, AttributeError, LookupError) as error:
         # Corrupt data can raise anything.
         yield f"{where}: the stored data cannot be decoded: {error!r}"
+
+
+def _sqlite_faults(connection: apsw.Connection) -> Iterator[str]:
+    for (line,) in connection.execute("PRAGMA integrity_check(20)"):
+        if line != "ok":
+            yield f"SQLite: {line}"
+
+
+def _unreadable_items(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
+    """The items on damaged pages. Their keys are also in the key index, which is read here."""
+    keys: list[Any] = connection.execute(f"SELECT k FROM {layout.name} ORDER BY k").fetchall()
+    for (key,) in keys:
+        try:
+            connection.execute(layout.get, (key,)).fetchone()
+        except apsw.Error:
+            yield f"{layout.table.name}: the item {format_key(layout.table, key)} cannot be read"
+
+
+def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
+    name = layout.table.name
+    for key, size, item in _rows(connection, layout):
+        if item is None:
+            yield f"{name}: the row {key.hex()} cannot be read"
+            continue
+        if layout.key(item) != key:
+            yield f"{name}: the row of {_format_key(layout, item)} is stored under another key"
+        if item_size(item) != size:
+            yield f"{name}: {_format_key(layout, item)} has {item_size(item)} bytes but is recorded with {size}"
+
+
+def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> Iterator[str]:
+    where = f"{layout.table.name}.{index.index.name}"
+    expected = 0
+    for key, _, item in _rows(connection, layout):
+        place = index.key(item) if item is not None else None
+        if item is None or place is None:
+            continue
+        row = connection.execute(f"SELECT size, v FROM {index.name} WHERE k = ? AND b = ?", (place, key)).fetchone()
+        if row is None:
+            yield f"{where}: {_format_key(layout, item)} is missing"
+            continue
+        expected += 1
+        if index.projected is not None:
+            entry = index.project(item)
+            if orjson.loads(row[1]) != entry:
+                yield f"{where}: {_format_key(layout, item)} is out of date"
+            elif row[0] != item_size(entry):
+                yield f"{where}: {_format_key(layout, item)} has {item_size(entry)} bytes but is recorded with {row[0]}"
+    (entries,) = connection.execute(f"SELECT count(*) FROM {index.name}").fetchone() or (0,)
+    if entries > expected:
+        yield f"{where}: {entries - expected} entries have no item"
+
+
+def _expiry_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
+    missing, astray = expiry.faults(connection, layout.table)
+    if missing:
+        yield f"{layout.table.name}: {missing} items would not expire: the expiry index lacks them"
+    if astray:
+        yield f"{layout.table.name}: {astray} entries of the expiry index have no item"
+
+
+def _log_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
+    """Check that the log replays to the table: each change begins where the one before ended, and the last ends in the row."""
+    start = changelog.complete_since(connection, layout.table.id)
+    if start is None:
+        return
+    latest: dict[bytes, bytes | None] = {}
+    rows = connection.execute("SELECT seq, k, old, new FROM changes WHERE table_id = ? AND seq >= ? ORDER BY seq", (layout.table.id, start))
+    for seq, key, old, new in rows:
+        if key in latest and _item(latest[key]) != _item(old):
+            yield f"{layout.table.name}: change {seq} does not follow from the one before it"
+        latest[key] = new
+    for key, stored in latest.items():
+        row = connection.execute(layout.get, (key,)).fetchone()
+        if _item(stored) != _item(row[1] if row else None):
+            yield f"{layout.table.name}: the change log does not end with the current row"
+
+
+def _backup_faults(connection: apsw.Connection) -> Iterator[str]:
+    rows: list[Any] = connection.execute("SELECT id, name, definition FROM backups").fetchall()
+    for number, name, definition in rows:
+        table = load(definition)
+        yield from _until_unreadable(f"backup {name} of {table.name}", _backup_row_faults(connection, number, name, Layout(table)))
+
+
+def _backup_row_faults(connection: apsw.Connection, number: int, name: str, layout: Layout) -> Iterator[str]:
+    for key, size, stored in connection.execute(f"SELECT k, size, v FROM backup_{number}"):
+        item = orjson.loads(stored)
+        if layout.key(item) != key or item_size(item) != size:
+            yield f"backup {name} of {layout.table.name}: the item {format_key(layout.table, key)} is corrupt"
+
+
+def _rows(connection: apsw.Connection, layout: Layout) -> Iterator[tuple[bytes, int, Item | None]]:
+    """The rows of a table; no item where the stored value is not one."""
+    for key, size, stored in connection.execute(layout.select):
+        try:
+            item = orjson.loads(stored)
+        except orjson.JSONDecodeError:
+            item = None
+        yield key, size, item
+
+
+def _item(stored: bytes | None) -> object:
+    try:
+        return None if stored is None else orjson.loads(stored)
+    except orjson.JSONDecodeError:
+        return stored
+
+
+def _format_key(layout: Layout, item: dict[str, object]) -> str:
+    return orjson.dumps({name: item.get(name) for name in layout.table.keys.names}).decode()
+
+
+def _copy(path: str, copy: Path) -> None:
+    """A copy of a database that others may be writing to."""
+    access = read_only_access(path, force=True)
+    if access is None:
+        return  # an empty file, as an interrupted creation leaves it
+    source = access.connect(apsw.Connection, files.vfs())
+    target = apsw.Connection(str(copy), vfs=files.vfs())
+    try:
+        with target.backup("main", source, "main") as backup:
+            backup.step()
+    finally:
+        source.close()
+        target.close()
+
+
+def upgrade(path: str) -> None:
+    """Bring a file to today's form."""
+    database = Database(path)
+    try:
+        Catalog(database)
+    finally:
+        database.close()
+
+
+def damaged_pages(path: str) -> list[int]:
+    """The corrupt pages of a file; none if they cannot even be counted."""
+    pages = Pages(Path(path))
+    try:
+        return pages.damaged()
+    except MalformedPage:
+        return []
+    finally:
+        pages.close()
+
+
+def has_checksums(path: str | PathLike[str]) -> bool:
+    """Whether a file has page checksums. Files of earlier versions have none until they are compacted."""
+    pages = Pages(Path(path))
+    try:
+        return pages.has_checksums
+    finally:
+        pages.close()
 
 
 def compact(path: str | PathLike[str]) -> tuple[int, int]:
@@ -189,133 +316,6 @@ def _must_exist(path: str) -> None:
 
 def _bytes(path: str) -> int:
     return sum(p.stat().st_size for p in (Path(path), Path(f"{path}-wal")) if p.exists())
-
-
-def _faults(connection: apsw.Connection, database: Database, damaged: bool) -> Iterator[str]:
-    yield from _until_unreadable("SQLite", _sqlite_faults(connection))
-    layouts = Catalog(database).cached_layouts()
-    for layout in layouts:
-        name = layout.table.name
-        if damaged:
-            yield from _until_unreadable(name, _unreadable_items(connection, layout))
-        yield from _until_unreadable(name, _row_faults(connection, layout))
-        for index in layout.indexes:
-            if index.index.status != "CREATING":
-                yield from _until_unreadable(f"{name}.{index.index.name}", _index_faults(connection, layout, index))
-        yield from _until_unreadable(name, _expiry_faults(connection, layout))
-        yield from _until_unreadable(name, _log_faults(connection, layout))
-    yield from _until_unreadable("backups", _backup_faults(connection))
-
-
-def _sqlite_faults(connection: apsw.Connection) -> Iterator[str]:
-    for (line,) in connection.execute("PRAGMA integrity_check(20)"):
-        if line != "ok":
-            yield f"SQLite: {line}"
-
-
-def _unreadable_items(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
-    """The items on damaged pages. Their keys are also in the key index, which is read here."""
-    keys: list[Any] = connection.execute(f"SELECT k FROM {layout.name} ORDER BY k").fetchall()
-    for (key,) in keys:
-        try:
-            connection.execute(layout.get, (key,)).fetchone()
-        except apsw.Error:
-            yield f"{layout.table.name}: the item {format_key(layout.table, key)} cannot be read"
-
-
-def _backup_faults(connection: apsw.Connection) -> Iterator[str]:
-    rows: list[Any] = connection.execute("SELECT id, name, definition FROM backups").fetchall()
-    for number, name, definition in rows:
-        table = load(definition)
-        yield from _until_unreadable(f"backup {name} of {table.name}", _backup_row_faults(connection, number, name, Layout(table)))
-
-
-def _backup_row_faults(connection: apsw.Connection, number: int, name: str, layout: Layout) -> Iterator[str]:
-    for key, size, stored in connection.execute(f"SELECT k, size, v FROM backup_{number}"):
-        item = orjson.loads(stored)
-        if layout.key(item) != key or item_size(item) != size:
-            yield f"backup {name} of {layout.table.name}: the item {format_key(layout.table, key)} is corrupt"
-
-
-def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
-    name = layout.table.name
-    for key, size, item in _rows(connection, layout):
-        if item is None:
-            yield f"{name}: the row {key.hex()} cannot be read"
-            continue
-        if layout.key(item) != key:
-            yield f"{name}: the row of {_format_key(layout, item)} is stored under another key"
-        if item_size(item) != size:
-            yield f"{name}: {_format_key(layout, item)} has {item_size(item)} bytes but is recorded with {size}"
-
-
-def _expiry_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
-    missing, astray = expiry.faults(connection, layout.table)
-    if missing:
-        yield f"{layout.table.name}: {missing} items would not expire: the expiry index lacks them"
-    if astray:
-        yield f"{layout.table.name}: {astray} entries of the expiry index have no item"
-
-
-def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> Iterator[str]:
-    where = f"{layout.table.name}.{index.index.name}"
-    expected = 0
-    for key, _, item in _rows(connection, layout):
-        place = index.key(item) if item is not None else None
-        if item is None or place is None:
-            continue
-        row = connection.execute(f"SELECT size, v FROM {index.name} WHERE k = ? AND b = ?", (place, key)).fetchone()
-        if row is None:
-            yield f"{where}: {_format_key(layout, item)} is missing"
-            continue
-        expected += 1
-        if index.projected is not None:
-            entry = index.project(item)
-            if orjson.loads(row[1]) != entry:
-                yield f"{where}: {_format_key(layout, item)} is out of date"
-            elif row[0] != item_size(entry):
-                yield f"{where}: {_format_key(layout, item)} has {item_size(entry)} bytes but is recorded with {row[0]}"
-    (found,) = connection.execute(f"SELECT count(*) FROM {index.name}").fetchone() or (0,)
-    if found > expected:
-        yield f"{where}: {found - expected} entries have no item"
-
-
-def _log_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
-    """Check that the log replays to the table: each change begins where the one before ended, and the last ends in the row."""
-    start = changelog.complete_since(connection, layout.table.id)
-    if start is None:
-        return
-    latest: dict[bytes, bytes | None] = {}
-    rows = connection.execute("SELECT seq, k, old, new FROM changes WHERE table_id = ? AND seq >= ? ORDER BY seq", (layout.table.id, start))
-    for seq, key, old, new in rows:
-        if key in latest and _item(latest[key]) != _item(old):
-            yield f"{layout.table.name}: change {seq} does not follow from the one before it"
-        latest[key] = new
-    for key, stored in latest.items():
-        row = connection.execute(layout.get, (key,)).fetchone()
-        if _item(stored) != _item(row[1] if row else None):
-            yield f"{layout.table.name}: the change log does not end with the current row"
-
-
-def _rows(connection: apsw.Connection, layout: Layout) -> Iterator[tuple[bytes, int, Item | None]]:
-    """The rows of a table; no item where the stored value is not one."""
-    for key, size, stored in connection.execute(layout.select):
-        try:
-            item = orjson.loads(stored)
-        except orjson.JSONDecodeError:
-            item = None
-        yield key, size, item
-
-
-def _item(stored: bytes | None) -> object:
-    try:
-        return None if stored is None else orjson.loads(stored)
-    except orjson.JSONDecodeError:
-        return stored
-
-
-def _format_key(layout: Layout, item: dict[str, object]) -> str:
-    return orjson.dumps({name: item.get(name) for name in layout.table.keys.names}).decode()
 
 
 ADVICE = "Run `gateleg engine check` to see what else is damaged, and `gateleg engine repair` to recover the rest"
@@ -389,9 +389,9 @@ def _keys_in(request: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for action in request.get("TransactItems") or []:
         for part in action.values():
             yield from _keys_in(part)
-    for table, wanted in (request.get("RequestItems") or {}).items():
-        if isinstance(wanted, dict):
-            yield from ((table, key) for key in wanted.get("Keys") or [])
+    for table, actions in (request.get("RequestItems") or {}).items():
+        if isinstance(actions, dict):
+            yield from ((table, key) for key in actions.get("Keys") or [])
         else:
-            for action in wanted:
+            for action in actions:
                 yield from ((table, part[name]) for part in action.values() for name in ("Key", "Item") if name in part)

@@ -2,9 +2,7 @@
 
 A base row is `(k, size, v)`: the row key, the size that DynamoDB counts, and the item as wire JSON. An index row is `(k, b, size, v)`:
 the index key, the base row's key, and the projected item unless the index projects everything. Entries with equal keys are ordered by
-the table's range key in an LSI, and by a hash of the table's key in a GSI.
-
-Index entries: their keys, their content, and how they follow changes of items.
+the table's range key in an LSI, and by a hash of the table's key in a GSI. `Layout.write` changes the row of an item and its index rows.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,15 +13,31 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import copies, keys
+from gateleg.engine import chunked_drop, keys, online_copy
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
 from gateleg.engine.values import Item, item_size, size
+from gateleg.plain import is_plain
+
+_PLAIN = is_plain("quick_keys")
+
 
 HASH_KEY_LIMIT = 2048
+
+
 RANGE_KEY_LIMIT = 1024
+
+
 #: A string of this many characters fits any key: no character takes more than four bytes.
 ALWAYS_SHORT_ENOUGH = RANGE_KEY_LIMIT // 4
+
+
+#: Attribute sets for which a table caches the affected indexes.
+_MAX_CACHED_ATTRIBUTE_SETS = 512
+
+
+#: The longest of these: names may have 64 KB each.
+_MAX_CACHED_CHARACTERS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,44 +165,6 @@ class IndexLayout:
                 _check_index_attribute(self.index, attribute, value)
 
 
-def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping[str, Any]) -> None:
-    content = value.get(attribute.type)
-    if content is None:
-        raise invalid_parameter(
-            f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index.name}"
-        )
-    if not content:
-        kind = "string" if attribute.type == "S" else "binary"
-        raise EmptyKeyError(
-            "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue "
-            f"for a key attribute cannot contain an empty {kind} value. IndexName: {index.name}, IndexKey: {attribute.name}"
-        )
-    check_index_key_size(index, attribute, content)
-
-
-def check_index_key_size(index: Index, attribute: KeyAttribute, content: str) -> None:
-    """Refuse a value that is too long for an index key."""
-    limit = HASH_KEY_LIMIT if attribute in index.keys.hash else RANGE_KEY_LIMIT
-    if len(content) > ALWAYS_SHORT_ENOUGH and size({attribute.type: content}) > limit:
-        raise _index_key_too_long(index, attribute, limit)
-
-
-def _index_key_too_long(index: Index, attribute: KeyAttribute, limit: int) -> EngineError:
-    if limit == HASH_KEY_LIMIT:
-        return invalid_parameter(
-            f"Size of hashkey has exceeded the maximum size limit of2048 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
-        )
-    return invalid_parameter(
-        f"Aggregated size of all range keys has exceeded the size limit of 1024 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
-    )
-
-
-#: Attribute sets for which a table caches the affected indexes.
-_MAX_CACHED_ATTRIBUTE_SETS = 512
-#: The longest of these: names may have 64 KB each.
-_MAX_CACHED_CHARACTERS = 8192
-
-
 @dataclass(frozen=True, slots=True)
 class AffectedIndexes:
     """What a write of certain attributes can change in a table's indexes."""
@@ -212,13 +188,13 @@ class Layout:
         self.update = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ?"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
         #: for each copy in progress: the statement to run before a row changes, and the one to run before it is deleted
-        self._copy_statements = tuple(copies.copy_before_change(self.name, target) for target in table.copies)
+        self._copy_statements = tuple(online_copy.copy_before_change(self.name, target) for target in table.copies)
         self._tie_breaker = keys.tie_breaker(table.keys.attributes) if table.keys.range else None
         self._affected_indexes: dict[frozenset[str], AffectedIndexes] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
         #: `request_key` for short, non-empty strings, the common case; None if the key needs the full checks
         self.quick_key: Callable[[Any], bytes | None] = lambda key: None
-        if all(type_ == "S" for _, type_ in self._attributes):
+        if not _PLAIN and all(type_ == "S" for _, type_ in self._attributes):
             self.quick_key = keys.text_key_builder(tuple(name for name, _ in self._attributes), ALWAYS_SHORT_ENOUGH)
 
     @cached_property
@@ -383,11 +359,43 @@ class Layout:
     def drop(self, connection: apsw.Connection) -> None:
         """Drop the SQLite tables of the table and its indexes."""
         for name in (self.name, *(layout.name for layout in self.indexes)):
-            copies.drop_rows(connection, name)
+            chunked_drop.drop_rows(connection, name)
 
     def items(self, connection: apsw.Connection) -> Iterator[tuple[bytes, int, bytes]]:
         """All base rows, in key order."""
         yield from connection.execute(f"{self.select} ORDER BY k")
+
+
+def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping[str, Any]) -> None:
+    content = value.get(attribute.type)
+    if content is None:
+        raise invalid_parameter(
+            f"Type mismatch for Index Key {attribute.name} Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index.name}"
+        )
+    if not content:
+        kind = "string" if attribute.type == "S" else "binary"
+        raise EmptyKeyError(
+            "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue "
+            f"for a key attribute cannot contain an empty {kind} value. IndexName: {index.name}, IndexKey: {attribute.name}"
+        )
+    check_index_key_size(index, attribute, content)
+
+
+def check_index_key_size(index: Index, attribute: KeyAttribute, content: str) -> None:
+    """Refuse a value that is too long for an index key."""
+    limit = HASH_KEY_LIMIT if attribute in index.keys.hash else RANGE_KEY_LIMIT
+    if len(content) > ALWAYS_SHORT_ENOUGH and size({attribute.type: content}) > limit:
+        raise _index_key_too_long(index, attribute, limit)
+
+
+def _index_key_too_long(index: Index, attribute: KeyAttribute, limit: int) -> EngineError:
+    if limit == HASH_KEY_LIMIT:
+        return invalid_parameter(
+            f"Size of hashkey has exceeded the maximum size limit of2048 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
+        )
+    return invalid_parameter(
+        f"Aggregated size of all range keys has exceeded the size limit of 1024 bytes. IndexName: {index.name}, IndexKey: {attribute.name}"
+    )
 
 
 def _not_scalar(role: str, name: str) -> EngineError:

@@ -1,27 +1,23 @@
-"""Busy handler: how a writer waits for a writer in another process.
+"""How the writers of one file get along, in the threads of a process and in several processes.
 
-SQLite's own handler sleeps up to a tenth of a second, although most writes take a fraction of a millisecond: processes that alternate
-would sleep more than they work. This one retries quickly at first and more slowly the longer it has waited. The more processes wait, the
-longer each of them has waited, so that together they do not retry more often than a few would, and leave the processor to the writer.
+**Who waits.** Threads of one process queue on a Python lock, processes on SQLite's, and neither lock shows who waits for it. So waiting
+writers announce themselves in a `WriterQueue`, and long work yields to them.
 
-Waiters: who is waiting to write to a file, so that long work knows when to yield.
+**How long.** SQLite's own busy handler sleeps up to a tenth of a second, although most writes take a fraction of a millisecond: processes
+that alternate would sleep more than they work. `BusyHandler` retries quickly at first and more slowly the longer it has waited. The more
+processes wait, the longer each of them has waited, so that together they do not retry more often than a few would, and leave the processor
+to the writer.
 
-Threads of one process queue on a Python lock, processes on SQLite's, and neither lock shows who waits for it. So waiters announce
-themselves: threads in memory, a process by a shared `flock` on the file's folder, which the system releases if the process dies. This is
-only a hint: on file systems without such locks, long work yields after every step.
+**Who checkpoints.** `WriteAheadLog` copies the log back into the database. SQLite's automatic checkpoint runs after a commit that makes the
+log long, while others keep writing. If two processes write without a pause it never completes: the log grows, and every commit pays for
+another attempt. So passive checkpoints, which block nobody, are repeated until the whole log is in the file; the next writer then restarts
+it. Only if that fails, or if the log has not restarted for long because somebody was always reading or writing, does a checkpoint block
+writers, for the few frames that are left. SQLite syncs the database only when the whole log is in it, which is at that moment and can take
+a second on a busy disk; so the file is synced just before.
 
-Checkpoints: when the write-ahead log is copied back into the database file.
-
-SQLite's automatic checkpoint runs after a commit that makes the log long, while others keep writing. If two processes write without a
-pause it never completes: the log grows, and every commit pays for another attempt. So passive checkpoints, which block nobody, are
-repeated until the whole log is in the file; the next writer then restarts it. Only if that fails, or if the log has not restarted for long
-because somebody was always reading or writing, does a checkpoint block writers, for the few frames that are left. SQLite syncs the
-database only when the whole log is in it, which is at that moment and can take a second on a busy disk; so the file is synced just before.
-
-Fork guard: keeps a forked child from using its parent's connections, because SQLite's locks do not survive a fork.
-
-A child that kept using an inherited file would hold no lock that others can see: the parent, when closing the file, would consider itself
-the last user and delete the log that the child still writes to. The child's writes would be lost.
+**Who forked.** SQLite's locks do not survive a fork. A child that kept using an inherited file would hold no lock that others can see: the
+parent, when closing the file, would consider itself the last user and delete the log that the child still writes to. The child's writes
+would be lost. So a forked child lets go of its parent's connections, and is refused new ones to those files.
 """
 
 import fcntl
@@ -37,8 +33,12 @@ from typing import Protocol
 import apsw
 
 
-class Waiters:
-    """The waiters of one file, as seen by one process."""
+class WriterQueue:
+    """Who waits to write to one file, as seen by one process.
+
+    Threads announce themselves in memory, a process by a shared `flock` on the file's folder, which the system releases if the process
+    dies. This is only a hint: on file systems without such locks, long work yields after every step.
+    """
 
     __slots__ = ("_announced", "_folder", "_probe", "_signal", "_threads")
 
@@ -67,7 +67,7 @@ class Waiters:
         if self._announced or self._folder is None:
             return
         if self._signal is None:
-            self._signal = _open(self._folder)
+            self._signal = _open_folder(self._folder)
         self._announced = self._signal is not None and _lock(self._signal, shared=True)
 
     def withdraw(self) -> None:
@@ -76,14 +76,14 @@ class Waiters:
             self._announced = False
             _unlock(self._signal)
 
-    def any(self) -> bool:
+    def has_waiters(self) -> bool:
         """Whether anybody is waiting; also true if that cannot be determined."""
         if self._threads:
             return True
         if self._folder is None:
             return False
         if self._probe is None:
-            self._probe = _open(self._folder)
+            self._probe = _open_folder(self._folder)
         if self._probe is None or not _lock(self._probe, shared=False):
             return True
         _unlock(self._probe)
@@ -91,14 +91,14 @@ class Waiters:
 
     def close(self) -> None:
         """Close the descriptors; they are opened again on demand."""
-        descriptors = [one for one in (self._signal, self._probe) if one is not None]
+        descriptors = [descriptor for descriptor in (self._signal, self._probe) if descriptor is not None]
         self._signal = self._probe = None
         self._announced = False
         for descriptor in descriptors:
             os.close(descriptor)
 
 
-def _open(folder: Path) -> int | None:
+def _open_folder(folder: Path) -> int | None:
     try:
         return os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -118,9 +118,9 @@ def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-#: When to give up.
+#: When to give up waiting to write.
 MAX_WAIT_SECONDS = 60.0
-#: Pause between attempts, as a fraction of the time waited so far, within bounds.
+#: Pause between attempts to write, as a fraction of the time waited so far, within bounds.
 _PAUSE_FRACTION = 0.5
 _MIN_PAUSE_SECONDS = 0.00025
 _MAX_PAUSE_SECONDS = 0.01
@@ -129,15 +129,15 @@ _MAX_PAUSE_SECONDS = 0.01
 class BusyHandler:
     """Called by SQLite when the database is locked, with the number of earlier calls; returning False gives up. One per connection.
 
-    With `waiters`, announces to long-running work that somebody is waiting.
+    With `writers`, announces to long work that somebody is waiting.
     """
 
-    __slots__ = ("_max_wait", "_since", "_waiters")
+    __slots__ = ("_max_wait", "_since", "_writers")
 
-    def __init__(self, max_wait: float = MAX_WAIT_SECONDS, waiters: Waiters | None = None) -> None:
+    def __init__(self, max_wait: float = MAX_WAIT_SECONDS, writers: WriterQueue | None = None) -> None:
         self._max_wait = max_wait
         self._since = 0.0
-        self._waiters = waiters
+        self._writers = writers
 
     def __call__(self, calls: int) -> bool:
         """Sleep briefly; returns whether to try again."""
@@ -147,8 +147,8 @@ class BusyHandler:
         waited = now - self._since
         if waited >= self._max_wait:
             return False
-        if self._waiters is not None:
-            self._waiters.announce()
+        if self._writers is not None:
+            self._writers.announce()
         time.sleep(next_pause(waited))
         return True
 
@@ -174,7 +174,7 @@ CHECKPOINT_FRAMES = 4000
 #: the log also waits for the disk to write the checkpointed pages.
 EARLY_CHECKPOINT_FRAMES = 500
 #: How long a blocking checkpoint waits for readers and writers. If that fails, the next attempt comes when the log has grown as much again.
-_MAX_WAIT_SECONDS = 0.01
+_CHECKPOINT_WAIT_SECONDS = 0.01
 #: Most passive checkpoints in a row.
 _MAX_PASSIVE_CHECKPOINTS = 4
 #: Most frames to checkpoint while writers are blocked. More remain only while somebody reads for long.
@@ -182,7 +182,7 @@ _MAX_BLOCKING_FRAMES = 500
 
 
 class WriteAheadLog:
-    """The write-ahead log of one connection, whose usual busy handler is `busy_handler`."""
+    """The write-ahead log as one connection sees it; `busy_handler` is the usual one of the connection."""
 
     __slots__ = ("_busy_handler", "_early", "_frames", "_next_checkpoint")
 
@@ -220,7 +220,7 @@ class WriteAheadLog:
         if not self.is_long:
             return
         self._next_checkpoint = self._frames + self._checkpoint_frames
-        with suppress(apsw.Error), limited_wait(connection, _MAX_WAIT_SECONDS, self._busy_handler):
+        with suppress(apsw.Error), limited_wait(connection, _CHECKPOINT_WAIT_SECONDS, self._busy_handler):
             frames, folded = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
             if frames - folded < self._checkpoint_frames:
                 self._next_checkpoint = folded + self._checkpoint_frames

@@ -13,13 +13,13 @@ from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import backfill, changelog, copies, copy_steps, expiry, stored_backups
+from gateleg.engine import backfill, changelog, chunked_drop, copy_steps, expiry, online_copy, stored_backups, throttle
 from gateleg.engine.catalog import Context
-from gateleg.engine.copies import Chunk, StepPacer
 from gateleg.engine.files import TABLE_GONE, translate
 from gateleg.engine.integrity import is_damage
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
+from gateleg.engine.throttle import Chunk, Throttle
 
 #: Interval between rounds while items may expire or indexes are being backfilled, and otherwise.
 BUSY_INTERVAL_SECONDS = 1.0
@@ -37,7 +37,7 @@ class Maintenance:
 
     def __init__(self, context: Context, background: bool) -> None:
         self._context = context
-        self._pacer = StepPacer(context.database)
+        self._pacer = Throttle(context.database)
         self._background = background
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -106,7 +106,7 @@ class Maintenance:
     def _advance_copies(self) -> None:
         """Continue backups and restores."""
         with self._context.database.reading() as connection:
-            targets = copies.targets(connection)
+            targets = online_copy.targets(connection)
         for target in targets:
             copy = self._find_copy(target)
             while copy is not None:
@@ -116,19 +116,19 @@ class Maintenance:
                 if copy is not None and copy.phase == phase:
                     break  # left to another process, or to the next round
 
-    def _find_copy(self, target: str) -> copies.Copy | None:
+    def _find_copy(self, target: str) -> online_copy.Copy | None:
         with self._context.database.reading() as connection:
-            return copies.find(connection, target)
+            return online_copy.find(connection, target)
 
-    def _advance_copy(self, copy: copies.Copy) -> bool:
+    def _advance_copy(self, copy: online_copy.Copy) -> bool:
         """Run one step of a copy; returns whether there may be more in this phase."""
         counted = None
         if copy.phase == "count":
             with self._context.database.reading() as connection:
-                counted = copies.count(connection, copy)
+                counted = online_copy.count(connection, copy)
 
         def advance(connection: apsw.Connection) -> bool:
-            fresh = copies.find(connection, copy.target)
+            fresh = online_copy.find(connection, copy.target)
             if fresh is None or fresh.phase != copy.phase:
                 return False
             return not copy_steps.advance(self._context.catalog, connection, fresh, fresh.chunk_rows, counted)
@@ -138,9 +138,9 @@ class Maintenance:
     def _remove_dropped(self) -> None:
         """Delete the rows of dropped tables."""
         with self._context.database.reading() as connection:
-            more = copies.pending_drop(connection)
+            more = chunked_drop.is_pending(connection)
         while more:
-            more = self._step(copies.advance_drop)
+            more = self._step(chunked_drop.advance)
 
     def _has_work(self) -> bool:
         if any(_has_urgent_work(layout.table) or layout.table.logged for layout in self._context.catalog.cached_layouts()):
@@ -192,7 +192,7 @@ class Maintenance:
             fresh = self._current(table.id)
             if fresh is None or not backfill.pending(fresh.table):
                 return False
-            done = backfill.advance(connection, fresh.table, min(backfill.CHUNK_ROWS, backfill.SMALL_TABLE_ROWS))
+            done = backfill.advance(connection, fresh.table, min(backfill.CHUNK_ROWS, throttle.SMALL_TABLE_ROWS))
             if done is not None:
                 self._context.catalog.replace(connection, done)
             return done is None or backfill.pending(done)
@@ -210,7 +210,7 @@ class Maintenance:
             if fresh is None:
                 return False
             expiry.index(connection, fresh.table)
-            return expiry.fill(connection, fresh.table, min(expiry.CHUNK_ROWS, expiry.SMALL_TABLE_ROWS))
+            return expiry.fill(connection, fresh.table, min(expiry.CHUNK_ROWS, throttle.SMALL_TABLE_ROWS))
 
         return self._step(advance)
 
@@ -243,18 +243,18 @@ class Maintenance:
         database, now = self._context.database, self._context.now()
         known = {layout.table.id: layout.table for layout in self._context.catalog.cached_layouts()}
         with database.reading() as connection:
-            logged = [(table_id, _horizon(known.get(table_id), now)) for table_id in changelog.tables(connection)]
+            logged = [(table_id, _horizon(known.get(table_id), now)) for table_id in changelog.logged_tables(connection)]
             logged = [(table_id, horizon) for table_id, horizon in logged if changelog.has_older(connection, table_id, horizon)]
-            ended = changelog.any_ended(connection, now)
-            expired = stored_backups.expired(connection, now)
+            ended = changelog.any_stream_expired(connection, now)
+            expired = stored_backups.expired_backups(connection, now)
         for table_id, horizon in logged:
             while self._step(partial(changelog.trim, table_id=table_id, before=horizon)):
                 pass
         if ended or expired:
             with database.write() as connection:
-                changelog.delete_ended(connection, now)
-                for backup in stored_backups.expired(connection, now):
-                    stored_backups.remove(connection, backup)
+                changelog.delete_expired_streams(connection, now)
+                for backup in stored_backups.expired_backups(connection, now):
+                    stored_backups.remove_backup(connection, backup)
 
     def _run_transfers(self) -> None:
         """Run pending exports and imports."""

@@ -88,10 +88,10 @@ class Pages:
 
     def is_intact(self, number: int) -> bool:
         """Whether a page is intact."""
-        found = self._intact.get(number)
-        if found is None:
-            found = self._intact[number] = self._verify(number)
-        return found
+        intact = self._intact.get(number)
+        if intact is None:
+            intact = self._intact[number] = self._verify(number)
+        return intact
 
     def _verify(self, number: int) -> bool:
         if number == _LOCK_PAGE or not self.has_checksums:

@@ -1,8 +1,7 @@
-"""Stored backups: a copy of a table's rows in the same file, with the table's definition.
+"""What a table can be restored to: its backups, and any point in time while recovery is on.
 
-The rows have no key index: they are never looked up one by one, and take less space without.
-
-Point-in-time recovery: a table's earlier rows, from the current rows and the change log.
+A backup is a copy of a table's rows in the same file, with the table's definition. The rows have no key index: they are never looked up one
+by one, and take less space without. The rows of a point in time follow from the current rows and the change log.
 """
 
 from collections.abc import Iterator
@@ -11,8 +10,8 @@ from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import changelog, copies
-from gateleg.engine.copies import Copy
+from gateleg.engine import changelog, chunked_drop, online_copy
+from gateleg.engine.online_copy import Copy
 from gateleg.engine.schema import Namespace, Table
 
 #: How long the system backup of a deleted table is kept.
@@ -44,18 +43,20 @@ class Backup:
 
 
 _COLUMNS = "id, account, region, table_name, arn, name, type, created, expires, size, items, definition"
+
+
 #: The same, and whether the backup is complete.
 _ALL_COLUMNS = f"{_COLUMNS}, NOT EXISTS(SELECT 1 FROM copies WHERE target = 'backup_' || backups.id)"
 
 
-def begin(connection: apsw.Connection, table: Table, name: str, now: float, counted: tuple[int, int]) -> tuple[Backup, Copy]:
+def begin_backup(connection: apsw.Connection, table: Table, name: str, now: float, counted: tuple[int, int]) -> tuple[Backup, Copy]:
     """Register a backup of a table, and the copy that fills it. `counted` are the numbers of items and bytes, as far as known."""
     backup = _register(connection, table, name, "USER", now, counted)
     create_rows_table(connection, backup.rows)
-    return backup, copies.of_table(connection, table, backup.rows)
+    return backup, online_copy.begin_from_table(connection, table, backup.rows)
 
 
-def complete(connection: apsw.Connection, number: int, items: int, size: int) -> None:
+def complete_backup(connection: apsw.Connection, number: int, items: int, size: int) -> None:
     """Record the final counts of a backup."""
     connection.execute("UPDATE backups SET items = ?, size = ? WHERE id = ?", (items, size, number))
 
@@ -64,6 +65,72 @@ def keep_dropped_table(connection: apsw.Connection, table: Table, now: float, co
     """Keep the rows of a table that is about to be deleted as a system backup. The rows are moved, not copied."""
     backup = _register(connection, table, f"{table.name}$DeletedTableBackup", "SYSTEM", now, counted)
     connection.execute(f"ALTER TABLE items_{table.id} RENAME TO {backup.rows}")
+
+
+def find_backup(connection: apsw.Connection, arn: str, now: float) -> Backup | None:
+    """The backup with that ARN, unless it has expired."""
+    row = connection.execute(
+        f"SELECT {_ALL_COLUMNS} FROM backups WHERE arn = ? AND (expires IS NULL OR expires > ?)", (arn, now)
+    ).fetchone()
+    return _backup(row) if row else None
+
+
+def list_backups(
+    connection: apsw.Connection, namespace: Namespace, table_name: str | None, kinds: tuple[str, ...], now: float
+) -> list[Backup]:
+    """The backups of a namespace, or of the tables of one name in it, oldest first."""
+    marks = ", ".join("?" * len(kinds))
+    rows = connection.execute(
+        f"SELECT {_ALL_COLUMNS} FROM backups WHERE account = ? AND region = ? AND table_name = coalesce(?, table_name) AND type IN "
+        f"({marks}) AND (expires IS NULL OR expires > ?) ORDER BY created, arn",
+        (namespace.account, namespace.region, table_name, *kinds, now),
+    )
+    return [_backup(row) for row in rows]
+
+
+def expired_backups(connection: apsw.Connection, now: float) -> list[Backup]:
+    """The backups whose time is up."""
+    return [_backup(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM backups WHERE expires <= ?", (now,))]
+
+
+def remove_backup(connection: apsw.Connection, backup: Backup) -> None:
+    """Remove a backup and its rows."""
+    chunked_drop.drop_rows(connection, backup.rows)
+    connection.execute("DELETE FROM backups WHERE id = ?", (backup.id,))
+
+
+def create_rows_table(connection: apsw.Connection, name: str) -> None:
+    """Create the SQLite table for a backup's rows."""
+    connection.execute(f"CREATE TABLE {name}(k BLOB NOT NULL, size INTEGER NOT NULL, v BLOB NOT NULL)")
+
+
+def recovery_window(table: Table, now: float) -> tuple[float, float] | None:
+    """The earliest and latest times that a table can be restored to; None if recovery is off."""
+    if table.recovery_since is None:
+        return None
+    return max(table.recovery_since, now - table.recovery_days * changelog.DAY_SECONDS), now
+
+
+def rows_at(connection: apsw.Connection, table: Table, at: float) -> Iterator[bytes]:
+    """The items that a table had at a time, in key order."""
+    cut = changelog.first_after(connection, table.id, at)
+    undone = changelog.rows_before(connection, table.id, cut)
+    key, old = next(undone, (None, None))
+    for k, stored in connection.execute(f"SELECT k, v FROM items_{table.id} ORDER BY k"):
+        while key is not None and key < k:
+            if old is not None:
+                yield old
+            key, old = next(undone, (None, None))
+        if key == k:
+            if old is not None:
+                yield old
+            key, old = next(undone, (None, None))
+        else:
+            yield stored
+    while key is not None:
+        if old is not None:
+            yield old
+        key, old = next(undone, (None, None))
 
 
 def _register(connection: apsw.Connection, table: Table, name: str, kind: str, now: float, counted: tuple[int, int]) -> Backup:
@@ -100,75 +167,6 @@ def _free_arn(connection: apsw.Connection, table: Table, kind: str, now: float) 
         milliseconds += 1
 
 
-def create_rows_table(connection: apsw.Connection, name: str) -> None:
-    """Create the SQLite table for a backup's rows."""
-    connection.execute(f"CREATE TABLE {name}(k BLOB NOT NULL, size INTEGER NOT NULL, v BLOB NOT NULL)")
-
-
-def find(connection: apsw.Connection, arn: str, now: float) -> Backup | None:
-    """The backup with that ARN, unless it has expired."""
-    row = connection.execute(
-        f"SELECT {_ALL_COLUMNS} FROM backups WHERE arn = ? AND (expires IS NULL OR expires > ?)", (arn, now)
-    ).fetchone()
-    return _backup(row) if row else None
-
-
-def list_backups(
-    connection: apsw.Connection, namespace: Namespace, table_name: str | None, kinds: tuple[str, ...], now: float
-) -> list[Backup]:
-    """The backups of a namespace, or of the tables of one name in it, oldest first."""
-    marks = ", ".join("?" * len(kinds))
-    rows = connection.execute(
-        f"SELECT {_ALL_COLUMNS} FROM backups WHERE account = ? AND region = ? AND table_name = coalesce(?, table_name) AND type IN "
-        f"({marks}) AND (expires IS NULL OR expires > ?) ORDER BY created, arn",
-        (namespace.account, namespace.region, table_name, *kinds, now),
-    )
-    return [_backup(row) for row in rows]
-
-
-def remove(connection: apsw.Connection, backup: Backup) -> None:
-    """Remove a backup and its rows."""
-    copies.drop_rows(connection, backup.rows)
-    connection.execute("DELETE FROM backups WHERE id = ?", (backup.id,))
-
-
-"""The backups that have expired."""
-
-
-def expired(connection: apsw.Connection, now: float) -> list[Backup]:
-    """The backups whose time is up."""
-    return [_backup(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM backups WHERE expires <= ?", (now,))]
-
-
 def _backup(row: tuple[object, ...]) -> Backup:
     number, account, region, *rest = row
     return Backup(number, Namespace(account, region), *rest)  # type: ignore[arg-type]
-
-
-def window(table: Table, now: float) -> tuple[float, float] | None:
-    """The earliest and latest times that a table can be restored to; None if recovery is off."""
-    if table.recovery_since is None:
-        return None
-    return max(table.recovery_since, now - table.recovery_days * changelog.DAY_SECONDS), now
-
-
-def rows(connection: apsw.Connection, table: Table, at: float) -> Iterator[bytes]:
-    """The items that a table had at a time, in key order."""
-    cut = changelog.first_after(connection, table.id, at)
-    undone = changelog.rows_before(connection, table.id, cut)
-    key, old = next(undone, (None, None))
-    for k, stored in connection.execute(f"SELECT k, v FROM items_{table.id} ORDER BY k"):
-        while key is not None and key < k:
-            if old is not None:
-                yield old
-            key, old = next(undone, (None, None))
-        if key == k:
-            if old is not None:
-                yield old
-            key, old = next(undone, (None, None))
-        else:
-            yield stored
-    while key is not None:
-        if old is not None:
-            yield old
-        key, old = next(undone, (None, None))

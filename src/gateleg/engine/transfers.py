@@ -20,7 +20,6 @@ import orjson
 
 from gateleg.engine import changelog, stored_backups
 from gateleg.engine.catalog import Context
-from gateleg.engine.copies import StepPacer
 from gateleg.engine.database import DatabaseConnection
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import Prepared, prepare
@@ -29,6 +28,7 @@ from gateleg.engine.operations import definition
 from gateleg.engine.operations.definition import iso_milliseconds
 from gateleg.engine.operations.items import ItemChange, check_item_size
 from gateleg.engine.schema import Namespace, Table
+from gateleg.engine.throttle import Throttle
 from gateleg.engine.values import canonicalize_item
 from gateleg.export_format import ExportWriter, csv_items, item_line, json_items, lines_of, open_file
 from gateleg.private_files import make_folder, write_file
@@ -288,7 +288,7 @@ def _size(connection: apsw.Connection, table: Table) -> int:
 def _item_lines(connection: apsw.Connection, table: Table, transfer: Transfer) -> Iterator[bytes]:
     """The lines of a full export."""
     wanted = selection(transfer.request.get("FilterSpecification"))
-    for stored in stored_backups.rows(connection, table, transfer.description["ExportTime"]):
+    for stored in stored_backups.rows_at(connection, table, transfer.description["ExportTime"]):
         if wanted is None:
             yield item_line(stored)
             continue
@@ -382,7 +382,7 @@ def import_items(context: Context, transfer: Transfer, stopped: IsStopped) -> di
     """Create the table and fill it; returns additional members of the import's description. Running it again has the same result."""
     bucket = _import_bucket(context, transfer)
     layout = Layout(_create(context, transfer))
-    counts, pace = _ImportCounts(), StepPacer(context.database)
+    counts, pace = _ImportCounts(), Throttle(context.database)
     for key in bucket.keys(transfer.request["S3BucketSource"].get("S3KeyPrefix") or ""):
         items = _read(bucket, key, transfer, layout.table, counts)
         pending: deque[Any] = deque()

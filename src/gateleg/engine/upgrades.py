@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import backfill, copies, definitions, expiry, file_format
+from gateleg.engine import backfill, chunked_drop, definitions, file_format, lifecycle
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
@@ -48,7 +48,7 @@ def upgrade(connection: apsw.Connection, now: float) -> None:
             )
         if f"items_{number}" in clustered:
             table = _write_again(connection, table)
-        expiry.after_definition_change(connection, table, now)
+        lifecycle.after_definition_change(connection, table, now)
         stored = *table.namespace, definitions.dump(table), number
         connection.execute("UPDATE catalog SET account = ?, region = ?, definition = ? WHERE id = ?", stored)
     complete_tokens(connection)
@@ -81,7 +81,7 @@ def _write_again(connection: apsw.Connection, table: Table) -> Table:
     former = f"former_{layout.name}"
     connection.execute(f"ALTER TABLE {layout.name} RENAME TO {former}")
     for index in layout.indexes:
-        copies.drop_rows(connection, index.name)
+        chunked_drop.drop_rows(connection, index.name)
     layout.create(connection)
     connection.execute(f"INSERT INTO {layout.name} SELECT k, size, v FROM {former} ORDER BY k")
     connection.execute(f"DROP TABLE {former}")

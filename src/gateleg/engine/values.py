@@ -1,8 +1,7 @@
-"""Attribute values: validation, canonical form, and the size that DynamoDB counts.
+"""Attribute values and numbers: validation, canonical form, and the size that DynamoDB counts.
 
-An attribute value is a dictionary of one member (`{"S": "a"}`, `{"N": "1"}`, `{"M": {...}}`, ...); binary values stay in base64.
-
-DynamoDB's numbers: up to 38 significant digits, magnitude between 1E-130 and 9.99...E+125, stored as canonical strings.
+An attribute value is a dictionary of one member (`{"S": "a"}`, `{"N": "1"}`, `{"M": {...}}`, ...); binary values stay in base64. A number
+has up to 38 significant digits and a magnitude between 1E-130 and 9.99...E+125, and is stored as a canonical string.
 """
 
 from binascii import Error as Base64Error

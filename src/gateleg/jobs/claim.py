@@ -153,10 +153,10 @@ def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worke
                 raise failures[0]
             if failures or len(claimed) == number:
                 return claimed
-            if selector.exclusive:
+            if selector.single_writer:
                 # Other workers may have claimed the remaining candidates since: read again.
                 break
-        if not tried or (selector.exclusive and tried == total):
+        if not tried or (selector.single_writer and tried == total):
             # No more candidates, or all of them are reserved for other workers.
             break
         selector.discard_candidates(queue)
@@ -174,7 +174,7 @@ def _without_expired(context: QueueContext, candidates: list[Candidate], term: L
 
 def _number_to_read(context: QueueContext, selector: CandidateSelector, number: int) -> int:
     """How many candidates to read: only as many as needed if claims cannot be lost to other workers."""
-    if selector.exclusive:
+    if selector.single_writer:
         return min(_MAX_CANDIDATES, number)
     return min(_MAX_CANDIDATES, context.settings.window + _CANDIDATES_PER_WORKER * (selector.worker_count - 1))
 
@@ -438,8 +438,8 @@ class CandidateSelector:
     #: seconds until any worker may claim a job: a worker without reserved jobs, and a worker that has some
     reserved_for: float = 0.4
     reserved_while_busy: float = 2.0
-    #: whether no other worker can claim between the read of the index and the claims that follow, so that no claim is lost
-    exclusive: bool = False
+    #: whether nobody else can write between the read of the index and the claims that follow, so that no claim is lost
+    single_writer: bool = False
     #: how many claims were lost to other workers
     lost_claims: int = 0
     #: the types of jobs that were left to other workers, because this one has no handler for them
@@ -480,7 +480,7 @@ class CandidateSelector:
         """Replace the candidates of a queue with those just read from the index."""
         now = self.ticks()
         self._full_until = {key: until for key, until in self._full_until.items() if until > now}
-        if self.exclusive:
+        if self.single_writer:
             self._candidates[queue] = (now, [each for each in candidates if each.concurrency_key not in self._full_until])
             return
         self._forget_claimed(now)
@@ -581,7 +581,7 @@ class CandidateSelector:
 
     def record_claimed(self, candidate: Candidate) -> None:
         """The job is claimed; skip it until the index shows that."""
-        if not self.exclusive:
+        if not self.single_writer:
             self._claimed_until[candidate.job_id, candidate.version] = self.ticks() + self.claimed_for
 
     def record_key_full(self, key: str) -> None:

@@ -104,17 +104,16 @@ class Verb(Generic[P, R]):
 
     def method(self, within: str) -> Callable[..., Any]:
         """The method that drives the flow. `within` is the type that wraps its result, shown by `help`."""
-        flow: Callable[..., Flow[R]] = self.flow
+        build: Callable[..., Flow[R]] = self.flow
 
-        def verb(self: Queue | AsyncQueue, /, *args: Any, **options: Any) -> Any:
+        def method(queue: Queue | AsyncQueue, /, *args: Any, **options: Any) -> Any:
             try:
-                started = flow(self.context, *args, **options)
+                flow = build(queue.context, *args, **options)
             except TypeError as error:
                 raise _explained(method, error) from None
-            return self.store.drive(started)
+            return queue.store.drive(flow)
 
-        method: Callable[..., Any] = describe(verb, flow, fills=1, within=within)
-        return method
+        return describe(method, build, fills=1, within=within)
 
 
 def _explained(method: Callable[..., Any], error: TypeError) -> TypeError:
@@ -123,7 +122,7 @@ def _explained(method: Callable[..., Any], error: TypeError) -> TypeError:
     if raised_inside:
         return error
     _, *parameters = inspect.signature(method).parameters.values()
-    shown = inspect.Signature([one.replace(annotation=inspect.Parameter.empty) for one in parameters])
+    shown = inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
     return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{shown}.")
 
 

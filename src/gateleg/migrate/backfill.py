@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec
     from gateleg.store import Store
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.operation import Identity
+    from gateleg.store.operations.operation import ItemKey
     from gateleg.store.setup import Setup
 
 Verdict = Literal["current", "rewritten", "moved", "gone"]
@@ -85,7 +85,7 @@ def backfill(
     store.drive(check_keys([spec.table], store.setup))
     report = Report(progress or ScanProgress.fresh(segments))
     rate = RateLimiter(write_units, store.setup) if write_units is not None else None
-    looked_up: dict[Identity, Any] = {}
+    looked_up: dict[ItemKey, Any] = {}
     for item in store.reading(expired=True).scan(spec.table, progress=report.progress, read_units=read_units, consistent=True):
         if not belongs(item, spec):
             continue
@@ -112,7 +112,7 @@ def belongs(item: Item, spec: Spec[Any]) -> bool:
     return owner is spec or (owner is None and any(plan.fits(item) for plan in spec.key.legacy))
 
 
-def _verdict(item: Item, spec: Spec[Any], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[Verdict]:
+def _verdict(item: Item, spec: Spec[Any], setup: Setup, looked_up: dict[ItemKey, Any]) -> Flow[Verdict]:
     """What a backfill would do with an item; reads the items that its upcasters need."""
     return verdict_of(item, spec, (yield from upcast_item(spec, item, setup, looked_up)))
 
@@ -137,7 +137,7 @@ def read_current(item: Item, spec: Spec[Any]) -> Any:
 
 
 def bring_up(
-    item: Item, spec: Spec[Any], setup: Setup, rate: RateLimiter | None = None, looked_up: dict[Identity, Any] | None = None
+    item: Item, spec: Spec[Any], setup: Setup, rate: RateLimiter | None = None, looked_up: dict[ItemKey, Any] | None = None
 ) -> Flow[Verdict]:
     """Rewrite one item, retrying while others change it. `looked_up` caches the items that upcasters read."""
     name, key = setup.name_of(spec.table), _key(item, spec)

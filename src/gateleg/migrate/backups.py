@@ -14,7 +14,7 @@ from gateleg.migrate.inspection import offered
 from gateleg.migrate.moves.digests import canonical
 from gateleg.store.flow import Request
 from gateleg.store.operations.batch_flows import GET_LIMIT, batch_write_flow, rounds
-from gateleg.store.operations.operation import identity
+from gateleg.store.operations.operation import item_key
 from gateleg.store.operations.tables import describe
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _page(name: str, start: Item | None) -> Flow[tuple[list[Item], Item | None]]
 
 
 def _by_identity(table: Table, name: str, items: list[Item]) -> dict[Any, Item]:
-    return {identity(name, {part: item[part] for part in table.attributes}): item for item in items}
+    return {item_key(name, {part: item[part] for part in table.attributes}): item for item in items}
 
 
 def _found(table: Table, name: str, items: list[Item], setup: Setup) -> Flow[dict[Any, Item]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Item, Table
     from gateleg.store import Store
     from gateleg.store.flow import Flow, Response
-    from gateleg.store.operations.operation import Identity
+    from gateleg.store.operations.operation import ItemKey
     from gateleg.store.setup import Setup
 
 #: scans to attempt while other writers keep changing items
@@ -86,7 +86,7 @@ def _fix(store: Store, tables: Sequence[Table], suspects: ConsistencyScan, read_
     marked = {place for place, (table, key) in _suspects(suspects).items() if _mark(store, table, key, token)}
     found = scan_tables(store, tables, read_units)
     fixed = 0
-    by_item: dict[Identity, list[WrongCount]] = {}
+    by_item: dict[ItemKey, list[WrongCount]] = {}
     for (place, _), wrong in found.counts.items():
         if place in marked:
             by_item.setdefault(place, []).append(wrong)
@@ -103,7 +103,7 @@ def _fix(store: Store, tables: Sequence[Table], suspects: ConsistencyScan, read_
     return fixed
 
 
-def _suspects(found: ConsistencyScan) -> dict[Identity, tuple[Table, Item]]:
+def _suspects(found: ConsistencyScan) -> dict[ItemKey, tuple[Table, Item]]:
     items = {place: (wrong.table, wrong.key) for (place, _), wrong in found.counts.items()}
     return items | {place: (wrong.table, wrong.key) for place, wrong in found.markers.items() if wrong.kind == "orphaned"}
 

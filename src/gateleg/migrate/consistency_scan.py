@@ -10,7 +10,7 @@ from gateleg.migrate.backfill import Fault, belongs, read_current
 from gateleg.model import ModelError, spec_of
 from gateleg.model.constraints import is_marker, markers
 from gateleg.store.operations.entity_reads import upcast_item
-from gateleg.store.operations.operation import Identity, identity
+from gateleg.store.operations.operation import ItemKey, item_key
 from gateleg.store.operations.scans import Scan
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class ConsistencyScan:
     faults: list[Fault] = field(default_factory=list)
     #: items whose parent does not exist
     orphans: int = 0
-    counts: dict[tuple[Identity, str], WrongCount] = field(default_factory=dict)
-    markers: dict[Identity, WrongMarker] = field(default_factory=dict)
+    counts: dict[tuple[ItemKey, str], WrongCount] = field(default_factory=dict)
+    markers: dict[ItemKey, WrongMarker] = field(default_factory=dict)
 
 
 def tables_to_read(tables: Sequence[Table]) -> list[Table]:
@@ -86,19 +86,19 @@ class _TableReader:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._name_of = store.setup.name_of
-        self._asked: dict[Identity, Any] = {}
+        self._asked: dict[ItemKey, Any] = {}
         self._scan = ConsistencyScan()
-        self._expected: dict[tuple[Identity, str], int] = {}
-        self._stored: dict[tuple[Identity, str], WrongCount] = {}
-        self._needed: dict[Identity, list[Item]] = {}
-        self._keys: dict[Identity, tuple[Table, Item]] = {}
-        self._markers: set[Identity] = set()
+        self._expected: dict[tuple[ItemKey, str], int] = {}
+        self._stored: dict[tuple[ItemKey, str], WrongCount] = {}
+        self._needed: dict[ItemKey, list[Item]] = {}
+        self._keys: dict[ItemKey, tuple[Table, Item]] = {}
+        self._markers: set[ItemKey] = set()
         #: entities with unreadable items, whose counters are therefore unknown
         self._unreadable: set[str] = set()
 
     def take(self, table: Table, item: Item) -> None:
         key = {name: item[name] for name in table.attributes}
-        place = identity(self._name_of(table), key)
+        place = item_key(self._name_of(table), key)
         if is_marker(table, item):
             self._markers.add(place)
             self._keys[place] = (table, key)
@@ -126,10 +126,10 @@ class _TableReader:
             self._unreadable |= {counter.attribute.owner.__name__ for counter in spec.counters.values()}
             return
         for ref, wire in parents:
-            counted = (identity(self._name_of(spec_of(ref.entity).table), ref.key), wire)
+            counted = (item_key(self._name_of(spec_of(ref.entity).table), ref.key), wire)
             self._expected[counted] = self._expected.get(counted, 0) + 1
         for marker in held.values():
-            place = identity(self._name_of(spec.table), marker)
+            place = item_key(self._name_of(spec.table), marker)
             self._keys[place] = (spec.table, marker)
             self._needed.setdefault(place, []).append(key)
 
@@ -144,7 +144,7 @@ class _TableReader:
         found.markers = dict(self._wrong_markers(tables))
         return found
 
-    def _wrong_markers(self, tables: Sequence[Table]) -> Iterator[tuple[Identity, WrongMarker]]:
+    def _wrong_markers(self, tables: Sequence[Table]) -> Iterator[tuple[ItemKey, WrongMarker]]:
         declared = {f"{spec.name}#{name}" for table in tables for spec in table.specs for name in spec.uniques}
         # An unreadable item may own any of the markers that no other item does.
         for place in self._markers - self._needed.keys():

@@ -25,6 +25,7 @@ from gateleg.model.key_parts import KeyPart
 from gateleg.model.key_text import HIGH, IntegerComponent, Template, TextComponent, parse_template, render_source
 from gateleg.model.shapes import CodeScope, Shape
 from gateleg.model.types import did_you_mean
+from gateleg.plain import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -365,7 +366,7 @@ RefBuilder = Callable[[Mapping[str, Any]], Ref[E] | None]
 def compile_ref(entity: type[E], key: KeyPlan, sources_by_name: Mapping[str, KeySource]) -> RefBuilder[E]:
     """Compile the function that builds references to an entity's items."""
     sources = [sources_by_name[name] for name in key.names]
-    if not sources or not all(map(_is_exact, sources)):
+    if is_plain("exact_refs") or not sources or not all(map(_is_exact, sources)):
         return lambda given: None
     scope, tests = CodeScope(), [f"len(given) == {len(sources)}"]
     for source in sources:

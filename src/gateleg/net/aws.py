@@ -1,7 +1,7 @@
 """Credentials of AWS, and Signature Version 4: of requests in Amazon's JSON protocol, and of presigned URLs.
 
 Credentials are passed by the caller, or loaded from the places where botocore looks. A signature is an HMAC, with a key derived from the
-secret, over the canonical form of a request. Signing and verification (`gateleg.endpoint.dispatcher`) both build that form here, so that
+secret, over the canonical form of a request. Signing and verification (`gateleg.endpoint.signature`) both build that form here, so that
 they cannot differ. `JsonRequestSigner` computes constant parts once: the address and headers once per client, the signing key once a day,
 the time stamp once a second.
 """

@@ -19,7 +19,7 @@ from gateleg.ops.values import check_item
 from gateleg.store.operations import ScanProgress, scan
 from gateleg.store.operations.batch_flows import batch_write_flow
 from gateleg.store.operations.entity_reads import is_legacy
-from gateleg.store.operations.operation import identity
+from gateleg.store.operations.operation import item_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +123,7 @@ def load(store: Store, reader: LineReader, lines: IO[bytes], first: int = 1) -> 
             continue
         item = reader.item(line)
         key = {part: item[part] for part in reader.table.attributes}
-        chunk[identity(name, key)] = {"PutRequest": {"Item": item}}
+        chunk[item_key(name, key)] = {"PutRequest": {"Item": item}}
         last, count = number, count + 1
         if count == CHUNK:
             store.drive(batch_write_flow(chunk, store.setup, "tables import"))

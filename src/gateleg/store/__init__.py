@@ -24,8 +24,7 @@ Modules
     errors          one class for each kind of failure; those that programs catch are exported here
     operations      all methods as functions, and the types `Operation` and `Stream`
     locks           locks that processes share, and their table
-    unreadable      stored items that cannot be decoded
-    flow            multi-step operations as generators of requests: `Flow`, `Request`, `Pause`
+    flow            multi-step operations as generators of steps: `Flow`, `Request`, `Pause`
     transports      how requests reach a service: `Transport`, `ServiceError`
 
 Hooks (`Metrics`, `Tracing`) observe every request.
@@ -56,9 +55,8 @@ from gateleg.store.errors import (
     TransactionConflict,
     UniqueTaken,
 )
-from gateleg.store.flow import Call, Hook
 from gateleg.store.loaders import AsyncLoader, Loader
-from gateleg.store.observing import Metrics, Tracing
+from gateleg.store.observing import Call, Hook, Metrics, Tracing
 from gateleg.store.operations import Page, WriteOperation, check, create, delete, patch, put, upsert
 from gateleg.store.store import AsyncStore, Store
 

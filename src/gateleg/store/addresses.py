@@ -32,8 +32,8 @@ class StoreAddress:
 
 def parse_address(text: str) -> StoreAddress:
     """Parse an address; raise `BadAddress` if it is invalid. `dynamodb:` without a region uses the region of the AWS configuration."""
-    given: Any = text
-    if given is None:
+    argument: Any = text
+    if argument is None:
         raise BadAddress("None is not the address of a store.")
     if not isinstance(text, str):
         raise BadAddress(f"{text!r} is not a store address.", fix=f"Write Store.embedded({str(text)!r}) for a folder or a file.")

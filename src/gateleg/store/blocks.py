@@ -204,13 +204,13 @@ class AsyncHeldLock(LockBlock, AsyncBlock[Lock]):
 
 
 class EditBlock(Block[E]):
-    """Gives a copy of an instance to change, and saves the changes at its end. The copy then has the stored values, also of stamps."""
+    """Gives a copy of an instance to change, and saves the changes at its end. The copy then has the new version and stamps."""
 
     def __init__(self, instance: E, run: Callable[[Operation[Any]], Any]) -> None:
         super().__init__(run)
-        given: Any = instance
-        if not isinstance(given, BaseModel):
-            shown = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+        argument: Any = instance
+        if not isinstance(argument, BaseModel):
+            shown = f"the class {argument.__name__}" if isinstance(argument, type) else type(argument).__name__
             raise NotAnEntity(
                 f"edit takes an instance that was read, and was given {shown}.", fix="Read it first: store.edit(store.get(...))."
             )

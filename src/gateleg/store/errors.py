@@ -1,11 +1,7 @@
 """Errors of the store: one class for each kind of failure.
 
-Each error has a stable `code`, a `message`, usually a `why` and a `fix`. `request` is the request without values. Errors of the service
-have the transport's error as `__cause__`.
-
-Remove data from requests and passwords from addresses, for errors, logs and traces.
-
-Redacted requests keep names and expressions; each value is replaced by its type and length.
+Each error has a stable `code`, a `message`, usually a `why` and a `fix`. `request` is the request without values: it keeps names and
+expressions, and each value is replaced by its type and length. Errors of the service have the transport's error as `__cause__`.
 """
 
 from __future__ import annotations

@@ -1,23 +1,20 @@
 """Flows: multi-step operations as generators. This is the only interface between the store's logic and its I/O.
 
 A flow yields steps for its driver to perform, receives their results, and returns its own. Errors of the service are raised at the
-`yield`. Flows do no I/O and read only the setup's clock, so tests can drive them by hand.
-
-Run several flows concurrently within one, sending their requests together.
-
-Hooks: called before and after every request.
+`yield`. Flows do no I/O and read only the setup's clock, so tests can drive them by hand. `run_concurrently` makes one flow of several,
+whose requests are sent together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Flow", "Pause", "Request", "Response", "Step", "StreamedItems", "Together", "item_count", "run_concurrently"]
+__all__ = ["Flow", "Pause", "Request", "Response", "Step", "StreamedItems", "Together", "run_concurrently"]
 
 R = TypeVar("R")
 
@@ -72,6 +69,41 @@ def request_of(step: Step | None) -> Request | None:
     return step if isinstance(step, Request) else None
 
 
+def run_concurrently(flows: Sequence[Flow[R]], ticks: Callable[[], float], *, fail_fast: bool = False) -> Flow[list[R | Exception]]:
+    """Run flows concurrently; `ticks` is the clock of their pauses. Returns their results, or the exceptions that ended them, in order.
+
+    With `fail_fast`, the first exception closes the other flows and is raised.
+    """
+    branches = [_Branch(flow) for flow in flows]
+    try:
+        for branch in branches:
+            branch.advance(ticks)
+        while True:
+            if (
+                fail_fast
+                and (failed := next((branch.result for branch in branches if isinstance(branch.result, Exception)), None)) is not None
+            ):
+                raise failed
+            asking = [branch for branch in branches if branch.requests]
+            waiting = [branch for branch in branches if not branch.requests and not branch.ended]
+            if asking:
+                received = iter((yield Together([request for branch in asking for request in branch.requests])))
+                for branch in asking:
+                    responses = [next(received) for _ in branch.requests]
+                    branch.advance(ticks, responses if branch.together else responses[0])
+                if waiting:
+                    _resume(waiting, ticks(), ticks)
+            elif waiting:
+                due = min(branch.due for branch in waiting)
+                yield Pause(max(0.0, due - ticks()))
+                _resume(waiting, due, ticks)
+            else:
+                return [branch.result for branch in branches]
+    finally:
+        for branch in branches:
+            branch.flow.close()
+
+
 class _Branch(Generic[R]):
     """One of the flows: the step it waits for, and how it ended."""
 
@@ -105,79 +137,7 @@ class _Branch(Generic[R]):
                 self.due = ticks() + step.seconds
 
 
-def run_concurrently(flows: Sequence[Flow[R]], ticks: Callable[[], float], *, fail_fast: bool = False) -> Flow[list[R | Exception]]:
-    """Run flows concurrently; `ticks` is the clock of their pauses. Returns their results, or the exceptions that ended them, in order.
-
-    With `fail_fast`, the first exception closes the other flows and is raised.
-    """
-    branches = [_Branch(flow) for flow in flows]
-    try:
-        for branch in branches:
-            branch.advance(ticks)
-        while True:
-            if fail_fast and (failed := next((one.result for one in branches if isinstance(one.result, Exception)), None)) is not None:
-                raise failed
-            asking = [branch for branch in branches if branch.requests]
-            waiting = [branch for branch in branches if not branch.requests and not branch.ended]
-            if asking:
-                received = iter((yield Together([request for branch in asking for request in branch.requests])))
-                for branch in asking:
-                    responses = [next(received) for _ in branch.requests]
-                    branch.advance(ticks, responses if branch.together else responses[0])
-                if waiting:
-                    _resume(waiting, ticks(), ticks)
-            elif waiting:
-                due = min(branch.due for branch in waiting)
-                yield Pause(max(0.0, due - ticks()))
-                _resume(waiting, due, ticks)
-            else:
-                return [branch.result for branch in branches]
-    finally:
-        for branch in branches:
-            branch.flow.close()
-
-
 def _resume(waiting: Sequence[_Branch[R]], now: float, ticks: Callable[[], float]) -> None:
     for branch in waiting:
         if branch.due <= now:
             branch.advance(ticks)
-
-
-@dataclass(slots=True)
-class Call:
-    """A request as hooks see it. All but `request` and `notes` is set before `after` is called."""
-
-    request: Request
-    #: seconds from sending the request to its response
-    seconds: float = 0.0
-    #: consumed capacity units, as reported in the response
-    units: float = 0.0
-    #: the number of items in the response
-    items: int = 0
-    error: Exception | None = None
-    #: how often the transport sent the request, if known
-    attempts: int = 1
-    #: for hooks to keep data between `before` and `after`
-    notes: dict[str, Any] = field(default_factory=dict)
-
-
-class Hook(Protocol):
-    """Observes every request of a store: `Store.connect(..., hooks=[hook])`. Called in the thread that sends it; must not raise."""
-
-    def before(self, call: Call) -> None:
-        """Called before the request is sent."""
-        ...
-
-    def after(self, call: Call) -> None:
-        """Called after the response arrived, or after the request failed with `call.error`."""
-        ...
-
-
-def item_count(response: dict[str, Any]) -> int:
-    """The number of items that a response contains or counts."""
-    if "Count" in response:
-        return int(response["Count"])
-    if "Responses" in response:
-        responses = response["Responses"]
-        return sum(map(len, responses.values())) if isinstance(responses, dict) else sum("Item" in response for response in responses)
-    return int("Item" in response or "Attributes" in response)

@@ -10,7 +10,7 @@ from gateleg.model import spec_of
 from gateleg.model.keys import Presets
 from gateleg.store.operations.batch_flows import GET_LIMIT
 from gateleg.store.operations.batches import BatchGet
-from gateleg.store.operations.operation import identity, locate
+from gateleg.store.operations.operation import item_key, locate
 
 if TYPE_CHECKING:
     import asyncio
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Condition, Ref
     from gateleg.store.operations.entity_reads import Items
-    from gateleg.store.operations.operation import Identity, Operation
+    from gateleg.store.operations.operation import ItemKey, Operation
     from gateleg.store.setup import Setup, Unreadable
 
 E = TypeVar("E", bound=BaseModel)
@@ -33,7 +33,7 @@ class LoaderBase(Generic[E]):
         self._run = run
         self._consistent = consistent
         self._table = setup.name_of(spec_of(entity).table)
-        self._unreadable: dict[Identity, Unreadable] = {}
+        self._unreadable: dict[ItemKey, Unreadable] = {}
 
     def _ref(self, conditions: tuple[Condition, ...], components: dict[str, Any]) -> Ref[E]:
         """The reference for a caller's arguments, completed with the components of the scope."""
@@ -41,9 +41,9 @@ class LoaderBase(Generic[E]):
         presets: tuple[Any, ...] = () if scope is None else (Presets(scope.values),)
         return locate(self._entity, (*conditions, *presets), components)
 
-    def _place(self, ref: Ref[Any]) -> Identity:
+    def _place(self, ref: Ref[Any]) -> ItemKey:
         """The cache key of a reference."""
-        return identity(self._table, ref.key)
+        return item_key(self._table, ref.key)
 
     def _read(self, refs: Sequence[Ref[E]]) -> Any:
         """Run the operation that reads the items of references."""
@@ -58,7 +58,7 @@ class LoaderBase(Generic[E]):
         if bad is not None:
             raise bad.error
 
-    def _replaced(self, instance: E) -> Identity:
+    def _replaced(self, instance: E) -> ItemKey:
         """The cache key of an instance that replaces what was read."""
         place = self._place(spec_of(type(instance)).ref(instance))
         self._unreadable.pop(place, None)
@@ -70,7 +70,7 @@ class Loader(LoaderBase[E]):
 
     def __init__(self, entity: type[E], setup: Setup, run: Callable[[Operation[Any]], Any], consistent: bool = False) -> None:
         super().__init__(entity, setup, run, consistent)
-        self._cache: dict[Identity, E | None] = {}
+        self._cache: dict[ItemKey, E | None] = {}
 
     def load(self, *key: Condition[E], **components: Any) -> E | None:
         """Read one item by its key components; None if it does not exist. Raises `DecodeError` if the item cannot be decoded."""
@@ -107,8 +107,8 @@ class AsyncLoader(LoaderBase[E]):
 
     def __init__(self, entity: type[E], setup: Setup, run: Callable[[Operation[Any]], Any], consistent: bool = False) -> None:
         super().__init__(entity, setup, run, consistent)
-        self._cache: dict[Identity, asyncio.Future[E | None]] = {}
-        self._waiting: dict[Identity, Ref[E]] = {}
+        self._cache: dict[ItemKey, asyncio.Future[E | None]] = {}
+        self._waiting: dict[ItemKey, Ref[E]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def load(self, *key: Condition[E], **components: Any) -> E | None:
@@ -161,7 +161,7 @@ class AsyncLoader(LoaderBase[E]):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _load(self, batch: dict[Identity, Ref[E]]) -> None:
+    async def _load(self, batch: dict[ItemKey, Ref[E]]) -> None:
         futures = {place: self._cache[place] for place in batch}
         try:
             items = await self._read(list(batch.values()))

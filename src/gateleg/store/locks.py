@@ -46,6 +46,21 @@ class Lock(Entity, table=locks, defer_build=True):
     key = Key("{name}")
 
 
+def acquire(name: str, /, *, seconds: float, holder: str | None = None) -> Operation[Lock]:
+    """Acquire a lock for a number of seconds. `holder` is the holder's name in errors (default: a random one). Raises `LockHeld`."""
+    return Acquire(name, check_seconds("lock", seconds), holder)
+
+
+def renew(lock: Lock, /, *, seconds: float) -> Operation[Lock]:
+    """Extend a lock to a number of seconds from now. Raises `LockLost` if it has a new holder."""
+    return Renew(lock, check_seconds("renew", seconds))
+
+
+def release(lock: Lock, /) -> Operation[None]:
+    """Release a lock. Does nothing if the lock was already lost."""
+    return Release(lock)
+
+
 @dataclass(frozen=True, slots=True)
 class Acquire(Operation[Lock]):
     """Acquire a lock."""
@@ -112,18 +127,3 @@ class Release(Operation[None]):
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The lock's own item."""
         return Delete(self.lock.key).partitions()
-
-
-def acquire(name: str, /, *, seconds: float, holder: str | None = None) -> Operation[Lock]:
-    """Acquire a lock for a number of seconds. `holder` is the holder's name in errors (default: a random one). Raises `LockHeld`."""
-    return Acquire(name, check_seconds("lock", seconds), holder)
-
-
-def renew(lock: Lock, /, *, seconds: float) -> Operation[Lock]:
-    """Extend a lock to a number of seconds from now. Raises `LockLost` if it has a new holder."""
-    return Renew(lock, check_seconds("renew", seconds))
-
-
-def release(lock: Lock, /) -> Operation[None]:
-    """Release a lock. Does nothing if the lock was already lost."""
-    return Release(lock)

@@ -1,71 +1,55 @@
-"""Observe requests: hooks, metrics, tracing, redaction.
-
-Call the hooks of a request, for the sync and the async driver.
-
-Count requests, errors, items and capacity by access pattern.
-
-OpenTelemetry spans for requests. Needs the extra `tracing`.
-"""
+"""Observe requests: hooks, which are called before and after every request, and two of them, `Metrics` and `Tracing`."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gateleg.extras import explained
 from gateleg.store.errors import redacted
-from gateleg.store.flow import Call, item_count
 from gateleg.store.setup import used
 
 if TYPE_CHECKING:
     from gateleg.store.flow import Request
     from gateleg.store.setup import Setup
 
-__all__ = ["Tally"]
-
+__all__ = ["Tally", "item_count"]
 
 _UNMETERED = frozenset(
     {"CreateTable", "DeleteTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive", "UpdateTable", "ListTables"}
 )
 
 
-class ObservedRequest:
-    """A context manager that calls the hooks before and after a request; `record` takes its response."""
+@dataclass(slots=True)
+class Call:
+    """A request as hooks see it. All but `request` and `notes` is set before `after` is called."""
 
-    def __init__(self, request: Request, setup: Setup) -> None:
-        self._setup = setup
-        self._call = Call(request)
-        self._start = 0.0
+    request: Request
+    #: seconds from sending the request to its response
+    seconds: float = 0.0
+    #: consumed capacity units, as reported in the response
+    units: float = 0.0
+    #: the number of items in the response
+    items: int = 0
+    error: Exception | None = None
+    #: how often the transport sent the request, if known
+    attempts: int = 1
+    #: for hooks to keep data between `before` and `after`
+    notes: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def payload(self) -> dict[str, Any]:
-        """The request's payload; with hooks, it also asks for the consumed capacity."""
-        request = self._call.request
-        if not self._setup.hooks or request.operation in _UNMETERED or "ReturnConsumedCapacity" in request.payload:
-            return request.payload
-        return request.payload | {"ReturnConsumedCapacity": "TOTAL"}
 
-    def __enter__(self) -> ObservedRequest:
-        for hook in self._setup.hooks:
-            hook.before(self._call)
-        self._start = self._setup.ticks()
-        return self
+class Hook(Protocol):
+    """Observes every request of a store: `Store.connect(..., hooks=[hook])`. Called in the thread that sends it; must not raise."""
 
-    def record(self, response: dict[str, Any]) -> dict[str, Any]:
-        """Record capacity and items of the response, and return it."""
-        self._call.units = used(response)
-        self._call.items = item_count(response)
-        return response
+    def before(self, call: Call) -> None:
+        """Called before the request is sent."""
+        ...
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._call.seconds = self._setup.ticks() - self._start
-        if isinstance(error, Exception):
-            self._call.error = error
-            self._call.attempts = getattr(error, "attempts", 1)
-        for hook in reversed(self._setup.hooks):
-            hook.after(self._call)
+    def after(self, call: Call) -> None:
+        """Called after the response arrived, or after the request failed with `call.error`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -159,3 +143,50 @@ class Tracing:
             span.set_attribute("error.type", getattr(call.error, "code", type(call.error).__name__))
             span.add_event("refused", {"request": str(redacted(call.request.payload))})
         span.end()
+
+
+class ObservedRequest:
+    """A context manager that calls the hooks before and after a request; `record` takes its response."""
+
+    def __init__(self, request: Request, setup: Setup) -> None:
+        self._setup = setup
+        self._call = Call(request)
+        self._start = 0.0
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The request's payload; with hooks, it also asks for the consumed capacity."""
+        request = self._call.request
+        if not self._setup.hooks or request.operation in _UNMETERED or "ReturnConsumedCapacity" in request.payload:
+            return request.payload
+        return request.payload | {"ReturnConsumedCapacity": "TOTAL"}
+
+    def __enter__(self) -> ObservedRequest:
+        for hook in self._setup.hooks:
+            hook.before(self._call)
+        self._start = self._setup.ticks()
+        return self
+
+    def record(self, response: dict[str, Any]) -> dict[str, Any]:
+        """Record capacity and items of the response, and return it."""
+        self._call.units = used(response)
+        self._call.items = item_count(response)
+        return response
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._call.seconds = self._setup.ticks() - self._start
+        if isinstance(error, Exception):
+            self._call.error = error
+            self._call.attempts = getattr(error, "attempts", 1)
+        for hook in reversed(self._setup.hooks):
+            hook.after(self._call)
+
+
+def item_count(response: dict[str, Any]) -> int:
+    """The number of items that a response contains or counts."""
+    if "Count" in response:
+        return int(response["Count"])
+    if "Responses" in response:
+        responses = response["Responses"]
+        return sum(map(len, responses.values())) if isinstance(responses, dict) else sum("Item" in response for response in responses)
+    return int("Item" in response or "Attributes" in response)

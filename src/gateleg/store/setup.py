@@ -1,16 +1,7 @@
-"""The configuration of a store, as a value. A store with another scope or timeout has a changed copy.
+"""The configuration of a store, as a value: a store with another scope or timeout has a changed copy.
 
-Scopes: restrict a store to a partition, such as a tenant, a project or a job.
-
-Deadlines: the time that an operation has left.
-
-Retry requests that conflict with other transactions, with backoff.
-
-Cursors: a position in the results of a query as signed text, valid for that query only.
-
-Limit the capacity units used per second, for work on whole tables while users use them.
-
-Stored items that cannot be decoded, and how a store handles them.
+With it, what operations read of it: the scope that restricts them to a partition, the deadline of a timeout, the delays of retries, the
+signer of cursors, the limit of a rate, and what to do with items that cannot be decoded.
 """
 
 from __future__ import annotations
@@ -30,6 +21,7 @@ import orjson
 
 from gateleg.model import KeyPart, spec_of
 from gateleg.net import Backoff, BadToken, Secret
+from gateleg.plain import is_plain
 from gateleg.store.errors import CursorRejected, InvalidOption, OutOfScope, TimedOut
 from gateleg.store.flow import Pause
 from gateleg.store.transports import ServiceError
@@ -41,8 +33,10 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, ModelError, Ref, Table
     from gateleg.model.keys import KeyPlan
-    from gateleg.store.flow import Flow, Hook, Request, Response
+    from gateleg.store.flow import Flow, Request, Response
+    from gateleg.store.observing import Hook
 
+_PLAIN = is_plain("direct")
 __all__ = [
     "OnUnreadable",
     "Position",
@@ -56,12 +50,158 @@ __all__ = [
     "used",
 ]
 
+_SYSTEM = random.SystemRandom()
+#: Error codes after which the same request may succeed, and which transports do not retry.
+CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException"})
+#: Reasons of a canceled transaction that do not depend on the data.
+TRANSIENT = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+_PURPOSE = "cursor"
 
-class Located(Protocol):
-    """An operation that a scope can check, because it knows which partitions it touches."""
 
-    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """For each partition that the operation touches: the entity, the key plan and the known components."""
+@dataclass(frozen=True)
+class Signer:
+    """Signs and verifies cursors. With the default random key, cursors are valid in this process only."""
+
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    def seal(self, position: Position, digest: bytes) -> str:
+        """The cursor of a position; `digest` is that of the query, from `request_digest`."""
+        return Secret(self.key).seal(
+            _PURPOSE, orjson.dumps([position.backward, position.starts, position.last, position.last_is_legacy]), digest
+        )
+
+    def open(self, cursor: str, digest: bytes) -> Position:
+        """The position of a cursor. Raises `CursorRejected` if this store did not make it for this query."""
+        try:
+            body = Secret(self.key).open(_PURPOSE, cursor, digest)
+        except BadToken:
+            raise CursorRejected("The cursor was not made by this store for this pattern and these arguments.") from None
+        # Cursors of older versions have two members, without `last`.
+        backward, starts, *rest = orjson.loads(body)
+        return Position(tuple(starts), backward, *rest)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Table names, clock, randomness, hooks and limits of a store."""
+
+    #: precedes every table name
+    prefix: str = ""
+    #: by declared name, the deployed names of tables that are not named by prefix and declared name
+    table_names: Mapping[str, str] = field(default_factory=dict)
+    #: the time in seconds since 1970
+    clock: Callable[[], float] = time.time
+    #: a monotonic clock in seconds, for rates and timeouts
+    ticks: Callable[[], float] = time.monotonic
+    random: random.Random = _SYSTEM
+    backoff: Backoff = field(default_factory=Backoff)
+    cursors: Signer = field(default_factory=Signer)
+    hooks: tuple[Hook, ...] = ()
+    #: the maximum number of concurrent requests of one batch or scan
+    concurrency: int = 1
+    #: the maximum seconds of one operation, with all its requests and pauses
+    timeout: float | None = None
+    #: the partition that the store is restricted to
+    scope: Scope | None = None
+    #: whether reads return expired items
+    expired: bool = False
+    #: what queries, pages and batches do with an item that cannot be decoded
+    on_unreadable: OnUnreadable = "warn"
+    #: rewrites operations on entities whose items a migration is moving
+    moves: Rewriter | None = None
+    #: the deployed name of each table
+    names: DeployedNames = field(init=False, repr=False, compare=False)
+    #: whether requests are sent without further work, because there are neither hooks nor a timeout
+    direct: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Compute the values that every request reads."""
+        object.__setattr__(self, "names", DeployedNames(self.prefix, self.table_names))
+        object.__setattr__(self, "direct", not _PLAIN and not self.hooks and self.timeout is None)
+
+    def name_of(self, table: Table) -> str:
+        """The table's deployed name."""
+        return self.names[table]
+
+    def now(self) -> datetime:
+        """The current time."""
+        return datetime.fromtimestamp(self.clock(), UTC)
+
+    def delays(self) -> Iterator[float]:
+        """The seconds to wait before each retry after a conflict."""
+        return self.backoff.delays(self.random.random)
+
+    def token(self) -> str:
+        """A token that makes a transaction idempotent."""
+        return str(UUID(int=self.random.getrandbits(128), version=4))
+
+    def tokens(self, number: int) -> list[str]:
+        """A number of unique tokens from one call of the system's random generator, which takes as long as a small read."""
+        text = f"{self.random.getrandbits(128 * number):0{32 * number}x}" if number else ""
+        return [text[start : start + 32] for start in range(0, len(text), 32)]
+
+
+class Options(TypedDict, total=False):
+    """The options of a store's constructors; see `Setup`."""
+
+    #: full deployed names of single tables, without the prefix: `{"Songs": "prod-songs-eu"}`
+    table_names: Mapping[str, str]
+    hooks: Sequence[Hook]
+    #: the secret that signs cursors; must be the same in all processes that share cursors
+    cursor_key: bytes
+    backoff: Backoff
+    concurrency: int
+    timeout: float | None
+    clock: Callable[[], float]
+    ticks: Callable[[], float]
+    random: random.Random
+    on_unreadable: OnUnreadable
+
+
+def setup_from(prefix: str, options: Options) -> Setup:
+    """The setup for a store's options."""
+    fields = dict(options)
+    key = fields.pop("cursor_key", None)
+    hooks = tuple(options.get("hooks", ()))
+    return Setup(**{**fields, "prefix": prefix, "hooks": hooks, "cursors": Signer(options["cursor_key"]) if key else Signer()})  # type: ignore[arg-type]
+
+
+def refuse_address(store: type, transport: object) -> None:
+    """Raise `InvalidOption` for an address in place of a transport, which would fail at the first request."""
+    if isinstance(transport, str | PathLike):
+        raise InvalidOption(
+            f"{store.__name__} takes a transport, and was given the address {str(transport)!r}.",
+            fix=f"Write {store.__name__}.connect(...).",
+        )
+
+
+def table_names_in(text: str) -> dict[str, str]:
+    """Parse table names from one line, such as `Songs=prod-songs, Albums=prod-albums`. Raises `ValueError` for other texts."""
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    wrong = next((table for table, _, name in pairs if not table.strip() or not name.strip()), None)
+    if wrong is not None:
+        raise ValueError(f"{wrong.strip()!r} has no name: write table names as Table=name, separated by commas")
+    return {table.strip(): name.strip() for table, _, name in pairs}
+
+
+class DeployedNames(dict["Table", str]):
+    """The deployed name of each table, computed when first needed. As a dictionary, because nearly every request looks one up."""
+
+    def __init__(self, prefix: str, overrides: Mapping[str, str]) -> None:
+        super().__init__()
+        self._prefix = prefix
+        self._overrides = overrides
+
+    def __missing__(self, table: Table) -> str:
+        name = self[table] = self._overrides.get(table.name, self._prefix + table.name)
+        return name
+
+
+class Rewriter(Protocol):
+    """Rewrites operations on entities whose items a migration is moving (`gateleg.migrate`)."""
+
+    def rewrite(self, operation: Any) -> Any:
+        """The operation to run instead; unchanged if none of its entities is being moved."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +253,13 @@ class Scope:
                 raise OutOfScope(f"{spec.name} with {name}={known.get(name)!r} is outside the scope, which has {name}={value!r}.")
 
 
+class Located(Protocol):
+    """An operation that a scope can check, because it knows which partitions it touches."""
+
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """For each partition that the operation touches: the entity, the key plan and the known components."""
+
+
 class OperationDeadline:
     """The time by which an operation must end."""
 
@@ -134,12 +281,6 @@ class OperationDeadline:
         if seconds >= self.left():
             raise TimedOut(f"The operation would take longer than {self._setup.timeout} seconds.")
         return seconds
-
-
-#: Error codes after which the same request may succeed, and which transports do not retry.
-CONFLICTS = frozenset({"TransactionConflictException", "TransactionInProgressException", "ReplicatedWriteConflictException"})
-#: Reasons of a canceled transaction that do not depend on the data.
-TRANSIENT = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
 def retry_conflicts(request: Request, setup: Setup, error: ServiceError | None = None) -> Flow[Response]:
@@ -171,9 +312,6 @@ def is_transient(error: ServiceError) -> bool:
     return error.code in CONFLICTS
 
 
-_PURPOSE = "cursor"
-
-
 @dataclass(frozen=True)
 class Position:
     """A position between two items: where to continue in each shard, and in which direction."""
@@ -191,158 +329,9 @@ class Position:
         return self.last is None and all(start is None for start in self.starts)
 
 
-@dataclass(frozen=True)
-class Signer:
-    """Signs and verifies cursors. With the default random key, cursors are valid in this process only."""
-
-    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-
-    def seal(self, position: Position, digest: bytes) -> str:
-        """The cursor of a position; `digest` is that of the query, from `request_digest`."""
-        return Secret(self.key).seal(
-            _PURPOSE, orjson.dumps([position.backward, position.starts, position.last, position.last_is_legacy]), digest
-        )
-
-    def open(self, cursor: str, digest: bytes) -> Position:
-        """The position of a cursor. Raises `CursorRejected` if this store did not make it for this query."""
-        try:
-            body = Secret(self.key).open(_PURPOSE, cursor, digest)
-        except BadToken:
-            raise CursorRejected("The cursor was not made by this store for this pattern and these arguments.") from None
-        # Cursors of older versions have two members, without `last`.
-        backward, starts, *rest = orjson.loads(body)
-        return Position(tuple(starts), backward, *rest)
-
-
 def request_digest(requests: Any) -> bytes:
     """A digest of a query: of its requests, which contain the pattern, arguments, range, filter and order."""
     return hashlib.sha256(orjson.dumps(requests, option=orjson.OPT_SORT_KEYS)).digest()
-
-
-_SYSTEM = random.SystemRandom()
-
-
-class DeployedNames(dict["Table", str]):
-    """The deployed name of each table, computed when first needed. As a dictionary, because nearly every request looks one up."""
-
-    def __init__(self, prefix: str, overrides: Mapping[str, str]) -> None:
-        super().__init__()
-        self._prefix = prefix
-        self._overrides = overrides
-
-    def __missing__(self, table: Table) -> str:
-        name = self[table] = self._overrides.get(table.name, self._prefix + table.name)
-        return name
-
-
-class Rewriter(Protocol):
-    """Rewrites operations on entities whose items a migration is moving (`gateleg.migrate`)."""
-
-    def rewrite(self, operation: Any) -> Any:
-        """The operation to run instead; unchanged if none of its entities is being moved."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """Table names, clock, randomness, hooks and limits of a store."""
-
-    #: precedes every table name
-    prefix: str = ""
-    #: by declared name, the deployed names of tables that are not named by prefix and declared name
-    table_names: Mapping[str, str] = field(default_factory=dict)
-    #: the time in seconds since 1970
-    clock: Callable[[], float] = time.time
-    #: a monotonic clock in seconds, for rates and timeouts
-    ticks: Callable[[], float] = time.monotonic
-    random: random.Random = _SYSTEM
-    backoff: Backoff = field(default_factory=Backoff)
-    cursors: Signer = field(default_factory=Signer)
-    hooks: tuple[Hook, ...] = ()
-    #: the maximum number of concurrent requests of one batch or scan
-    concurrency: int = 1
-    #: the maximum seconds of one operation, with all its requests and pauses
-    timeout: float | None = None
-    #: the partition that the store is restricted to
-    scope: Scope | None = None
-    #: whether reads return expired items
-    expired: bool = False
-    #: what queries, pages and batches do with an item that cannot be decoded
-    on_unreadable: OnUnreadable = "warn"
-    #: rewrites operations on entities whose items a migration is moving
-    moves: Rewriter | None = None
-    #: the deployed name of each table
-    names: DeployedNames = field(init=False, repr=False, compare=False)
-    #: whether requests are sent without further work, because there are neither hooks nor a timeout
-    direct: bool = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Compute the values that every request reads."""
-        object.__setattr__(self, "names", DeployedNames(self.prefix, self.table_names))
-        object.__setattr__(self, "direct", not self.hooks and self.timeout is None)
-
-    def name_of(self, table: Table) -> str:
-        """The table's deployed name."""
-        return self.names[table]
-
-    def now(self) -> datetime:
-        """The current time."""
-        return datetime.fromtimestamp(self.clock(), UTC)
-
-    def delays(self) -> Iterator[float]:
-        """The seconds to wait before each retry after a conflict."""
-        return self.backoff.delays(self.random.random)
-
-    def token(self) -> str:
-        """A token that makes a transaction idempotent."""
-        return str(UUID(int=self.random.getrandbits(128), version=4))
-
-    def tokens(self, number: int) -> list[str]:
-        """A number of unique tokens from one call of the system's random generator, which takes as long as a small read."""
-        text = f"{self.random.getrandbits(128 * number):0{32 * number}x}" if number else ""
-        return [text[start : start + 32] for start in range(0, len(text), 32)]
-
-
-class Options(TypedDict, total=False):
-    """The options of a store's constructors; see `Setup`."""
-
-    #: full deployed names of single tables, without the prefix: `{"Songs": "prod-songs-eu"}`
-    table_names: Mapping[str, str]
-    hooks: Sequence[Hook]
-    #: the secret that signs cursors; must be the same in all processes that share cursors
-    cursor_key: bytes
-    backoff: Backoff
-    concurrency: int
-    timeout: float | None
-    clock: Callable[[], float]
-    ticks: Callable[[], float]
-    random: random.Random
-    on_unreadable: OnUnreadable
-
-
-def table_names_in(text: str) -> dict[str, str]:
-    """Parse table names from one line, such as `Songs=prod-songs, Albums=prod-albums`. Raises `ValueError` for other texts."""
-    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
-    wrong = next((table for table, _, name in pairs if not table.strip() or not name.strip()), None)
-    if wrong is not None:
-        raise ValueError(f"{wrong.strip()!r} has no name: write table names as Table=name, separated by commas")
-    return {table.strip(): name.strip() for table, _, name in pairs}
-
-
-def refuse_address(store: type, transport: object) -> None:
-    """Raise `InvalidOption` for an address in place of a transport, which would fail at the first request."""
-    if isinstance(transport, str | PathLike):
-        raise InvalidOption(
-            f"{store.__name__} takes a transport, and was given the address {str(transport)!r}.",
-            fix=f"Write {store.__name__}.connect(...).",
-        )
-
-
-def setup_from(prefix: str, options: Options) -> Setup:
-    """The setup for a store's options."""
-    fields = dict(options)
-    key = fields.pop("cursor_key", None)
-    hooks = tuple(options.get("hooks", ()))
-    return Setup(**{**fields, "prefix": prefix, "hooks": hooks, "cursors": Signer(options["cursor_key"]) if key else Signer()})  # type: ignore[arg-type]
 
 
 class RateLimiter:

@@ -13,10 +13,11 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from gateleg.endpoint.dispatcher import Claim, Dispatcher, EngineCall, Kind, Verifier, execute, read_claim
+from gateleg.endpoint.dispatcher import Dispatcher, EngineCall, Kind, execute
 from gateleg.endpoint.http import AMZ_JSON, encode_body, error_response
 from gateleg.endpoint.http import IncomingRequest as WireRequest
 from gateleg.endpoint.http import OutgoingResponse as WireResponse
+from gateleg.endpoint.signature import SigV4Credentials, Verifier, read_credentials
 from gateleg.engine import Engine, EngineError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from gateleg.web.api.calls import Administering
@@ -116,7 +117,7 @@ class _Surface:
         except EngineError as error:
             return _response(request, wire_request, error_response(error, AMZ_JSON))
         wire_request.body = await request.body()
-        decided = self._gate.decide(wire_request, authenticated=True)
+        decided = self._gate.route(wire_request, authenticated=True)
         if isinstance(decided, EngineCall):
             # In a thread of the event loop's pool: a write waits for the disk, and a scan takes long.
             found = await asyncio.to_thread(execute, self._engine, decided)
@@ -126,10 +127,10 @@ class _Surface:
 
     async def _signer(self, request: Request, wire_request: WireRequest) -> Principal:
         """The key of a signature, after verifying it."""
-        claim = read_claim(wire_request)
-        if claim.key_id == LOCAL_ID:
-            return await self._local_signer(request, wire_request, claim)
-        key = await self._host.keys.read(claim.key_id)
+        credentials = read_credentials(wire_request)
+        if credentials.key_id == LOCAL_ID:
+            return await self._local_signer(request, wire_request, credentials)
+        key = await self._host.keys.read(credentials.key_id)
         try:
             if key is None:
                 raise NotSignedIn
@@ -137,7 +138,7 @@ class _Surface:
         except NotSignedIn:
             raise EngineError("UnrecognizedClientException", "The security token included in the request is invalid.") from None
         wire_request.body = await request.body()
-        Verifier({key.key_id: signing_secret(self._host, key)}, self._host.store.setup.now).verify(wire_request, claim)
+        Verifier({key.key_id: signing_secret(self._host, key)}, self._host.store.setup.now).verify(wire_request, credentials)
         principal = principal_of(key)
         if not principal.may(Role.ADMIN):
             raise EngineError("AccessDeniedException", f"This needs the role admin; {principal.name!r} has {principal.role.word}.")
@@ -147,14 +148,14 @@ class _Surface:
             raise EngineError("ThrottlingException", error.message) from None
         return principal
 
-    async def _local_signer(self, request: Request, wire_request: WireRequest, claim: Claim) -> Principal:
+    async def _local_signer(self, request: Request, wire_request: WireRequest, credentials: SigV4Credentials) -> Principal:
         """The caller that signed with the host's token, while it has no keys."""
         try:
             found = await self._host.local.recognise(self._host.local.token, request.scope, request.headers)
         except (NotSignedIn, ForeignHost):
             raise EngineError("UnrecognizedClientException", "The security token included in the request is invalid.") from None
         wire_request.body = await request.body()
-        Verifier({LOCAL_ID: self._host.local.token}, self._host.store.setup.now).verify(wire_request, claim)
+        Verifier({LOCAL_ID: self._host.local.token}, self._host.store.setup.now).verify(wire_request, credentials)
         return found
 
     async def _note(self, request: Request, principal: Principal, call: EngineCall, answer: WireResponse) -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.engine import backfill
+from gateleg.engine import throttle
 from tests.engine.operations.requests import UNITS, index
 from tests.engine.world import START, World, stream, text
 
@@ -116,8 +116,8 @@ def test_a_restored_table_can_be_written_to_without_touching_the_other(music: Wo
 
 
 def test_large_indexes_are_filled_in_the_background(music: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backfill, "SMALL_TABLE_ROWS", 2)
     arn = backup(music)
+    monkeypatch.setattr(throttle, "SMALL_TABLE_ROWS", 2)
     restore(music, arn)
     assert music.call("DescribeTable", TableName="Restored")["Table"]["TableStatus"] == "CREATING"
     error = music.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="Restored")

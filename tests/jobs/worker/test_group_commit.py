@@ -57,7 +57,7 @@ async def opened(path: Path) -> AsyncIterator[tuple[AsyncQueue, CountedEngine]]:
 
 
 def selector() -> CandidateSelector:
-    return CandidateSelector(lambda: 0.0, fresh_for=-1.0, exclusive=True)
+    return CandidateSelector(lambda: 0.0, fresh_for=-1.0, single_writer=True)
 
 
 async def test_what_is_asked_in_the_same_turn_is_one_commit(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, TypeVar, assert_type
 
 from gateleg.model import Action, Attr, Condition, Entity, Item, Key, PatchModel, Query, Ref, Table, field
-from gateleg.store import AsyncStore, Page, Store, WriteOperation, check, create, delete, patch, put
+from gateleg.store import AsyncStore, AsyncTransaction, Batch, Page, Store, Transaction, WriteOperation, check, create, delete, patch, put
+from gateleg.store.locks import Lock
 from tests.model.seeds.jobs import Job, JobStatus, queue
 from tests.model.seeds.mv import Project, Scene, project_with_scenes
 
@@ -47,7 +48,14 @@ def called(store: Store, job: Job) -> None:
     assert_type(store.ref(Job, job_id="1"), Ref[Job])
     with store.edit(job) as draft:
         assert_type(draft, Job)
+    assert_type(Store.connect("embedded:./data"), Store)
+    assert_type(store.using(store.transport), Store)
+    with store.lock("nightly", seconds=60) as lock:
+        assert_type(lock, Lock)
+    with store.batch() as batch:
+        assert_type(batch, Batch)
     with store.transaction() as tx:
+        assert_type(tx, Transaction)
         tx.create(job)
         tx.patch(job, Job.priority.set(3))
     store.ensure_tables(Job.__table__)
@@ -64,8 +72,13 @@ async def awaited(store: AsyncStore, job: Job) -> None:
     assert_type(await store.page(Job.ready, queue="q", limit=3), Page[Job])
     assert_type(await store.loader(Job).load(job_id="1"), Job | None)
     assert_type(store.scope(queue="q"), AsyncStore)
+    assert_type(AsyncStore.connect("embedded:./data"), AsyncStore)
     async with store.edit(job) as draft:
         assert_type(draft, Job)
+    async with store.lock("nightly", seconds=60) as lock:
+        assert_type(lock, Lock)
+    async with store.transaction() as tx:
+        assert_type(tx, AsyncTransaction)
 
 
 class Named(Entity):

@@ -1,11 +1,6 @@
-"""The tokens of an expression, and syntax errors.
+"""The tokens and the grammar of expressions: conditions (also filters and key conditions), and updates.
 
-The grammar of ConditionExpression, FilterExpression and KeyConditionExpression.
-
-An operator-precedence parser with its own stacks instead of recursion: 4,096 bytes of parentheses must end in DynamoDB's error,
-not in ours.
-
-The grammar of UpdateExpression. Like that of conditions, it has its own stack, so that no input can exhaust Python's.
+The parsers have their own stacks instead of recursion: 4,096 bytes of parentheses must end in DynamoDB's error, not in ours.
 """
 
 import re

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateleg.engine.errors import invalid_parameter, validation
-from gateleg.engine.expressions import conditions as compare
 from gateleg.engine.expressions import updates
-from gateleg.engine.expressions.conditions import SCALARS, TEXTS, CompiledCondition, condition
+from gateleg.engine.expressions.conditions import SCALARS, TEXTS, CompiledCondition, condition, greater, type_of
 from gateleg.engine.expressions.nodes import (
     And,
     Between,
@@ -22,14 +21,13 @@ from gateleg.engine.expressions.nodes import (
     Values,
     check_attribute_names,
 )
-from gateleg.engine.expressions.rules import KeyCondition
+from gateleg.engine.expressions.rules import SETS, KeyCondition
 from gateleg.engine.expressions.updates import Projection, projection
 from gateleg.engine.values import validate
 
 Wire = dict[str, Any]
 
 _ENUM = "IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS"
-_SETS = frozenset({"SS", "NS", "BS"})
 
 #: Number of operands by operator; IN takes one or more.
 _COUNTS: Final = {
@@ -146,12 +144,12 @@ def _known_operator(operator: str | None, place: str) -> str:
 def _check_operands(operator: str, operands: list[Wire]) -> None:
     if not operands if operator == "IN" else len(operands) != _COUNTS[operator]:
         raise invalid_parameter(f"Invalid number of argument(s) for the {operator} ComparisonOperator")
-    types = [compare.type_of(operand) for operand in operands]
+    types = [type_of(operand) for operand in operands]
     if len(set(types)) > 1:
         raise invalid_parameter("AttributeValues inside AttributeValueList must be of same type")
     if types and operator in _TYPES and types[0] not in _TYPES[operator]:
         raise invalid_parameter(f"ComparisonOperator {operator} is not valid for {types[0]} AttributeValue type")
-    if operator == "BETWEEN" and compare.greater(*operands):
+    if operator == "BETWEEN" and greater(*operands):
         raise validation("The BETWEEN condition was provided a range where the lower bound is greater than the upper bound")
 
 
@@ -207,10 +205,10 @@ def _attribute_step(name: str, entry: Mapping[str, Any]) -> updates.UpdateStep:
         if action != "DELETE":
             raise invalid_parameter("Only DELETE action is allowed when no attribute value is specified")
         return updates.UpdateStep((name,), None, updates.put)
-    tag = compare.type_of(value)
-    if action == "DELETE" and tag not in _SETS:
+    tag = type_of(value)
+    if action == "DELETE" and tag not in SETS:
         raise invalid_parameter(f"DELETE action with value is not supported for the type {tag}")
-    if action == "ADD" and tag not in _SETS | {"N", "L"}:
+    if action == "ADD" and tag not in SETS | {"N", "L"}:
         raise invalid_parameter(f"ADD action is not supported for the type {tag}")
     return updates.UpdateStep((name,), _constant(value), _WRITES[action])
 
@@ -223,7 +221,7 @@ def _checked(write: updates.Write) -> updates.Write:
     """A write that refuses an attribute of another type with the legacy API's message."""
 
     def checked(old: Wire | None, operand: Wire) -> Wire | None:
-        if old is not None and compare.type_of(operand) not in old:
+        if old is not None and type_of(operand) not in old:
             raise validation("Type mismatch for attribute to update")
         return write(old, operand)
 

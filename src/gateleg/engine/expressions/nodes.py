@@ -1,13 +1,8 @@
-"""The parts of an expression, as values.
+"""The parts of an expression, as values, and the names that they may have.
 
 The grammars build them from text; other languages (PartiQL, the legacy parameters) may build them directly. A path from text may
-hold an `Alias` where the text has a `#name`; every compiler takes the mapping that resolves them.
-
-Errors in expressions, before the name of the parameter is prepended.
-
-Validation of attribute names.
-
-Reserved words, which an expression can use as attribute names only through a `#` placeholder.
+hold an `Alias` where the text has a `#name`; every compiler takes the mapping that resolves them. `InvalidExpression` is an error in an
+expression, before the name of the parameter is prepended.
 """
 
 from collections.abc import Callable, Iterable, Mapping

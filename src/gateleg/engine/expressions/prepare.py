@@ -1,11 +1,14 @@
-"""Prepare a request's expressions: checked in DynamoDB's order and compiled.
+"""The expressions of a request: checked in DynamoDB's order, compiled, and kept for the next request like it.
 
-Cached expressions.
+`prepare` is the door. Three caches make most requests cheap:
 
-An expression is parsed and checked once, and compiled once for each set of attribute names. For a request, only the types of its values
-are left to check; the full rules run only if that check fails, to find the exact error.
+- `read` keeps each expression as parsed and checked, by its text.
+- An `Expression` keeps its compiled forms by attribute names. For a request, only the types of its values are left to check; the full
+  rules run only if that check fails, to find the exact error.
+- `_request_plans` keeps both for all expressions of a request, by the form of the request: what it has in common with others apart from
+  its key and values. An update of a known form need not even be checked by the protocol layer (`prepare_unchecked`).
 
-The expressions and legacy parameters that each operation accepts, and which of them may be combined.
+`EXPRESSION_PARAMETERS` are the expressions and legacy parameters that each operation accepts; `check_parameters` says which combine.
 """
 
 import re
@@ -52,17 +55,384 @@ from gateleg.plain import is_plain
 
 T = TypeVar("T")
 
+
 #: Expressions to cache, and name bindings of each.
 MAX_CACHED: Final = 2048
+
+
 MAX_CACHED_BINDINGS: Final = 64
 
-#: Parameters whose error for excessive size includes the size.
-_REPORTS_SIZE: Final = frozenset({"ConditionExpression", "FilterExpression"})
+
+_PLAIN = is_plain("request_plans")
 
 
-def is_cacheable(names: Names) -> bool:
-    """Whether to cache a compiled expression that uses these names: they may have 64 KB each, and a request may have many."""
-    return sum(map(len, names.values())) <= MAX_SIZE
+_EMPTY: Final[dict[str, Any]] = {}
+
+
+class Prepared(NamedTuple):
+    """The expressions of one request; None for those that it does not have."""
+
+    #: canonical values, for `condition.test`, `filter.test` and `update.apply`
+    values: Values
+    #: total size of the values and their placeholders
+    size: int = 0
+    condition: CompiledCondition | None = None
+    filter: CompiledCondition | None = None
+    projection: Projection | None = None
+    update: CompiledUpdate | None = None
+    key_condition: KeyCondition | None = None
+    #: sizes of the values that are neither strings nor numbers
+    sizes: Mapping[str, int] = _EMPTY
+
+
+_NOTHING = Prepared(_EMPTY)
+
+
+def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
+    """Check and compile the expressions of a request.
+
+    `operation` is an operation (`PutItem`) or the member of a batch or transaction that the request is (`Put`, `KeysAndAttributes`).
+    The request must have the right shape: texts where texts belong, maps where maps belong.
+    """
+    if PARAMETERS.isdisjoint(request):
+        if operation == "Query":
+            raise _no_key_condition()
+        return _NOTHING
+    parameters = EXPRESSION_PARAMETERS[operation]
+    if _PLAIN or not parameters.legacy_names.isdisjoint(request):
+        return _read(request, operation)[0]
+    form = _form(request, operation, parameters)
+    plan = _request_plans.get(form)
+    prepared = None if plan is None else plan.fill(request.get("ExpressionAttributeValues"))
+    if prepared is not None:
+        return prepared
+    prepared, plan = _read(request, operation)
+    if is_cacheable(request.get("ExpressionAttributeNames") or _EMPTY):
+        if len(_request_plans) >= MAX_CACHED:
+            _request_plans.clear()
+        _request_plans[form] = plan
+    return prepared
+
+
+def prepare_unchecked(request: Mapping[str, Any], operation: str) -> Prepared | None:
+    """`prepare` for a request that the protocol layer has not checked, if a plan shows that it is valid but for its table and key.
+
+    A request whose form is that of a valid one, and which has no other members, differs from it in nothing else but its values. May raise
+    any `EngineError`, `TypeError` or `AttributeError` for an invalid one.
+    """
+    if _PLAIN:
+        return None
+    plan = _request_plans.get(_form(request, operation, EXPRESSION_PARAMETERS[operation]))
+    return plan.fill(request.get("ExpressionAttributeValues")) if plan is not None and len(request) == plan.members else None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPlan:
+    """What requests of one form have in common: only the values are left to check."""
+
+    #: without values, which may be large
+    prepared: Prepared
+    #: the expressions that restrict their values
+    restricting: "tuple[Expression[Any], ...]"
+    template: KeyTemplate | None
+    #: how many members the request has, if all of them count for its form; 0 if others are present
+    members: int = 0
+
+    def fill(self, given: dict[str, Any] | None) -> Prepared | None:
+        """The result with other values; None if these need the full checks."""
+        if given is None:
+            return self.prepared
+        sizes: dict[str, int] = {}
+        values, size = _canonical(given, sizes)
+        for expression in self.restricting:
+            if not expression.accepts_present(values):
+                return None
+        like = self.prepared
+        key_condition = None if self.template is None else self.template.fill(values)
+        return Prepared(values, size, like.condition, like.filter, like.projection, like.update, key_condition, sizes)
+
+
+#: The plans of recent requests by form.
+_request_plans: dict[tuple[Any, ...], RequestPlan] = {}
+
+
+def _form(request: Mapping[str, Any], operation: str, parameters: "ExpressionParameters") -> tuple[Any, ...]:
+    """What the requests that share a plan have in common."""
+    names, values = request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
+    return (
+        operation,
+        *map(request.get, parameters.form),
+        None if names is None else (*names, *names.values()),
+        None if values is None else tuple(values),
+    )
+
+
+def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, RequestPlan]:
+    """Prepare a request without the cache, with all checks in DynamoDB's order."""
+    check_parameters(request, operation)
+    form = EXPRESSION_PARAMETERS[operation]
+    found = _read_legacy(request, form.legacy_names)
+    if operation == "Query" and request.get("KeyConditions") is None and request.get("KeyConditionExpression") is None:
+        raise _no_key_condition()
+    names = _checked_names(request.get("ExpressionAttributeNames"))
+    values, size = _checked_values(request.get("ExpressionAttributeValues"))
+    expressions = _read_expressions(request, form.reading_order, names, values, found)
+    template: KeyTemplate | None = found.pop("template", None)
+    if template is not None:
+        found["key_condition"] = template.fill(values)
+    elif operation == "Query":
+        found["key_condition"] = legacy.read_key_conditions(request["KeyConditions"])
+    prepared = Prepared(values, size, **found)
+    restricting = tuple(expression for expression in expressions if expression.restricts_values)
+    like = prepared._replace(values=_EMPTY, size=0, key_condition=None)
+    return prepared, RequestPlan(like, restricting, template, form.members_of(request))
+
+
+def check_legacy(request: Mapping[str, Any], operation: str) -> None:
+    """Check what DynamoDB checks before an ExclusiveStartKey: mutually exclusive parameters, and legacy parameters."""
+    check_parameters(request, operation)
+    _read_legacy(request, EXPRESSION_PARAMETERS[operation].legacy_names)
+
+
+def _no_key_condition() -> EngineError:
+    return validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
+
+
+#: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come last.
+_LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "AttributesToGet", "ScanFilter")
+
+
+def _read_legacy(request: Mapping[str, Any], parameters: frozenset[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    operator = request.get("ConditionalOperator")
+    for parameter in _LEGACY_ORDER:
+        given = request.get(parameter) if parameter in parameters else None
+        if given is None:
+            continue
+        if parameter == "AttributeUpdates":
+            found["update"] = legacy.read_attribute_updates(given)
+        elif parameter == "Expected":
+            found["condition"] = legacy.read_expected(given, operator)
+        elif parameter in ("QueryFilter", "ScanFilter"):
+            found["filter"] = legacy.read_filter(parameter, given, operator)
+        else:
+            found["projection"] = legacy.read_attributes_to_get(given)
+    return found
+
+
+def _read_expressions(
+    request: Mapping[str, Any], parameters: tuple[str, ...], names: Names, values: Values, found: dict[str, Any]
+) -> "tuple[Expression[Any], ...]":
+    """Add the compiled expressions to `found`."""
+    expressions = []
+    for parameter in parameters:
+        text = request.get(parameter)
+        if text is not None:
+            expression = read(parameter, text)
+            found[_MEMBERS[parameter]] = expression.bind(names, values)
+            expressions.append(expression)
+    _check_used("ExpressionAttributeNames", names, {name for expression in expressions for name in expression.names})
+    _check_used("ExpressionAttributeValues", values, {name for expression in expressions for name in expression.values})
+    return tuple(expressions)
+
+
+#: The field of `Prepared` for each expression; a key condition is filled in when everything else is checked.
+_MEMBERS: Final = {
+    "UpdateExpression": "update",
+    "ConditionExpression": "condition",
+    "FilterExpression": "filter",
+    "ProjectionExpression": "projection",
+    "KeyConditionExpression": "template",
+}
+
+
+def _check_used(parameter: str, given: Mapping[str, Any], used: set[str]) -> None:
+    if len(used) != len(given):
+        unused = [key for key in given if key not in used]
+        raise validation(f"Value provided in {parameter} unused in expressions: keys: {{{', '.join(unused)}}}")
+
+
+def _checked_names(given: Mapping[str, str] | None) -> Names:
+    if given is None:
+        return _EMPTY
+    if not given:
+        raise validation("ExpressionAttributeNames must not be empty")
+    for key in given:
+        _check_placeholder("ExpressionAttributeNames", "#", key)
+    for key, name in given.items():
+        fault = name_fault(name)
+        if fault is not None:
+            raise validation(f"ExpressionAttributeNames contains invalid value: {fault} for key {key}")
+    return given
+
+
+def _checked_values(given: dict[str, Any] | None) -> tuple[Values, int]:
+    if given is None:
+        return _EMPTY, 0
+    if not given:
+        raise validation("ExpressionAttributeValues must not be empty")
+    for key in given:
+        _check_placeholder("ExpressionAttributeValues", ":", key)
+    return _canonical(given)
+
+
+def _canonical(given: dict[str, Any], sizes: dict[str, int] | None = None) -> tuple[Values, int]:
+    """Values in canonical form, and their total size."""
+    try:
+        return canonicalize_item(given, sizes)
+    except EngineError:
+        for key, value in given.items():
+            _check_value(key, value)
+        raise
+
+
+def _check_value(key: str, value: Any) -> None:
+    """Refuse an invalid value, naming its placeholder."""
+    try:
+        validate(value)
+    except EngineError as error:
+        if error.code != "ValidationException":
+            raise
+        wrapped = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
+        if isinstance(error, InvalidValueError):
+            raise InvalidValueError(wrapped, error.newer) from None
+        detail = error.message or ""
+        raise (InvalidValueError(wrapped, detail) if detail == NESTED or detail.endswith(EMPTY_SET) else validation(wrapped)) from None
+
+
+#: DynamoDB's limit for a placeholder, including its `#` or `:`.
+MAX_PLACEHOLDER: Final = 255
+
+
+_PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")
+
+
+def _check_placeholder(parameter: str, mark: str, key: str) -> None:
+    size = text_size(key)
+    if size > MAX_PLACEHOLDER:
+        detail = f" size of key: {size}" if mark == "#" else ""
+        raise validation(f"{parameter} contains invalid key: The expression attribute map contains a key that is too long;{detail}")
+    if key[:1] != mark or not _PLACEHOLDER.fullmatch(key):
+        raise validation(f'{parameter} contains invalid key: Syntax error; key: "{key}"')
+
+
+#: The order in which DynamoDB reads expressions.
+_READING_ORDER: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
+
+
+@dataclass(frozen=True)
+class ExpressionParameters:
+    """The expression parameters of an operation, or of a part of one, in the order of DynamoDB's messages."""
+
+    expressions: tuple[str, ...]
+    legacy: tuple[str, ...] = ()
+    #: the other parameters but table, key and values, for operations whose requests `prepare_unchecked` knows by their plan
+    options: tuple[str, ...] = ()
+
+    @cached_property
+    def form(self) -> tuple[str, ...]:
+        """The texts that requests with one plan have in common."""
+        return (*self.expressions, *self.options)
+
+    def members_of(self, request: Mapping[str, Any]) -> int:
+        """How many members a request has if it has a table, a key and, apart from these, only what its form contains; 0 if not."""
+        shared = (*self.form, "ExpressionAttributeNames", "ExpressionAttributeValues")
+        members = 2 + sum(request.get(name) is not None for name in shared)
+        return members if self.options and len(request) == members else 0
+
+    @cached_property
+    def with_values(self) -> tuple[str, ...]:
+        """The expressions that may use values."""
+        return tuple(name for name in self.expressions if name != "ProjectionExpression")
+
+    @cached_property
+    def reading_order(self) -> tuple[str, ...]:
+        """The expressions in the order in which DynamoDB reads them."""
+        return tuple(name for name in _READING_ORDER if name in self.expressions)
+
+    @cached_property
+    def legacy_names(self) -> frozenset[str]:
+        """The legacy parameters, as a set for fast lookups."""
+        return frozenset(self.legacy)
+
+
+_PROJECTED = ExpressionParameters(("ProjectionExpression",), ("AttributesToGet",))
+
+
+_CONDITIONAL = ExpressionParameters(("ConditionExpression",), ("Expected", "ConditionalOperator"))
+
+
+_CHECKED = ExpressionParameters(("ConditionExpression",))
+
+
+#: By operation; then by the member names of batches and transactions.
+EXPRESSION_PARAMETERS: Final[dict[str, ExpressionParameters]] = {
+    "GetItem": _PROJECTED,
+    "PutItem": _CONDITIONAL,
+    "DeleteItem": _CONDITIONAL,
+    "UpdateItem": ExpressionParameters(
+        ("UpdateExpression", "ConditionExpression"),
+        ("AttributeUpdates", "Expected", "ConditionalOperator"),
+        ("ReturnValues", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics", "ReturnValuesOnConditionCheckFailure"),
+    ),
+    "Query": ExpressionParameters(
+        ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+        ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
+    ),
+    "Scan": ExpressionParameters(("ProjectionExpression", "FilterExpression"), ("AttributesToGet", "ScanFilter", "ConditionalOperator")),
+    "KeysAndAttributes": _PROJECTED,
+    "Get": ExpressionParameters(("ProjectionExpression",)),
+    "Put": _CHECKED,
+    "Delete": _CHECKED,
+    "ConditionCheck": _CHECKED,
+    "Update": ExpressionParameters(("UpdateExpression", "ConditionExpression")),
+}
+
+
+#: All parameters that concern expressions; a request without any of them is not checked.
+PARAMETERS: Final = frozenset(name for form in EXPRESSION_PARAMETERS.values() for name in (*form.expressions, *form.legacy)) | {
+    "ExpressionAttributeNames",
+    "ExpressionAttributeValues",
+}
+
+
+def check_parameters(request: Mapping[str, Any], operation: str) -> None:
+    """Refuse expressions together with legacy parameters, and placeholders or a ConditionalOperator that nothing uses.
+
+    DynamoDB looks at this before it looks at keys and items.
+    """
+    form = EXPRESSION_PARAMETERS[operation]
+    given = [name for name in form.expressions if request.get(name) is not None]
+    legacy = [] if form.legacy_names.isdisjoint(request) else [name for name in form.legacy if request.get(name) is not None]
+    if given and legacy:
+        if "KeyConditionExpression" not in given and "KeyConditions" in legacy:
+            legacy.remove("KeyConditions")
+        if legacy:
+            raise validation(
+                "Can not use both expression and non-expression parameters in the same request: "
+                f"Non-expression parameters: {{{', '.join(legacy)}}} Expression parameters: {{{', '.join(given)}}}"
+            )
+    if not given and request.get("ExpressionAttributeNames") is not None:
+        raise validation("ExpressionAttributeNames can only be specified when using expressions")
+    if request.get("ExpressionAttributeValues") is not None:
+        _check_values_used(form, request)
+    if "ConditionalOperator" in legacy:
+        _check_conditional_operator(request)
+
+
+def _check_values_used(form: ExpressionParameters, request: Mapping[str, Any]) -> None:
+    users = form.with_values
+    if users and all(request.get(name) is None for name in users):
+        verb = "are" if len(users) > 1 else "is"
+        raise validation(f"ExpressionAttributeValues can only be specified when using expressions: {' and '.join(users)} {verb} null")
+
+
+def _check_conditional_operator(request: Mapping[str, Any]) -> None:
+    conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter")
+    if not conditions:
+        raise validation("ConditionalOperator cannot be used without Filter or Expected")
+    if len(conditions) < 2:
+        raise validation("ConditionalOperator can only be used when Filter or Expected has two or more elements")
 
 
 @dataclass(slots=True)
@@ -128,9 +498,18 @@ class Expression(Generic[T]):
         return True
 
 
+def is_cacheable(names: Names) -> bool:
+    """Whether to cache a compiled expression that uses these names: they may have 64 KB each, and a request may have many."""
+    return sum(map(len, names.values())) <= MAX_SIZE
+
+
 def invalid(parameter: str, fault: InvalidExpression) -> EngineError:
     """The error for an invalid expression."""
     return validation(f"Invalid {parameter}: {fault.message}")
+
+
+#: Parameters whose error for excessive size includes the size.
+_REPORTS_SIZE: Final = frozenset({"ConditionExpression", "FilterExpression"})
 
 
 @lru_cache(maxsize=MAX_CACHED)
@@ -269,364 +648,3 @@ class _ValueRequirements:
         self.require((node.operand, node.low, node.high), SCALARS)
         if isinstance(node.low, Value) and isinstance(node.high, Value):
             self.bounds.append((node.low.name, node.high.name))
-
-
-#: DynamoDB's limit for a placeholder, including its `#` or `:`.
-MAX_PLACEHOLDER: Final = 255
-
-#: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come last.
-_LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "AttributesToGet", "ScanFilter")
-_EMPTY: Final[dict[str, Any]] = {}
-
-
-class Prepared(NamedTuple):
-    """The expressions of one request; None for those that it does not have."""
-
-    #: canonical values, for `condition.test`, `filter.test` and `update.apply`
-    values: Values
-    #: total size of the values and their placeholders
-    size: int = 0
-    condition: CompiledCondition | None = None
-    filter: CompiledCondition | None = None
-    projection: Projection | None = None
-    update: CompiledUpdate | None = None
-    key_condition: KeyCondition | None = None
-    #: sizes of the values that are neither strings nor numbers
-    sizes: Mapping[str, int] = _EMPTY
-
-
-_NOTHING = Prepared(_EMPTY)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestPlan:
-    """What requests of one form have in common: only the values are left to check."""
-
-    #: without values, which may be large
-    prepared: Prepared
-    #: the expressions that restrict their values
-    restricting: tuple[Expression[Any], ...]
-    template: KeyTemplate | None
-    #: how many members the request has, if all of them count for its form; 0 if others are present
-    members: int = 0
-
-    def fill(self, given: dict[str, Any] | None) -> Prepared | None:
-        """The result with other values; None if these need the full checks."""
-        if given is None:
-            return self.prepared
-        sizes: dict[str, int] = {}
-        values, size = _canonical(given, sizes)
-        for expression in self.restricting:
-            if not expression.accepts_present(values):
-                return None
-        like = self.prepared
-        key_condition = None if self.template is None else self.template.fill(values)
-        return Prepared(values, size, like.condition, like.filter, like.projection, like.update, key_condition, sizes)
-
-
-#: The plans of recent requests by form.
-_request_plans: dict[tuple[Any, ...], RequestPlan] = {}
-_CACHES_PLANS = not is_plain("request_plans")
-
-
-def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
-    """Check and compile the expressions of a request.
-
-    `operation` is an operation (`PutItem`) or the member of a batch or transaction that the request is (`Put`, `KeysAndAttributes`).
-    The request must have the right shape: texts where texts belong, maps where maps belong.
-    """
-    if PARAMETERS.isdisjoint(request):
-        if operation == "Query":
-            raise _no_key_condition()
-        return _NOTHING
-    parameters = EXPRESSION_PARAMETERS[operation]
-    if not (_CACHES_PLANS and parameters.legacy_names.isdisjoint(request)):
-        return _read(request, operation)[0]
-    form = _form(request, operation, parameters)
-    plan = _request_plans.get(form)
-    prepared = None if plan is None else plan.fill(request.get("ExpressionAttributeValues"))
-    if prepared is not None:
-        return prepared
-    prepared, plan = _read(request, operation)
-    if is_cacheable(request.get("ExpressionAttributeNames") or _EMPTY):
-        if len(_request_plans) >= MAX_CACHED:
-            _request_plans.clear()
-        _request_plans[form] = plan
-    return prepared
-
-
-def prepare_unchecked(request: Mapping[str, Any], operation: str) -> Prepared | None:
-    """`prepare` for a request that the protocol layer has not checked, if a plan shows that it is valid but for its table and key.
-
-    A request whose form is that of a valid one, and which has no other members, differs from it in nothing else but its values. May raise
-    any `EngineError`, `TypeError` or `AttributeError` for an invalid one.
-    """
-    if not _CACHES_PLANS:
-        return None
-    plan = _request_plans.get(_form(request, operation, EXPRESSION_PARAMETERS[operation]))
-    return plan.fill(request.get("ExpressionAttributeValues")) if plan is not None and len(request) == plan.members else None
-
-
-def _form(request: Mapping[str, Any], operation: str, parameters: "ExpressionParameters") -> tuple[Any, ...]:
-    """What the requests that share a plan have in common."""
-    names, values = request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
-    return (
-        operation,
-        *map(request.get, parameters.form),
-        None if names is None else (*names, *names.values()),
-        None if values is None else tuple(values),
-    )
-
-
-def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, RequestPlan]:
-    """Prepare a request without the cache, with all checks in DynamoDB's order."""
-    check_parameters(request, operation)
-    form = EXPRESSION_PARAMETERS[operation]
-    found = _read_legacy(request, form.legacy_names)
-    if operation == "Query" and request.get("KeyConditions") is None and request.get("KeyConditionExpression") is None:
-        raise _no_key_condition()
-    names = _checked_names(request.get("ExpressionAttributeNames"))
-    values, size = _checked_values(request.get("ExpressionAttributeValues"))
-    expressions = _read_expressions(request, form.reading_order, names, values, found)
-    template: KeyTemplate | None = found.pop("template", None)
-    if template is not None:
-        found["key_condition"] = template.fill(values)
-    elif operation == "Query":
-        found["key_condition"] = legacy.read_key_conditions(request["KeyConditions"])
-    prepared = Prepared(values, size, **found)
-    restricting = tuple(expression for expression in expressions if expression.restricts_values)
-    like = prepared._replace(values=_EMPTY, size=0, key_condition=None)
-    return prepared, RequestPlan(like, restricting, template, form.members_of(request))
-
-
-def check_legacy(request: Mapping[str, Any], operation: str) -> None:
-    """Check what DynamoDB checks before an ExclusiveStartKey: mutually exclusive parameters, and legacy parameters."""
-    check_parameters(request, operation)
-    _read_legacy(request, EXPRESSION_PARAMETERS[operation].legacy_names)
-
-
-def _no_key_condition() -> EngineError:
-    return validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
-
-
-def _read_legacy(request: Mapping[str, Any], parameters: frozenset[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    operator = request.get("ConditionalOperator")
-    for parameter in _LEGACY_ORDER:
-        given = request.get(parameter) if parameter in parameters else None
-        if given is None:
-            continue
-        if parameter == "AttributeUpdates":
-            found["update"] = legacy.read_attribute_updates(given)
-        elif parameter == "Expected":
-            found["condition"] = legacy.read_expected(given, operator)
-        elif parameter in ("QueryFilter", "ScanFilter"):
-            found["filter"] = legacy.read_filter(parameter, given, operator)
-        else:
-            found["projection"] = legacy.read_attributes_to_get(given)
-    return found
-
-
-def _read_expressions(
-    request: Mapping[str, Any], parameters: tuple[str, ...], names: Names, values: Values, found: dict[str, Any]
-) -> tuple[Expression[Any], ...]:
-    """Add the compiled expressions to `found`."""
-    expressions = []
-    for parameter in parameters:
-        text = request.get(parameter)
-        if text is not None:
-            expression = read(parameter, text)
-            found[_MEMBERS[parameter]] = expression.bind(names, values)
-            expressions.append(expression)
-    _check_used("ExpressionAttributeNames", names, {name for expression in expressions for name in expression.names})
-    _check_used("ExpressionAttributeValues", values, {name for expression in expressions for name in expression.values})
-    return tuple(expressions)
-
-
-#: The field of `Prepared` for each expression; a key condition is filled in when everything else is checked.
-_MEMBERS: Final = {
-    "UpdateExpression": "update",
-    "ConditionExpression": "condition",
-    "FilterExpression": "filter",
-    "ProjectionExpression": "projection",
-    "KeyConditionExpression": "template",
-}
-
-
-def _check_used(parameter: str, given: Mapping[str, Any], used: set[str]) -> None:
-    if len(used) != len(given):
-        unused = [key for key in given if key not in used]
-        raise validation(f"Value provided in {parameter} unused in expressions: keys: {{{', '.join(unused)}}}")
-
-
-def _checked_names(given: Mapping[str, str] | None) -> Names:
-    if given is None:
-        return _EMPTY
-    if not given:
-        raise validation("ExpressionAttributeNames must not be empty")
-    for key in given:
-        _check_placeholder("ExpressionAttributeNames", "#", key)
-    for key, name in given.items():
-        fault = name_fault(name)
-        if fault is not None:
-            raise validation(f"ExpressionAttributeNames contains invalid value: {fault} for key {key}")
-    return given
-
-
-def _checked_values(given: dict[str, Any] | None) -> tuple[Values, int]:
-    if given is None:
-        return _EMPTY, 0
-    if not given:
-        raise validation("ExpressionAttributeValues must not be empty")
-    for key in given:
-        _check_placeholder("ExpressionAttributeValues", ":", key)
-    return _canonical(given)
-
-
-def _canonical(given: dict[str, Any], sizes: dict[str, int] | None = None) -> tuple[Values, int]:
-    """Values in canonical form, and their total size."""
-    try:
-        return canonicalize_item(given, sizes)
-    except EngineError:
-        for key, value in given.items():
-            _check_value(key, value)
-        raise
-
-
-def _check_value(key: str, value: Any) -> None:
-    """Refuse an invalid value, naming its placeholder."""
-    try:
-        validate(value)
-    except EngineError as error:
-        if error.code != "ValidationException":
-            raise
-        wrapped = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
-        if isinstance(error, InvalidValueError):
-            raise InvalidValueError(wrapped, error.newer) from None
-        detail = error.message or ""
-        raise (InvalidValueError(wrapped, detail) if detail == NESTED or detail.endswith(EMPTY_SET) else validation(wrapped)) from None
-
-
-_PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")
-
-
-def _check_placeholder(parameter: str, mark: str, key: str) -> None:
-    size = text_size(key)
-    if size > MAX_PLACEHOLDER:
-        detail = f" size of key: {size}" if mark == "#" else ""
-        raise validation(f"{parameter} contains invalid key: The expression attribute map contains a key that is too long;{detail}")
-    if key[:1] != mark or not _PLACEHOLDER.fullmatch(key):
-        raise validation(f'{parameter} contains invalid key: Syntax error; key: "{key}"')
-
-
-#: The order in which DynamoDB reads expressions.
-_READING_ORDER: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
-
-
-@dataclass(frozen=True)
-class ExpressionParameters:
-    """The expression parameters of an operation, or of a part of one, in the order of DynamoDB's messages."""
-
-    expressions: tuple[str, ...]
-    legacy: tuple[str, ...] = ()
-    #: the other parameters but table, key and values, for operations whose requests `prepare_unchecked` knows by their plan
-    options: tuple[str, ...] = ()
-
-    @cached_property
-    def form(self) -> tuple[str, ...]:
-        """The texts that requests with one plan have in common."""
-        return (*self.expressions, *self.options)
-
-    def members_of(self, request: Mapping[str, Any]) -> int:
-        """How many members a request has if it has a table, a key and, apart from these, only what its form contains; 0 if not."""
-        shared = (*self.form, "ExpressionAttributeNames", "ExpressionAttributeValues")
-        members = 2 + sum(request.get(name) is not None for name in shared)
-        return members if self.options and len(request) == members else 0
-
-    @cached_property
-    def with_values(self) -> tuple[str, ...]:
-        """The expressions that may use values."""
-        return tuple(name for name in self.expressions if name != "ProjectionExpression")
-
-    @cached_property
-    def reading_order(self) -> tuple[str, ...]:
-        """The expressions in the order in which DynamoDB reads them."""
-        return tuple(name for name in _READING_ORDER if name in self.expressions)
-
-    @cached_property
-    def legacy_names(self) -> frozenset[str]:
-        """The legacy parameters, as a set for fast lookups."""
-        return frozenset(self.legacy)
-
-
-_PROJECTED = ExpressionParameters(("ProjectionExpression",), ("AttributesToGet",))
-_CONDITIONAL = ExpressionParameters(("ConditionExpression",), ("Expected", "ConditionalOperator"))
-_CHECKED = ExpressionParameters(("ConditionExpression",))
-
-#: By operation; then by the member names of batches and transactions.
-EXPRESSION_PARAMETERS: Final[dict[str, ExpressionParameters]] = {
-    "GetItem": _PROJECTED,
-    "PutItem": _CONDITIONAL,
-    "DeleteItem": _CONDITIONAL,
-    "UpdateItem": ExpressionParameters(
-        ("UpdateExpression", "ConditionExpression"),
-        ("AttributeUpdates", "Expected", "ConditionalOperator"),
-        ("ReturnValues", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics", "ReturnValuesOnConditionCheckFailure"),
-    ),
-    "Query": ExpressionParameters(
-        ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
-        ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
-    ),
-    "Scan": ExpressionParameters(("ProjectionExpression", "FilterExpression"), ("AttributesToGet", "ScanFilter", "ConditionalOperator")),
-    "KeysAndAttributes": _PROJECTED,
-    "Get": ExpressionParameters(("ProjectionExpression",)),
-    "Put": _CHECKED,
-    "Delete": _CHECKED,
-    "ConditionCheck": _CHECKED,
-    "Update": ExpressionParameters(("UpdateExpression", "ConditionExpression")),
-}
-
-#: All parameters that concern expressions; a request without any of them is not checked.
-PARAMETERS: Final = frozenset(name for form in EXPRESSION_PARAMETERS.values() for name in (*form.expressions, *form.legacy)) | {
-    "ExpressionAttributeNames",
-    "ExpressionAttributeValues",
-}
-
-
-def check_parameters(request: Mapping[str, Any], operation: str) -> None:
-    """Refuse expressions together with legacy parameters, and placeholders or a ConditionalOperator that nothing uses.
-
-    DynamoDB looks at this before it looks at keys and items.
-    """
-    form = EXPRESSION_PARAMETERS[operation]
-    given = [name for name in form.expressions if request.get(name) is not None]
-    legacy = [] if form.legacy_names.isdisjoint(request) else [name for name in form.legacy if request.get(name) is not None]
-    if given and legacy:
-        if "KeyConditionExpression" not in given and "KeyConditions" in legacy:
-            legacy.remove("KeyConditions")
-        if legacy:
-            raise validation(
-                "Can not use both expression and non-expression parameters in the same request: "
-                f"Non-expression parameters: {{{', '.join(legacy)}}} Expression parameters: {{{', '.join(given)}}}"
-            )
-    if not given and request.get("ExpressionAttributeNames") is not None:
-        raise validation("ExpressionAttributeNames can only be specified when using expressions")
-    if request.get("ExpressionAttributeValues") is not None:
-        _check_values_used(form, request)
-    if "ConditionalOperator" in legacy:
-        _check_conditional_operator(request)
-
-
-def _check_values_used(form: ExpressionParameters, request: Mapping[str, Any]) -> None:
-    users = form.with_values
-    if users and all(request.get(name) is None for name in users):
-        verb = "are" if len(users) > 1 else "is"
-        raise validation(f"ExpressionAttributeValues can only be specified when using expressions: {' and '.join(users)} {verb} null")
-
-
-def _check_conditional_operator(request: Mapping[str, Any]) -> None:
-    conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter")
-    if not conditions:
-        raise validation("ConditionalOperator cannot be used without Filter or Expected")
-    if len(conditions) < 2:
-        raise validation("ConditionalOperator can only be used when Filter or Expected has two or more elements")

@@ -1,13 +1,8 @@
-"""Rules for conditions beyond the grammar, in DynamoDB's order: those for the text, then those for names and values by clause.
+"""Rules for expressions beyond the grammar, in DynamoDB's order: for conditions, updates, and the key conditions of a Query.
 
-Rules for updates beyond the grammar, in DynamoDB's order: those for the text, then those for names, values, paths and types.
-
-Key conditions of a Query.
-
-The size of an UpdateExpression, which UpdateItem limits to that of an item, in addition to the resulting item.
-
-It counts what the expression states: names, indexes and the request's values, at each use, with some bytes per action and function. The
-item's own values are not counted.
+Rules for the text come first, then those for names and values, by clause. An UpdateExpression also has a size, which is limited to that of
+an item: it counts what the expression states (names, indexes and the request's values, at each use, with some bytes per action and
+function), but not the item's own values.
 """
 
 from collections import Counter

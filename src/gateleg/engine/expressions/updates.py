@@ -1,8 +1,6 @@
-"""Updates, compiled to Python functions that derive a new item from an old one.
+"""Updates, compiled to Python functions that derive a new item from an old one, and projections, the parts of an item that a response has.
 
-All right-hand sides read the old item. The new item shares with the old one whatever the update does not write.
-
-Projections: the parts of an item that a response contains.
+All right-hand sides of an update read the old item. The new item shares with the old one whatever the update does not write.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +13,9 @@ from gateleg.engine.expressions.grammar import END, SYMBOL, TokenCursor
 from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Getter, Item, Names, Operand, Path, Remove, Set, Value, Values
 from gateleg.engine.expressions.rules import ExpressionSize, expression_size
 from gateleg.engine.values import EXACT, as_decimal, format_decimal, validate
+from gateleg.plain import is_plain
 
+_PLAIN = is_plain("flat_updates")
 #: Paths as a tree of names and indexes; None where everything below is included.
 Tree = dict[Any, "Tree | None"]
 
@@ -147,7 +147,7 @@ class CompiledUpdate:
 
     def apply(self, item: Item, values: Values, *, exists: bool = True) -> Item:
         """The new item. If `exists` is False, `item` is only the key of a new item, and REMOVE may name missing paths."""
-        if not self.writes_nested:
+        if not self.writes_nested and not _PLAIN:
             return self._apply_flat(item, values)
         operands = [None if step.operand is None else step.operand(item, values) for step in self.steps]
         tree: _Tree = {}

@@ -1,8 +1,6 @@
-"""CreateBackup, DescribeBackup, ListBackups and DeleteBackup.
+"""Backups and restores: the operations on stored backups, on point-in-time recovery, and those that restore from either.
 
-The definition of a restored table: what it keeps of the source, and what the request overrides.
-
-UpdateContinuousBackups, DescribeContinuousBackups, RestoreTableToPointInTime and RestoreTableFromBackup.
+A restored table keeps what `_restored_table` takes from its source, apart from what the request overrides.
 """
 
 import re
@@ -13,11 +11,11 @@ from typing import Any
 
 import apsw
 
-from gateleg.engine import changelog, copies, copy_steps, stored_backups
+from gateleg.engine import changelog, copy_steps, online_copy, stored_backups
 from gateleg.engine.catalog import Context
-from gateleg.engine.copies import Copy
 from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.online_copy import Copy
 from gateleg.engine.operations.definition import (
     ON_DEMAND,
     check_bounds,
@@ -42,9 +40,9 @@ def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     counted = context.statistics(_source_table(context, name))  # slow, so outside of the transaction
     with context.database.write() as connection:
         table = _source_table(context, name)
-        if copies.is_source(connection, f"items_{table.id}"):
-            raise backup_in_use()
-        backup, copy = stored_backups.begin(connection, table, request["BackupName"], context.now(), counted)
+        if online_copy.is_source(connection, f"items_{table.id}"):
+            raise _backup_in_use()
+        backup, copy = stored_backups.begin_backup(connection, table, request["BackupName"], context.now(), counted)
         copy_steps.begin(context.catalog, connection, copy)
     context.wake()
     return {"BackupDetails": _details(backup, "CREATING")}
@@ -59,7 +57,7 @@ def _source_table(context: Context, name: str) -> Table:
     return table
 
 
-def backup_in_use() -> EngineError:
+def _backup_in_use() -> EngineError:
     """The error for a backup that is being created or restored, and for a second one of a table meanwhile."""
     return EngineError(
         "BackupInUseException",
@@ -71,22 +69,22 @@ def backup_in_use() -> EngineError:
 def describe_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Describe a backup and its source table."""
     with context.database.reading() as connection:
-        backup = find(connection, context, request["BackupArn"])
+        backup = _find_backup(connection, context, request["BackupArn"])
     return {"BackupDescription": _description(backup, _status(backup))}
 
 
 def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Delete a user's backup."""
     with context.database.write() as connection:
-        backup = find(connection, context, request["BackupArn"])
+        backup = _find_backup(connection, context, request["BackupArn"])
         if backup.expires is not None:
             raise validation(
                 f"User is not allowed to delete the system backup with arn {backup.arn}. "
                 f"It will automatically expire on {iso_milliseconds(backup.expires)}"
             )
-        if not backup.complete or copies.is_source(connection, backup.rows):
-            raise backup_in_use()
-        stored_backups.remove(connection, backup)
+        if not backup.complete or online_copy.is_source(connection, backup.rows):
+            raise _backup_in_use()
+        stored_backups.remove_backup(connection, backup)
     context.wake()
     return {"BackupDescription": _description(backup, "DELETED")}
 
@@ -135,9 +133,9 @@ def _local_arn(context: Context, arn: str) -> str:
     return context.namespace.arn(f"table/{name}/backup/{number}")
 
 
-def find(connection: apsw.Connection, context: Context, arn: str) -> Backup:
+def _find_backup(connection: apsw.Connection, context: Context, arn: str) -> Backup:
     """The backup with that ARN; raises DynamoDB's error if there is none."""
-    backup = stored_backups.find(connection, _local_arn(context, arn), context.now())
+    backup = stored_backups.find_backup(connection, _local_arn(context, arn), context.now())
     if backup is None:
         raise EngineError("BackupNotFoundException", f"Backup not found: {arn}")
     return backup
@@ -231,7 +229,7 @@ Begin = Callable[[str], Copy]
 _RESTORED_SETTINGS = ("BillingMode", "ProvisionedThroughput", "OnDemandThroughput", "SSESpecification", "OnDemandSince")
 
 
-def plan(source: Table, request: dict[str, Any], namespace: Namespace, now: float) -> Table:
+def _restored_table(source: Table, request: dict[str, Any], namespace: Namespace, now: float) -> Table:
     """The definition of the restored table. Streams, TTL, recovery, tags, protection and the table class are not restored."""
     settings = _settings(source, request)
     indexes = (
@@ -290,7 +288,7 @@ def _indexes(source: Table, kind: str, override: list[dict[str, Any]] | None, se
     """The indexes to restore: all, or those that the override names. An empty override restores none."""
     had = {index.name: index for index in source.indexes if index.kind == kind}
     if override is None:
-        return [_restored(index, None, settings) for index in had.values()]
+        return [_restored_index(index, None, settings) for index in had.values()]
     chosen = []
     for spec in override:
         index = had.get(spec["IndexName"])
@@ -299,11 +297,11 @@ def _indexes(source: Table, kind: str, override: list[dict[str, Any]] | None, se
                 f"Index {spec['IndexName']} does not match a secondary index that existed in the source table "
                 "and cannot be created during the restore operation"
             )
-        chosen.append(_restored(index, spec, settings))
+        chosen.append(_restored_index(index, spec, settings))
     return chosen
 
 
-def _restored(index: Index, spec: dict[str, Any] | None, settings: dict[str, Any]) -> Index:
+def _restored_index(index: Index, spec: dict[str, Any] | None, settings: dict[str, Any]) -> Index:
     kept = dict(index.settings)
     if spec is not None:
         kept |= {member: spec[member] for member in ("ProvisionedThroughput", "OnDemandThroughput") if spec.get(member) is not None}
@@ -314,7 +312,7 @@ def _restored(index: Index, spec: dict[str, Any] | None, settings: dict[str, Any
     return replace(index, id=0, status="CREATING", settings=kept)
 
 
-def check_target(context: Context, name: str) -> None:
+def _check_target(context: Context, name: str) -> None:
     """Refuse to restore into an existing table."""
     table = context.catalog.find_table(context.namespace, name)
     if table is None:
@@ -326,7 +324,7 @@ def check_target(context: Context, name: str) -> None:
     raise EngineError("TableAlreadyExistsException", f"Table already exists: {name}")
 
 
-def restore(context: Context, connection: apsw.Connection, table: Table, summary: dict[str, Any], begin: Begin) -> dict[str, Any]:
+def _begin_restore(context: Context, connection: apsw.Connection, table: Table, summary: dict[str, Any], begin: Begin) -> dict[str, Any]:
     """Create the table and start filling it. Small tables are complete at once; large ones are CREATING until they are filled."""
     table = replace(table, settings={**table.settings, "RestoreSummary": {**summary, "RestoreInProgress": True}})
     table = context.catalog.create(connection, table)
@@ -344,29 +342,29 @@ def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict
     if not wanted["PointInTimeRecoveryEnabled"] and days is not None:
         raise validation("Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery.")
     with context.database.write() as connection:
-        table = _table(context, request["TableName"])
+        table = _recoverable_table(context, request["TableName"])
         now = context.now()
         # Changes before the current window may be trimmed already, so a longer period does not extend it backwards.
-        since = (stored_backups.window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
+        since = (stored_backups.recovery_window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
         table = replace(table, recovery_since=since, recovery_days=days or MAX_RECOVERY_DAYS)
         context.catalog.replace(connection, table)
-    return _described(table, now)
+    return _describe_recovery(table, now)
 
 
 def describe_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Whether a table can be restored, and to which times."""
-    return _described(_table(context, request["TableName"]), context.now())
+    return _describe_recovery(_recoverable_table(context, request["TableName"]), context.now())
 
 
-def _table(context: Context, name: str) -> Table:
+def _recoverable_table(context: Context, name: str) -> Table:
     table = context.catalog.find_table(context.namespace, table_name_of(name))
     if table is None:
         raise table_not_found(name)
     return table
 
 
-def _described(table: Table, now: float) -> dict[str, Any]:
-    window = stored_backups.window(table, now)
+def _describe_recovery(table: Table, now: float) -> dict[str, Any]:
+    window = stored_backups.recovery_window(table, now)
     status: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
     if window is not None:
         status = {
@@ -395,11 +393,13 @@ def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) ->
             raise table_not_found(name)
         now = context.now()
         at = _restore_time(source, wanted, now)
-        check_target(context, request["TargetTableName"])
-        table = plan(source, request, context.namespace, now)
+        _check_target(context, request["TargetTableName"])
+        table = _restored_table(source, request, context.namespace, now)
         summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
         cut = changelog.first_after(connection, source.id, at)
-        response = restore(context, connection, table, summary, lambda rows: copies.of_table(connection, source, rows, cut))
+        response = _begin_restore(
+            context, connection, table, summary, lambda rows: online_copy.begin_from_table(connection, source, rows, cut)
+        )
     context.wake()
     return response
 
@@ -423,7 +423,7 @@ def _source_name(context: Context, request: dict[str, Any]) -> str:
 
 def _restore_time(source: Table, wanted: float | None, now: float) -> float:
     """The time to restore to, which must be in the source's window."""
-    window = stored_backups.window(source, now)
+    window = stored_backups.recovery_window(source, now)
     if window is None:
         raise recovery_off(source.name)
     if wanted is None:
@@ -446,14 +446,16 @@ def recovery_off(name: str) -> EngineError:
 def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Create a table from a backup."""
     with context.database.write() as connection:
-        backup = find(connection, context, request["BackupArn"])
+        backup = _find_backup(connection, context, request["BackupArn"])
         if not backup.complete:
-            raise backup_in_use()
+            raise _backup_in_use()
         source = load(backup.definition)
-        check_target(context, request["TargetTableName"])
-        table = plan(source, request, context.namespace, context.now())
+        _check_target(context, request["TargetTableName"])
+        table = _restored_table(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
-        response = restore(context, connection, table, summary, lambda rows: copies.of_backup(connection, backup.rows, rows))
+        response = _begin_restore(
+            context, connection, table, summary, lambda rows: online_copy.begin_from_backup(connection, backup.rows, rows)
+        )
     context.wake()
     return response
 

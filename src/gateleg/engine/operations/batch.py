@@ -1,6 +1,7 @@
-"""BatchGetItem and BatchWriteItem.
+"""Requests for several items: BatchGetItem and BatchWriteItem, TransactGetItems and TransactWriteItems.
 
-TransactGetItems and TransactWriteItems: all or nothing, with a cancellation reason for each action.
+A batch is so many single reads or writes, unconditional. A transaction is all or nothing, with a cancellation reason for each action;
+PartiQL's transactions share its checks, its reasons and its tokens.
 """
 
 from collections import Counter

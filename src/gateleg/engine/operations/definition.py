@@ -1,13 +1,4 @@
-"""From a CreateTable request to a table definition, with DynamoDB's checks in its order.
-
-TableDescriptions, which DescribeTable and the operations that change tables return.
-
-Lookup of the table that an operation on tables names.
-
-DescribeLimits and DescribeEndpoints.
-
-Times as DynamoDB formats them in messages and manifests.
-"""
+"""Definitions of tables: from a CreateTable request to a table, with DynamoDB's checks in its order, and back to a TableDescription."""
 
 import re
 import uuid
@@ -469,24 +460,9 @@ def require_table(context: Context, name: str) -> Table:
     return table
 
 
-def counter(context: Context, table: Table) -> ItemCounter:
+def item_counter(context: Context, table: Table) -> ItemCounter:
     """A function that counts the table's current items."""
     return lambda index: context.statistics(table) if index is None else context.index_statistics(table, index)
-
-
-def describe_limits(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """The quotas that DynamoDB gives a new account."""
-    return {
-        "AccountMaxReadCapacityUnits": 80000,
-        "AccountMaxWriteCapacityUnits": 80000,
-        "TableMaxReadCapacityUnits": 40000,
-        "TableMaxWriteCapacityUnits": 40000,
-    }
-
-
-def describe_endpoints(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """The one endpoint of the region."""
-    return {"Endpoints": [{"Address": f"dynamodb.{context.namespace.region}.amazonaws.com", "CachePeriodInMinutes": 1440}]}
 
 
 def iso_seconds(at: float) -> str:

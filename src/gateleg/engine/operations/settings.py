@@ -1,17 +1,13 @@
-"""TagResource, UntagResource and ListTagsOfResource.
+"""What can be set for a table besides its definition, and the account: tags, time to live, policies, insights, limits.
 
-UpdateTimeToLive and DescribeTimeToLive.
-
-PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy. Policies are stored, but not enforced.
-
-UpdateContributorInsights, DescribeContributorInsights and ListContributorInsights. The setting is stored, but nothing is measured.
-
-Operations that need other regions or services: global tables, replicas, Kinesis, bulk operations, vectors.
+Policies are stored, but not enforced; the setting of contributor insights is stored, but nothing is measured. Of operations that need other
+regions or services (global tables, replicas, Kinesis, bulk operations, vectors) there are the responses of an account that does not use
+them.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -376,3 +372,52 @@ def search_vectors(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Refused: vector indexes are not supported."""
     context.layout(request["TableName"])
     raise validation(f"The table does not have the specified index: {request['IndexName']}")
+
+
+def describe_limits(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """The quotas that DynamoDB gives a new account."""
+    return {
+        "AccountMaxReadCapacityUnits": 80000,
+        "AccountMaxWriteCapacityUnits": 80000,
+        "TableMaxReadCapacityUnits": 40000,
+        "TableMaxWriteCapacityUnits": 40000,
+    }
+
+
+def describe_endpoints(context: Context, request: dict[str, Any]) -> dict[str, Any]:
+    """The one endpoint of the region."""
+    return {"Endpoints": [{"Address": f"dynamodb.{context.namespace.region}.amazonaws.com", "CachePeriodInMinutes": 1440}]}
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "TagResource": tag_resource,
+    "UntagResource": untag_resource,
+    "ListTagsOfResource": list_tags_of_resource,
+    "UpdateTimeToLive": update_time_to_live,
+    "DescribeTimeToLive": describe_time_to_live,
+    "DescribeLimits": describe_limits,
+    "DescribeEndpoints": describe_endpoints,
+    "PutResourcePolicy": put_resource_policy,
+    "GetResourcePolicy": get_resource_policy,
+    "DeleteResourcePolicy": delete_resource_policy,
+    "UpdateContributorInsights": update_contributor_insights,
+    "DescribeContributorInsights": describe_contributor_insights,
+    "ListContributorInsights": list_contributor_insights,
+    "CreateGlobalTable": create_global_table,
+    "DescribeGlobalTable": find_global_table,
+    "DescribeGlobalTableSettings": find_global_table,
+    "UpdateGlobalTable": find_global_table,
+    "UpdateGlobalTableSettings": find_global_table,
+    "ListGlobalTables": list_global_tables,
+    "DescribeTableReplicaAutoScaling": describe_table_replica_auto_scaling,
+    "UpdateTableReplicaAutoScaling": update_table_replica_auto_scaling,
+    "DescribeKinesisStreamingDestination": describe_kinesis_streaming_destination,
+    "EnableKinesisStreamingDestination": enable_kinesis_streaming_destination,
+    "DisableKinesisStreamingDestination": change_kinesis_streaming_destination,
+    "UpdateKinesisStreamingDestination": change_kinesis_streaming_destination,
+    "ListBulkOperations": list_bulk_operations,
+    "DescribeBulkOperation": find_bulk_operation,
+    "CancelBulkOperation": find_bulk_operation,
+    "StartBulkPutItems": start_bulk_put_items,
+    "SearchVectors": search_vectors,
+}

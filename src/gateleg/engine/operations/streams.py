@@ -1,6 +1,6 @@
 """ListStreams, DescribeStream, GetShardIterator and GetRecords.
 
-Shard iterators: a position in a shard, encoded in an opaque string so that the engine stores nothing per iterator.
+A shard iterator is a position in a shard, encoded in an opaque string, so that the engine stores nothing per iterator.
 """
 
 import re
@@ -31,7 +31,7 @@ def list_streams(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     limit = _limit(request, MAX_STREAMS)
     name = request.get("TableName")
     start = request.get("ExclusiveStartStreamArn")
-    after = _parse(start) if start is not None else ("", "")
+    after = _parse_arn(start) if start is not None else ("", "")
     with context.database.reading() as connection:
         found = changelog.list_streams(connection, context.namespace, name, after, limit + 1, context.now())
     if name is not None and not found and context.catalog.find_table(context.namespace, name) is None:
@@ -47,7 +47,7 @@ def describe_stream(context: Context, request: dict[str, Any]) -> dict[str, Any]
     limit = _limit(request, MAX_STREAMS)
     now = context.now()
     with context.database.snapshot() as connection:
-        stream = _find(connection, context, request["StreamArn"])
+        stream = _find_stream(connection, context, request["StreamArn"])
         shards = [s for s in stream.shards(now) if s.id > (request.get("ExclusiveStartShardId") or "")]
         shards = _filtered(shards, request.get("ShardFilter"))
         described = [_shard(connection, shard) for shard in shards[:limit]]
@@ -91,7 +91,7 @@ def get_shard_iterator(context: Context, request: dict[str, Any]) -> dict[str, A
     _check_position(kind, number, request.get("Timestamp"))
     now = context.now()
     with context.database.snapshot() as connection:
-        stream = _find(connection, context, request["StreamArn"])
+        stream = _find_stream(connection, context, request["StreamArn"])
         shard = next((s for s in stream.shards(now) if s.id == request["ShardId"]), None)
         if shard is None:
             raise not_found("Requested resource not found: Shard does not exist")
@@ -132,13 +132,13 @@ def _position_of_number(connection: apsw.Connection, shard: Shard, number: str |
 
 def get_records(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Read records from an iterator's position; returns the next iterator unless a closed shard was read to its end."""
-    iterator = decode(request["ShardIterator"])
+    iterator = _decode_iterator(request["ShardIterator"])
     now = context.now()
     if now - iterator.created_at > VALID_SECONDS:
         raise EngineError("ExpiredIteratorException", "The shard iterator has expired and can no longer be used to retrieve stream records")
     limit = _limit(request, MAX_RECORDS)
     with context.database.snapshot() as connection:
-        stream = _find(connection, context, iterator.arn)
+        stream = _find_stream(connection, context, iterator.arn)
         if iterator.shard >= stream.shard_count(now):
             raise validation("Invalid ShardIterator")
         start, end = stream.shard(iterator.shard, now).sequence_range(connection)
@@ -158,7 +158,7 @@ def _read(
     """Records up to the limit or one megabyte, and the next position; None if no more can follow."""
     records: list[dict[str, Any]] = []
     total, after = 0, start
-    for entry in changelog.entries(connection, stream.table_id, start, end, limit + 1):
+    for entry in changelog.changes_between(connection, stream.table_id, start, end, limit + 1):
         if len(records) == limit or total >= MAX_RECORD_BYTES:
             return records, after
         record = _record(context, stream, entry)
@@ -212,14 +212,14 @@ def _trimmed() -> EngineError:
     return EngineError("TrimmedDataAccessException", "The data you are trying to access has been trimmed")
 
 
-def _find(connection: apsw.Connection, context: Context, arn: str) -> TableStream:
-    stream = changelog.find(connection, context.namespace, *_parse(arn), context.now())
+def _find_stream(connection: apsw.Connection, context: Context, arn: str) -> TableStream:
+    stream = changelog.find_stream(connection, context.namespace, *_parse_arn(arn), context.now())
     if stream is None or stream.arn != arn:
         raise not_found(f"Requested resource not found: Stream: {arn} not found")
     return stream
 
 
-def _parse(arn: str) -> tuple[str, str]:
+def _parse_arn(arn: str) -> tuple[str, str]:
     """Table name and stream label from a stream's ARN."""
     found = _ARN.fullmatch(arn)
     if found is None:
@@ -232,14 +232,6 @@ def _limit(request: dict[str, Any], most: int) -> int:
     if limit > most:
         raise invalid_parameter(f"Limit should be less than or equal to {most}")
     return limit
-
-
-OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
-    "ListStreams": list_streams,
-    "DescribeStream": describe_stream,
-    "GetShardIterator": get_shard_iterator,
-    "GetRecords": get_records,
-}
 
 
 #: Lifetime of an iterator.
@@ -263,7 +255,7 @@ class ShardIterator:
         return f"{self.arn}|1|{position}"
 
 
-def decode(text: str) -> ShardIterator:
+def _decode_iterator(text: str) -> ShardIterator:
     """Parse a string that `ShardIterator.encode` produced."""
     try:
         arn, version, position = text.split("|")
@@ -273,3 +265,11 @@ def decode(text: str) -> ShardIterator:
     if version != "1" or seq >= 2**63:
         raise validation("Invalid ShardIterator")
     return ShardIterator(arn, shard, seq, created_at)
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "ListStreams": list_streams,
+    "DescribeStream": describe_stream,
+    "GetShardIterator": get_shard_iterator,
+    "GetRecords": get_records,
+}

@@ -1,8 +1,6 @@
-"""CreateTable, DescribeTable, ListTables, UpdateTable and DeleteTable, and the registry of all operations on tables and the account.
+"""CreateTable, DescribeTable, ListTables, UpdateTable and DeleteTable.
 
-The effect of an UpdateTable request: DynamoDB's checks in its order, then the changed definition.
-
-Differences of DynamoDB Local, for programs whose tests were written against it.
+`plan_table_update` decides what an UpdateTable request changes, with DynamoDB's checks in its order.
 """
 
 from collections import Counter
@@ -11,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from gateleg.engine import copies
+from gateleg.engine import online_copy
 from gateleg.engine.catalog import Context
 from gateleg.engine.errors import EngineError, in_use, invalid_parameter, limit_exceeded, not_found, validation
 from gateleg.engine.operations import definition, settings
@@ -25,11 +23,11 @@ from gateleg.engine.operations.definition import (
     check_count,
     check_projected,
     check_warmer,
-    counter,
     describe,
     describe_deleted,
     encryption,
     global_index,
+    item_counter,
     no_items,
     read_definitions,
     require_table,
@@ -40,6 +38,26 @@ from gateleg.engine.operations.definition import (
 from gateleg.engine.schema import Index, Table
 
 _PAGE = 100
+_ACTIONS = ("Update", "Create", "Delete")
+_UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
+_CHANGES = (
+    "ProvisionedThroughput",
+    "BillingMode",
+    "StreamSpecification",
+    "GlobalSecondaryIndexUpdates",
+    "SSESpecification",
+    "ReplicaUpdates",
+    "TableClass",
+    "DeletionProtectionEnabled",
+    "OnDemandThroughput",
+    "WarmThroughput",
+    "MultiRegionConsistency",
+    "GlobalTableWitnessUpdates",
+    "GlobalTableSettingsReplicationMode",
+    "DisassociationProtectionEnabled",
+    "VectorIndexUpdates",
+)
+_MULTI_REGION_MEMBERS = ("ReplicaUpdates", "GlobalTableWitnessUpdates", "MultiRegionConsistency", "GlobalTableSettingsReplicationMode")
 
 
 def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +81,7 @@ def create_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 def describe_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Describe a table."""
     table = require_table(context, request["TableName"])
-    return {"Table": describe(table, counter(context, table))}
+    return {"Table": describe(table, item_counter(context, table))}
 
 
 def list_tables(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +96,7 @@ def list_tables(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Change a table: throughput, billing, one index, the stream, and settings."""
-    check(request)
+    _check_table_update(request)
     counted = _frozen_counter(context, require_table(context, request["TableName"]))  # which takes time, and holds nobody up here
     with context.database.write() as connection:
         table = require_table(context, request["TableName"])
@@ -99,7 +117,7 @@ def delete_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         table = require_table(context, request["TableName"])
         if table.status == "CREATING":
             raise in_use(f"Attempt to change a resource which is still in use: Table is being created: {table.name}")
-        if copies.is_source(connection, f"items_{table.id}"):
+        if online_copy.is_source(connection, f"items_{table.id}"):
             raise in_use(f"Attempt to change a resource which is still in use: Table is being backed up or restored from: {table.name}")
         if table.settings.get("DeletionProtectionEnabled"):
             raise validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
@@ -111,7 +129,7 @@ def delete_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 def _frozen_counter(context: Context, table: Table) -> ItemCounter:
     """The current counts, for use after the table has changed; a new index has no entries."""
-    take = counter(context, table)
+    take = item_counter(context, table)
     counts = {index.name: take(index) for index in table.indexes}
     own = take(None)
 
@@ -119,67 +137,6 @@ def _frozen_counter(context: Context, table: Table) -> ItemCounter:
         return own if index is None else counts.get(index.name, (0, 0))
 
     return cached_count
-
-
-OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
-    "CreateTable": create_table,
-    "DescribeTable": describe_table,
-    "ListTables": list_tables,
-    "UpdateTable": update_table,
-    "DeleteTable": delete_table,
-    "TagResource": settings.tag_resource,
-    "UntagResource": settings.untag_resource,
-    "ListTagsOfResource": settings.list_tags_of_resource,
-    "UpdateTimeToLive": settings.update_time_to_live,
-    "DescribeTimeToLive": settings.describe_time_to_live,
-    "DescribeLimits": definition.describe_limits,
-    "DescribeEndpoints": definition.describe_endpoints,
-    "PutResourcePolicy": settings.put_resource_policy,
-    "GetResourcePolicy": settings.get_resource_policy,
-    "DeleteResourcePolicy": settings.delete_resource_policy,
-    "UpdateContributorInsights": settings.update_contributor_insights,
-    "DescribeContributorInsights": settings.describe_contributor_insights,
-    "ListContributorInsights": settings.list_contributor_insights,
-    "CreateGlobalTable": settings.create_global_table,
-    "DescribeGlobalTable": settings.find_global_table,
-    "DescribeGlobalTableSettings": settings.find_global_table,
-    "UpdateGlobalTable": settings.find_global_table,
-    "UpdateGlobalTableSettings": settings.find_global_table,
-    "ListGlobalTables": settings.list_global_tables,
-    "DescribeTableReplicaAutoScaling": settings.describe_table_replica_auto_scaling,
-    "UpdateTableReplicaAutoScaling": settings.update_table_replica_auto_scaling,
-    "DescribeKinesisStreamingDestination": settings.describe_kinesis_streaming_destination,
-    "EnableKinesisStreamingDestination": settings.enable_kinesis_streaming_destination,
-    "DisableKinesisStreamingDestination": settings.change_kinesis_streaming_destination,
-    "UpdateKinesisStreamingDestination": settings.change_kinesis_streaming_destination,
-    "ListBulkOperations": settings.list_bulk_operations,
-    "DescribeBulkOperation": settings.find_bulk_operation,
-    "CancelBulkOperation": settings.find_bulk_operation,
-    "StartBulkPutItems": settings.start_bulk_put_items,
-    "SearchVectors": settings.search_vectors,
-}
-
-
-_ACTIONS = ("Update", "Create", "Delete")
-_UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
-_CHANGES = (
-    "ProvisionedThroughput",
-    "BillingMode",
-    "StreamSpecification",
-    "GlobalSecondaryIndexUpdates",
-    "SSESpecification",
-    "ReplicaUpdates",
-    "TableClass",
-    "DeletionProtectionEnabled",
-    "OnDemandThroughput",
-    "WarmThroughput",
-    "MultiRegionConsistency",
-    "GlobalTableWitnessUpdates",
-    "GlobalTableSettingsReplicationMode",
-    "DisassociationProtectionEnabled",
-    "VectorIndexUpdates",
-)
-_MULTI_REGION_MEMBERS = ("ReplicaUpdates", "GlobalTableWitnessUpdates", "MultiRegionConsistency", "GlobalTableSettingsReplicationMode")
 
 
 @dataclass(frozen=True)
@@ -200,7 +157,7 @@ class UpdateTimes:
     done: float
 
 
-def check(request: Wire) -> None:
+def _check_table_update(request: Wire) -> None:
     """The checks that need no table."""
     if all(request.get(member) in (None, []) for member in _CHANGES):
         raise validation(
@@ -477,3 +434,13 @@ def drop_unused_definitions(request: dict[str, Any]) -> dict[str, Any]:
         schemas += [index["KeySchema"] for index in request.get(member) or ()]
     used = {element["AttributeName"] for schema in schemas for element in schema}
     return {**request, "AttributeDefinitions": [d for d in definitions if d["AttributeName"] in used]}
+
+
+OPERATIONS: dict[str, Callable[[Context, dict[str, Any]], dict[str, Any]]] = {
+    "CreateTable": create_table,
+    "DescribeTable": describe_table,
+    "ListTables": list_tables,
+    "UpdateTable": update_table,
+    "DeleteTable": delete_table,
+    **settings.OPERATIONS,
+}

@@ -1,8 +1,6 @@
-"""ExportTableToPointInTime, DescribeExport and ListExports.
+"""ExportTableToPointInTime, ImportTable, and the operations that describe and list exports and imports.
 
-ImportTable, DescribeImport and ListImports.
-
-Common parts of the export and import operations: ARNs, client tokens, pagination.
+They store jobs, which `gateleg.engine.transfers` runs.
 """
 
 import re
@@ -28,12 +26,25 @@ MIN_PERIOD_SECONDS = 15 * 60
 MAX_PERIOD_SECONDS = 24 * 3600
 #: Seconds for which a ClientToken makes a repeated request harmless.
 TOKEN_SECONDS = 8 * 3600
+PAGE = 25
+
+_TABLE_ARN = re.compile(r"arn:aws[a-z-]*:dynamodb:([^:]*):([^:]*):table/(.+)")
+_SUMMARY_MEMBERS = (
+    "ImportArn",
+    "ImportStatus",
+    "TableArn",
+    "S3BucketSource",
+    "CloudWatchLogGroupArn",
+    "InputFormat",
+    "StartTime",
+    "EndTime",
+)
 
 
 def export_table_to_point_in_time(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Start an export of a table's items, or of its changes, to a bucket."""
     arn = request["TableArn"]
-    name = table_name(context, arn)
+    name = _name_in_arn(context, arn)
     _check_export(request)
     now = context.now()
     with context.database.write() as connection:
@@ -42,7 +53,7 @@ def export_table_to_point_in_time(context: Context, request: dict[str, Any]) -> 
             raise table_not_found(arn)
         again = transfers.by_token(connection, "export", context.namespace, request.get("ClientToken") or "")
         if again is not None and now - again.started < TOKEN_SECONDS:
-            if again.digest != digest_of(request):
+            if again.digest != _digest_of(request):
                 raise EngineError("ExportConflictException", "Export conflict: Duplicate request detected with conflicting parameters")
             return {"ExportDescription": again.description}
         moment = (
@@ -89,7 +100,7 @@ def _check_filter(wanted: dict[str, Any], incremental: bool) -> None:
 
 def _export_time(table: Table, request: dict[str, Any], now: float) -> dict[str, Any]:
     """The time of a full export."""
-    window = stored_backups.window(table, now)
+    window = stored_backups.recovery_window(table, now)
     if window is None:
         raise recovery_off(table.name)
     wanted: float | None = request.get("ExportTime")
@@ -109,7 +120,7 @@ def _period(table: Table, period: dict[str, Any], now: float) -> dict[str, Any]:
         raise _time_error("Difference between export period from time and export period to time is less than 15 minutes")
     if end - start > MAX_PERIOD_SECONDS:
         raise _time_error("Difference between export period from time and export period to time is greater than 24 hours")
-    window = stored_backups.window(table, now)
+    window = stored_backups.recovery_window(table, now)
     if window is None:
         raise recovery_off(table.name)
     if start < int(window[0]):
@@ -123,8 +134,8 @@ def _time_error(message: str) -> EngineError:
 
 
 def _export_of(context: Context, table: Table, request: dict[str, Any], moment: dict[str, Any], now: float) -> Transfer:
-    arn = new_arn(table.arn, "export", now)
-    token = client_token(request)
+    arn = _new_arn(table.arn, "export", now)
+    token = _client_token(request)
     description: dict[str, Any] = {
         "ExportArn": arn,
         "ExportStatus": "IN_PROGRESS",
@@ -140,14 +151,14 @@ def _export_of(context: Context, table: Table, request: dict[str, Any], moment: 
     for member in ("S3BucketOwner", "S3Prefix", "S3SseKmsKeyId", "ExportType", "FilterSpecification"):
         if request.get(member) is not None:
             description[member] = request[member]
-    digest = digest_of(request)
+    digest = _digest_of(request)
     return Transfer(arn, "export", context.namespace, table.arn, table.uuid, now, request, description, token, digest)
 
 
 def describe_export(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """The state of an export."""
     arn = request["ExportArn"]
-    check_arn(context, arn, "export")
+    _check_arn(context, arn, "export")
     if not arn.startswith(context.namespace.arn("")):
         raise EngineError("ExportNotFoundException", "Export not found: Invalid export arn")
     with context.database.reading() as connection:
@@ -163,11 +174,11 @@ def list_exports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     with context.database.reading() as connection:
         found = transfers.list_transfers(connection, "export", context.namespace, arn)
     if arn is not None:
-        name = table_name(context, arn)
+        name = _name_in_arn(context, arn)
         table = context.catalog.find_table(context.namespace, name) if name is not None else None
         found = [transfer for transfer in found if table is not None and transfer.table_uuid == table.uuid]
     limit = request.get("MaxResults") or PAGE
-    shown, token = page(found, "export", limit, request.get("NextToken"))
+    shown, token = _page(found, "export", limit, request.get("NextToken"))
     response: dict[str, Any] = {"ExportSummaries": [_summary(transfer.description) for transfer in shown]}
     if token is not None:
         response["NextToken"] = token
@@ -180,18 +191,6 @@ def _summary(description: dict[str, Any]) -> dict[str, Any]:
         "ExportStatus": description["ExportStatus"],
         "ExportType": description.get("ExportType") or "FULL_EXPORT",
     }
-
-
-_SUMMARY_MEMBERS = (
-    "ImportArn",
-    "ImportStatus",
-    "TableArn",
-    "S3BucketSource",
-    "CloudWatchLogGroupArn",
-    "InputFormat",
-    "StartTime",
-    "EndTime",
-)
 
 
 def import_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -223,8 +222,8 @@ def _check_import(request: dict[str, Any]) -> None:
 
 
 def _import_of(context: Context, table_arn: str, request: dict[str, Any], now: float) -> Transfer:
-    arn = new_arn(table_arn, "import", now)
-    identity, token = str(uuid.uuid4()), client_token(request)
+    arn = _new_arn(table_arn, "import", now)
+    identity, token = str(uuid.uuid4()), _client_token(request)
     namespace = context.namespace
     description: dict[str, Any] = {
         "ImportArn": arn,
@@ -245,13 +244,13 @@ def _import_of(context: Context, table_arn: str, request: dict[str, Any], now: f
     }
     if request.get("InputFormatOptions"):
         description["InputFormatOptions"] = request["InputFormatOptions"]
-    return Transfer(arn, "import", namespace, table_arn, identity, now, request, description, token, digest_of(request))
+    return Transfer(arn, "import", namespace, table_arn, identity, now, request, description, token, _digest_of(request))
 
 
 def describe_import(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """The state of an import."""
     arn = request["ImportArn"]
-    check_arn(context, arn, "import")
+    _check_arn(context, arn, "import")
     with context.database.reading() as connection:
         found = transfers.find(connection, arn)
     if found is None or found.kind != "import" or found.namespace != context.namespace:
@@ -264,7 +263,7 @@ def list_imports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     with context.database.reading() as connection:
         found = transfers.list_transfers(connection, "import", context.namespace, request.get("TableArn"))
     limit = request.get("PageSize") or PAGE
-    shown, token = page(found, "import", limit, request.get("NextToken"))
+    shown, token = _page(found, "import", limit, request.get("NextToken"))
     response: dict[str, Any] = {
         "ImportSummaryList": [{name: t.description[name] for name in _SUMMARY_MEMBERS if name in t.description} for t in shown],
     }
@@ -273,17 +272,12 @@ def list_imports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     return response
 
 
-PAGE = 25
-
-_TABLE_ARN = re.compile(r"arn:aws[a-z-]*:dynamodb:([^:]*):([^:]*):table/(.+)")
-
-
-def new_arn(table_arn: str, kind: str, now: float) -> str:
+def _new_arn(table_arn: str, kind: str, now: float) -> str:
     """The ARN of a new job."""
     return f"{table_arn}/{kind}/{int(now * 1000):014d}-{token_hex(4)}"
 
 
-def check_arn(context: Context, arn: str, kind: str) -> None:
+def _check_arn(context: Context, arn: str, kind: str) -> None:
     """Refuse an ARN that is not of a job of this kind in this account."""
     found = re.fullmatch(rf"arn:aws[a-z-]*:dynamodb:[^:]*:([^:]*):table/[a-zA-Z0-9_.-]+/{kind}/[0-9]+-[0-9a-f]+", arn)
     if found is None:
@@ -292,7 +286,7 @@ def check_arn(context: Context, arn: str, kind: str) -> None:
         raise EngineError("AccessDeniedException", "Access is denied")
 
 
-def table_name(context: Context, arn: str) -> str | None:
+def _name_in_arn(context: Context, arn: str) -> str | None:
     """The table name in an ARN; None for another region."""
     found = _TABLE_ARN.fullmatch(arn)
     if found is None:
@@ -305,19 +299,19 @@ def table_name(context: Context, arn: str) -> str | None:
     return name if region == context.namespace.region else None
 
 
-def digest_of(request: dict[str, Any]) -> bytes:
+def _digest_of(request: dict[str, Any]) -> bytes:
     """A digest of a request, which repeated requests with the same ClientToken must match."""
     rest = {member: value for member, value in request.items() if member != "ClientToken"}
     return sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).digest()
 
 
-def client_token(request: dict[str, Any]) -> str:
+def _client_token(request: dict[str, Any]) -> str:
     """The request's ClientToken, or a new one."""
     given: str | None = request.get("ClientToken")
     return given or str(uuid.uuid4())
 
 
-def page(found: list[Transfer], kind: str, limit: int, after: str | None) -> tuple[list[Transfer], str | None]:
+def _page(found: list[Transfer], kind: str, limit: int, after: str | None) -> tuple[list[Transfer], str | None]:
     """One page of jobs, sorted from newest to oldest, and the token of the next page."""
     if after is not None:
         place = _sort_key(after, kind)

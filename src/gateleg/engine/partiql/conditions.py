@@ -1,10 +1,6 @@
-"""WHERE clauses as condition expressions.
+"""The parts of a statement as the engine's expressions.
 
-The SET and REMOVE clauses of an UPDATE, as an update expression.
-
-Literals of a statement as attribute values.
-
-The document paths of a statement, and the columns of a SELECT.
+WHERE becomes a condition, SET and REMOVE become an update, literals attribute values; document paths and columns are resolved.
 """
 
 from dataclasses import dataclass

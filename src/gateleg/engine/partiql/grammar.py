@@ -1,12 +1,6 @@
-"""The grammar of PartiQL expressions: operator precedence, with three calls per level of brackets.
+"""PartiQL's tokens, keywords, syntax tree, and the grammar of its expressions.
 
-The tokens of a PartiQL statement.
-
-PartiQL's keywords, which are not attribute or table names unless quoted.
-
-The syntax tree of a statement; each node has the text range of its token.
-
-Errors in PartiQL statements: syntax errors, and statements that DynamoDB does not support.
+Each node of the tree has the text range of its token. Operator precedence needs three calls per level of brackets.
 """
 
 import re

@@ -1,15 +1,10 @@
-"""Execution of SELECTs: pages of the ranges in their plans.
+"""SELECT: its plan, and the pages that it reads.
 
-Plans of SELECTs: key ranges if the condition fixes partitions, otherwise a scan.
+The plan has key ranges if the condition fixes partitions, otherwise it is a scan. A condition that names partitions is split into branches,
+one for each read (`pk IN ['a', 'b']` has two). Parts of it that do not mention a key stay whole: they are filters.
 
-A condition that names partitions is split into branches, one for each read (`pk IN ['a', 'b']` has two). Parts of it that do not mention
-a key stay whole: they are filters.
-
-NextToken: the position of a SELECT, bound to statement, parameters and table, with a checksum against tampering.
-
-The order in which DynamoDB lists names from a hash set.
-
-SELECTs of exactly one item by its key, as batches and transactions require them.
+NextToken is the position of a SELECT, bound to statement, parameters and table, with a checksum against tampering. In batches and
+transactions a SELECT reads exactly one item by its key.
 """
 
 from base64 import b64decode, b64encode
@@ -330,28 +325,28 @@ def fingerprint(table: Table, text: str, parameters: tuple[Any, ...]) -> bytes:
     return sha256(orjson.dumps([table.uuid, text, parameters])).digest()[:_DIGEST]
 
 
-def encode(cursor: SelectCursor, bound: bytes) -> str:
+def encode_token(cursor: SelectCursor, bound: bytes) -> str:
     """Encode a cursor as an opaque token."""
     body = bound + orjson.dumps([cursor.range_index, cursor.key])
     return b64encode(_seal(body) + body).decode()
 
 
-def decode(token: str, bound: bytes) -> SelectCursor:
+def decode_token(token: str, bound: bytes) -> SelectCursor:
     """Decode a token, which must belong to the same request."""
     try:
         raw = b64decode(token, validate=True)
     except (Base64Error, ValueError):
-        raise invalid() from None
+        raise invalid_token() from None
     seal, body = raw[:_DIGEST], raw[_DIGEST:]
     if len(body) <= _DIGEST or _seal(body) != seal:
-        raise invalid()
+        raise invalid_token()
     if body[:_DIGEST] != bound:
         raise validation("NextToken does not match request")
     range_index, key = orjson.loads(body[_DIGEST:])
     return SelectCursor(range_index, key)
 
 
-def invalid() -> EngineError:
+def invalid_token() -> EngineError:
     """The error for an invalid token."""
     return validation("Invalid NextToken")
 
@@ -427,12 +422,12 @@ def select(context: Context, layout: Layout, read: SelectCommand, values: Values
     """Read one page of a SELECT."""
     source = source_of(layout, read, options.consistent)
     plan = plan_select(source, read.where, values, read.order)
-    cursor = decode(options.token, options.bound(layout)) if options.token is not None else SelectCursor(0, None)
+    cursor = decode_token(options.token, options.bound(layout)) if options.token is not None else SelectCursor(0, None)
     rows = Rows()
     following = _read_ranges(context, source, plan, read, values, options, cursor, rows)
     response: dict[str, Any] = {"Items": _response_items(context, read, rows)}
     if following is not None:
-        response["NextToken"] = encode(following, options.bound(layout))
+        response["NextToken"] = encode_token(following, options.bound(layout))
     consumed = _consumed(source, rows, options)
     if consumed is not None:
         response["ConsumedCapacity"] = consumed
@@ -502,9 +497,9 @@ def _resume(source: RowSource, key_range: KeyRange, key: Item) -> KeyRange:
         check_start(source, item)
         position, row = start_position(source, item)
     except EngineError:
-        raise invalid() from None
+        raise invalid_token() from None
     if not key_range.contains(position):
-        raise invalid()
+        raise invalid_token()
     return replace(key_range, resume=(position, row))
 
 

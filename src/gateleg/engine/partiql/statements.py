@@ -1,10 +1,6 @@
-"""The grammar of PartiQL statements.
+"""From the text and parameters of a request to a command, in DynamoDB's order: parameters, grammar, table, command.
 
-Commands: statements in terms of expressions and values, checked as far as possible without the table.
-
-From the text and parameters of a request to a command, in DynamoDB's order: parameters, grammar, table, command.
-
-The parameters of a request, in canonical form.
+A command is a statement in terms of expressions and values, checked as far as possible without the table.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
-"""Execution of INSERT, UPDATE and DELETE, which write one item by its key.
+"""INSERT, UPDATE and DELETE, which write one item by its key, and requests of several statements.
 
-BatchExecuteStatement: statements that read or write one item each, and fail or succeed independently.
-
-ExecuteTransaction: statements that all read from one snapshot, or all write or none.
+The statements of a BatchExecuteStatement read or write one item each, and fail or succeed independently; those of an ExecuteTransaction all
+read from one snapshot, or all write or none.
 """
 
 from collections.abc import Callable, Iterator
@@ -397,10 +396,10 @@ def _read_all(context: Context, resolved: list[ResolvedCommand], request: dict[s
             size, item = selects.fetch(context, connection, _table(each), key, each.command)
             responses.append({} if item is None else {"Item": item})
             sizes.append((_table(each).table.name, size))
-    return _answer(responses, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
+    return _response(responses, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
 
 
-def _answer(responses: list[dict[str, Any]], consumed: list[dict[str, Any]]) -> dict[str, Any]:
+def _response(responses: list[dict[str, Any]], consumed: list[dict[str, Any]]) -> dict[str, Any]:
     return {"Responses": responses, "ConsumedCapacity": consumed} if consumed else {"Responses": responses}
 
 
@@ -429,8 +428,8 @@ def _write_all(context: Context, resolved: list[ResolvedCommand], request: dict[
     with context.database.write() as connection:
         done = run_once_per_token(context, connection, _scoped(request), run)
     if written:
-        return _answer([], capacity.transaction_writes(write.change.capacity(mode, factor=2) for write in written))
-    return _answer([], capacity.transaction_reads(mode, done["sizes"]))
+        return _response([], capacity.transaction_writes(write.change.capacity(mode, factor=2) for write in written))
+    return _response([], capacity.transaction_reads(mode, done["sizes"]))
 
 
 def _scoped(request: dict[str, Any]) -> dict[str, Any]:

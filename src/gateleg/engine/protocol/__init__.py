@@ -7,17 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from gateleg.engine.errors import EngineError, serialization
-from gateleg.engine.protocol import administration, shapes
 from gateleg.engine.protocol.check import compiled, enforce, read
+from gateleg.engine.protocol.requests import RequestShapes
 from gateleg.engine.protocol.shapes import Structure
+from gateleg.plain import is_plain
 
 __all__ = ["OPERATIONS", "check", "check_types"]
 
 #: Every operation of DynamoDB and of DynamoDB Streams, with the shape of its request.
-OPERATIONS: dict[str, Structure] = {
-    shape.name: shape for shape in (*shapes.ITEM_OPERATIONS, *shapes.TABLE_OPERATIONS, *administration.OPERATIONS)
-}
+OPERATIONS = RequestShapes()
 
+_PLAIN = is_plain("quick_check")
 _quick_checks: dict[str, Callable[[dict[str, Any]], bool]] = {}
 
 
@@ -28,7 +28,7 @@ def check(operation: str, request: Any) -> None:
     converted in place; null members count as absent, and unknown members are ignored.
     """
     quick_check = _quick_checks.get(operation) or _compile_quick_check(operation)
-    if type(request) is not dict or not quick_check(request):
+    if _PLAIN or type(request) is not dict or not quick_check(request):
         _find_errors(OPERATIONS[operation], request)
 
 

@@ -1,10 +1,8 @@
-"""Constraint errors, which DynamoDB's protocol layer reports together for a request with correct types.
+"""The checks of DynamoDB's protocol layer: quick ones, and the full ones with their exact errors.
 
-Quick checks: tests that accept nearly every valid request in a microsecond, and leave all others to the full checks.
-
-Deserialization of JSON into the API's types: what DynamoDB refuses, and what it converts.
-
-Java's formatting of values, paths and types in the messages of DynamoDB's protocol layer.
+`compiled` makes a test that accepts nearly every valid request in a microsecond, and leaves all others to the full checks: `read`
+deserializes JSON into the API's types (what DynamoDB refuses, and what it converts), and `enforce` finds all constraint errors of a request
+with correct types, which DynamoDB reports together. Their messages spell values, paths and types as Java does.
 """
 
 import math

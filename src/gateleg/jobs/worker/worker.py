@@ -153,7 +153,7 @@ class Worker:
         self._counters = WorkerCounters(self.worker_id)
         self._selectors = [
             CandidateSelector(
-                queue.context.setup.ticks, self.worker_id, fresh_for=-1.0 if self._embedded else 0.2, exclusive=self._embedded
+                queue.context.setup.ticks, self.worker_id, fresh_for=-1.0 if self._embedded else 0.2, single_writer=self._embedded
             )
             for _ in self.queue.members
         ]

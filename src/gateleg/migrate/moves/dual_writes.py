@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item
     from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.operation import Identity
+    from gateleg.store.operations.operation import ItemKey
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
@@ -73,7 +73,7 @@ class _Attempt:
     writes: list[Write[Any]] = field(default_factory=list)
     #: the caller's operation that each belongs to
     owners: list[int] = field(default_factory=list)
-    seen: dict[Identity, Item | None] = field(default_factory=dict)
+    seen: dict[ItemKey, Item | None] = field(default_factory=dict)
     stages: dict[tuple[str, str], StageView] = field(default_factory=dict)
 
     def add(self, operation: WriteOperation[Any], owner: int, write: Write[Any] | None = None) -> Write[Any]:

@@ -10,7 +10,7 @@ from gateleg.store import TransactionCanceled
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.older_items import unchanged
-from gateleg.store.operations.operation import identity
+from gateleg.store.operations.operation import item_key
 from gateleg.store.operations.transaction_flow import combine_entries, transaction_flow
 from gateleg.store.operations.write_operation import ConditionCheck, Delete, Put
 from gateleg.store.transports import ServiceError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Item, Spec
     from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.operation import Identity
+    from gateleg.store.operations.operation import ItemKey
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
@@ -41,9 +41,9 @@ def key_of(spec: Spec[Any], item: Item) -> Item:
     return {name: item[name] for name in spec.table.attributes}
 
 
-def place_of(spec: Spec[Any], key: Item, setup: Setup) -> Identity:
-    """The identity of an item, for comparison of keys."""
-    return identity(setup.name_of(spec.table), {name: key[name] for name in spec.table.attributes})
+def place_of(spec: Spec[Any], key: Item, setup: Setup) -> ItemKey:
+    """The table and key of an item, hashable."""
+    return item_key(setup.name_of(spec.table), {name: key[name] for name in spec.table.attributes})
 
 
 def as_read(spec: Spec[Any], item: Item | None) -> Condition:
@@ -84,7 +84,7 @@ def fence_check(view: StageView, setup: Setup) -> ConditionCheck:
 class TransactionRefused(Exception):
     """A refused transaction: the items that have changed since they were read, by position, and the error."""
 
-    def __init__(self, stale: frozenset[Identity], error: TransactionCanceled) -> None:
+    def __init__(self, stale: frozenset[ItemKey], error: TransactionCanceled) -> None:
         super().__init__(str(error))
         self.stale = stale
         self.error = error
@@ -93,7 +93,7 @@ class TransactionRefused(Exception):
 def write_together(
     operations: Sequence[WriteOperation[Any]],
     writes: Sequence[Write[Any]],
-    seen: Mapping[Identity, Item | None],
+    seen: Mapping[ItemKey, Item | None],
     now: datetime,
     setup: Setup,
     token: str | None = None,
@@ -107,7 +107,7 @@ def write_together(
     if not isinstance(cause, ServiceError):
         raise canceled
     entries = combine_entries(operations, writes, setup, now)
-    stale: set[Identity] = set()
+    stale: set[ItemKey] = set()
     for entry, reason in zip(entries, cause.extra.get("CancellationReasons", ()), strict=False):
         code = reason.get("Code", "None")
         if code == "None" or entry.place not in seen:

@@ -15,7 +15,7 @@ from gateleg.migrate.moves.tables import KEPT_SHARDS, KeptValues, migrations_tab
 from gateleg.model import spec_of
 from gateleg.store.flow import Request
 from gateleg.store.operations.batches import batch_get_flow, batch_write_flow
-from gateleg.store.operations.operation import identity
+from gateleg.store.operations.operation import item_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,7 @@ def forget_kept(move: KeyMove, stage: MoveStage, side: Side, setup: Setup) -> Fl
             response = yield Request("Query", payload, "kept values")
             keys = [{part: item[part] for part in migrations_table.attributes} for item in response["Items"]]
             if keys:
-                entries: dict[Any, Any] = {identity(name, key): {"DeleteRequest": {"Key": key}} for key in keys}
+                entries: dict[Any, Any] = {item_key(name, key): {"DeleteRequest": {"Key": key}} for key in keys}
                 yield from batch_write_flow(entries, setup, "kept values")
             if "LastEvaluatedKey" not in response:
                 break

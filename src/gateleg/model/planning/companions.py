@@ -80,17 +80,17 @@ def plan_release(instance: BaseModel) -> list[tuple[Write[Any], Write[Any]]]:
     spec: Spec[Any] = spec_of(type(instance))
     values = spec.values(instance)
     key = spec.ref(instance).key
-    found = []
+    releases = []
     for name, marker in markers(spec, values).items():
         gone, free = Placeholders(), Placeholders()
         check = with_condition({"Key": dict(key)}, missing(spec.table.hash), gone)
         still_owned = missing(MARKER_OWNER) | equals(MARKER_OWNER, {"M": spec.key.build(values)})
         release = with_condition({"Key": marker}, still_owned, free)
         purpose = f"release {spec.name}.{name}"
-        found.append(
+        releases.append(
             (Write(spec.entity, spec.table, "ConditionCheck", check), Write(spec.entity, spec.table, "Delete", release, purpose=purpose))
         )
-    return found
+    return releases
 
 
 # Not frozen: writes of counted items create one each, and creating a frozen one takes several times as long.

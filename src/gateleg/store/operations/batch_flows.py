@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.net import is_throttled
 from gateleg.store.errors import Throttled
 from gateleg.store.flow import Pause, Request, Together
-from gateleg.store.operations.operation import Identity, identity
+from gateleg.store.operations.operation import ItemKey, item_key
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -26,32 +26,32 @@ WRITE_LIMIT = 25
 
 def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent: bool, pattern: str) -> Flow[list[Item | None]]:
     """Read the items of some keys, in their order, with None for each item that does not exist. Keys may repeat."""
-    wanted = [identity(setup.name_of(table), key) for table, key in keys]
+    places = [item_key(setup.name_of(table), key) for table, key in keys]
     attributes = {setup.name_of(table): table.attributes for table, _ in keys}
-    found: dict[Identity, Item] = {}
+    items_by_place: dict[ItemKey, Item] = {}
 
-    def build(chunk: dict[Identity, Item]) -> Request:
+    def build(chunk: dict[ItemKey, Item]) -> Request:
         tables: dict[str, dict[str, Any]] = {}
         for (name, _), key in chunk.items():
             tables.setdefault(name, {"ConsistentRead": True, "Keys": []} if consistent else {"Keys": []})["Keys"].append(key)
         return Request("BatchGetItem", {"RequestItems": tables}, pattern)
 
-    def read(response: dict[str, Any]) -> list[Identity]:
+    def read(response: dict[str, Any]) -> list[ItemKey]:
         for name, items in response.get("Responses", {}).items():
-            found.update({identity(name, {part: item[part] for part in attributes[name]}): item for item in items})
-        return [identity(name, key) for name, entry in response.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
+            items_by_place.update({item_key(name, {part: item[part] for part in attributes[name]}): item for item in items})
+        return [item_key(name, key) for name, entry in response.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
 
-    yield from rounds(dict(zip(wanted, (key for _, key in keys), strict=True)), GET_LIMIT, build, read, setup)
-    return [found.get(place) for place in wanted]
+    yield from rounds(dict(zip(places, (key for _, key in keys), strict=True)), GET_LIMIT, build, read, setup)
+    return [items_by_place.get(place) for place in places]
 
 
-def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, pattern: str, rate: RateLimiter | None = None) -> Flow[int]:
+def batch_write_flow(entries: dict[ItemKey, dict[str, Any]], setup: Setup, pattern: str, rate: RateLimiter | None = None) -> Flow[int]:
     """Execute PutRequests and DeleteRequests; return their number."""
     attributes: dict[str, tuple[str, ...]] = {}
     for name, parts in entries:
         attributes[name] = tuple(part[0] for part in parts)
 
-    def build(chunk: dict[Identity, dict[str, Any]]) -> Request:
+    def build(chunk: dict[ItemKey, dict[str, Any]]) -> Request:
         tables: dict[str, list[dict[str, Any]]] = {}
         for (name, _), entry in chunk.items():
             tables.setdefault(name, []).append(entry)
@@ -60,9 +60,9 @@ def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, patt
             payload["ReturnConsumedCapacity"] = "TOTAL"
         return Request("BatchWriteItem", payload, pattern)
 
-    def read(response: dict[str, Any]) -> list[Identity]:
+    def read(response: dict[str, Any]) -> list[ItemKey]:
         return [
-            identity(name, _entry_key(entry, attributes[name]))
+            item_key(name, _entry_key(entry, attributes[name]))
             for name, undone in response.get("UnprocessedItems", {}).items()
             for entry in undone
         ]
@@ -77,10 +77,10 @@ def _entry_key(entry: dict[str, Any], attributes: tuple[str, ...]) -> Item:
 
 
 def rounds(
-    work: dict[Identity, Any],
+    work: dict[ItemKey, Any],
     size: int,
-    build: Callable[[dict[Identity, Any]], Request],
-    read: Callable[[dict[str, Any]], list[Identity]],
+    build: Callable[[dict[ItemKey, Any]], Request],
+    read: Callable[[dict[str, Any]], list[ItemKey]],
     setup: Setup,
     rate: RateLimiter | None = None,
 ) -> Flow[None]:
@@ -92,7 +92,7 @@ def rounds(
     delays, pending, number = setup.delays(), dict(work), 0
     while pending:
         places = list(pending)
-        left: dict[Identity, Any] = {}
+        left: dict[ItemKey, Any] = {}
         for first in range(0, len(places), size * setup.concurrency):
             chunks = [
                 {place: pending[place] for place in places[start : start + size]}

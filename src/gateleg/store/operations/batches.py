@@ -12,7 +12,7 @@ from gateleg.store.errors import InvalidOption, NotBatchable
 from gateleg.store.operations.batch_flows import batch_get_flow, batch_write_flow
 from gateleg.store.operations.entity_reads import ListReader, read_refs
 from gateleg.store.operations.older_items import migrate_to_current_key
-from gateleg.store.operations.operation import Identity, Operation, identity
+from gateleg.store.operations.operation import ItemKey, Operation, item_key
 from gateleg.store.operations.write_operation import Delete, Put
 from gateleg.store.sizes import check_size
 
@@ -82,7 +82,7 @@ class BatchWrite(Operation[int]):
     def flow(self, setup: Setup) -> Flow[int]:
         """Requests of 25 writes. If an item is written twice, the last write wins."""
         now = setup.now()
-        entries: dict[Identity, dict[str, Any]] = {}
+        entries: dict[ItemKey, dict[str, Any]] = {}
         placed = [operation for operation in self.operations if spec_of(operation.entity).key.writes_legacy]
         for operation in self.operations:
             write = operation.write(now, batched=True) if isinstance(operation, Put) else operation.write(now)
@@ -95,12 +95,12 @@ class BatchWrite(Operation[int]):
                 key, entry = {name: item[name] for name in write.table.attributes}, {"PutRequest": {"Item": item}}
             else:
                 key, entry = write.parameters["Key"], {"DeleteRequest": {"Key": write.parameters["Key"]}}
-            entries[identity(setup.name_of(write.table), key)] = entry
+            entries[item_key(setup.name_of(write.table), key)] = entry
         older = [operation.ref for operation in self.operations if spec_of(operation.entity).key.legacy and operation not in placed]
         return self._write(entries, older, placed, setup)
 
     def _write(
-        self, entries: dict[Identity, dict[str, Any]], older: list[Ref[Any]], placed: Sequence[WriteOperation[Any]], setup: Setup
+        self, entries: dict[ItemKey, dict[str, Any]], older: list[Ref[Any]], placed: Sequence[WriteOperation[Any]], setup: Setup
     ) -> Flow[int]:
         for ref in older:
             yield from migrate_to_current_key(ref, setup)

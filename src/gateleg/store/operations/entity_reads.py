@@ -18,7 +18,7 @@ from gateleg.model import ModelError, spec_of
 from gateleg.model.planning import is_expired
 from gateleg.model.upcasters import upcast_steps, upcasting_needs_lookup
 from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.operation import Identity, identity
+from gateleg.store.operations.operation import ItemKey, item_key
 from gateleg.store.setup import Unreadable
 
 if TYPE_CHECKING:
@@ -49,16 +49,16 @@ def read_refs(refs: Sequence[Ref[Any]], reader: ListReader, consistent: bool = F
         (number, key) for number, ref in enumerate(refs) if results[number] is None and specs[number].key.legacy for key in ref.legacy()
     ]
     if older:
-        found = yield from batch_get_flow([(specs[number].table, key) for number, key in older], setup, consistent, "batch_get")
-        for (number, _), item in zip(older, found, strict=True):
+        legacy_items = yield from batch_get_flow([(specs[number].table, key) for number, key in older], setup, consistent, "batch_get")
+        for (number, _), item in zip(older, legacy_items, strict=True):
             if item is not None and results[number] is None and shown_item(item, refs[number].entity, setup) is not None:
                 results[number] = yield from read_older(item, refs[number], setup)
     # An item may have been moved to its current key after the first read; it never moves back.
     moved = [number for number in dict(older) if results[number] is None]
     if moved:
         again = yield from batch_get_flow([keys[number] for number in moved], setup, consistent, "batch_get")
-        for number, one in zip(moved, (yield from _read_each([specs[number] for number in moved], again, reader)), strict=True):
-            results[number] = one
+        for number, entity in zip(moved, (yield from _read_each([specs[number] for number in moved], again, reader)), strict=True):
+            results[number] = entity
     return results
 
 
@@ -72,10 +72,10 @@ def _read_each(specs: Sequence[Spec[Any]], items: Sequence[Item | None], reader:
     for numbers in asking.values():
         spec = specs[numbers[0]]
         waiting = [item for number in numbers if (item := items[number]) is not None]
-        for number, one in zip(numbers, (yield from upcast_items(spec, waiting, reader.setup, reader.looked_up)), strict=True):
-            if isinstance(one, ModelError):
-                reader.report(Unreadable(spec.ref_of(items[number] or {}), items[number] or {}, one))
-            current[number] = None if isinstance(one, ModelError) else one
+        for number, upcast in zip(numbers, (yield from upcast_items(spec, waiting, reader.setup, reader.looked_up)), strict=True):
+            if isinstance(upcast, ModelError):
+                reader.report(Unreadable(spec.ref_of(items[number] or {}), items[number] or {}, upcast))
+            current[number] = None if isinstance(upcast, ModelError) else upcast
     return [reader.one(spec, item) for spec, item in zip(specs, current, strict=True)]
 
 
@@ -91,21 +91,21 @@ def current_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader) ->
     """Upcast items; those that cannot be upcast are reported and left out."""
     if not spec.lookups:
         return list(items)
-    found = yield from upcast_items(spec, items, reader.setup, reader.looked_up)
-    for item, one in zip(items, found, strict=True):
-        if isinstance(one, ModelError):
-            reader.report(Unreadable(spec.ref_of(item), item, one))
-    return [one for one in found if not isinstance(one, ModelError)]
+    upcast = yield from upcast_items(spec, items, reader.setup, reader.looked_up)
+    for item, current in zip(items, upcast, strict=True):
+        if isinstance(current, ModelError):
+            reader.report(Unreadable(spec.ref_of(item), item, current))
+    return [current for current in upcast if not isinstance(current, ModelError)]
 
 
-def upcast_item(spec: Spec[Any], item: Item, setup: Setup, looked_up: dict[Identity, Any] | None = None) -> Flow[Item]:
+def upcast_item(spec: Spec[Any], item: Item, setup: Setup, looked_up: dict[ItemKey, Any] | None = None) -> Flow[Item]:
     """Upcast one item whose upcasters may need other items; `looked_up` contains items that were already read."""
     if not needs_lookup(spec, item):
         return item
-    (found,) = yield from upcast_items(spec, [item], setup, {} if looked_up is None else looked_up)
-    if isinstance(found, ModelError):
-        raise found
-    return found
+    (upcast,) = yield from upcast_items(spec, [item], setup, {} if looked_up is None else looked_up)
+    if isinstance(upcast, ModelError):
+        raise upcast
+    return upcast
 
 
 def needs_lookup(spec: Spec[Any], item: Item | None) -> bool:
@@ -113,7 +113,7 @@ def needs_lookup(spec: Spec[Any], item: Item | None) -> bool:
     return bool(spec.lookups) and item is not None and upcasting_needs_lookup(item, spec)
 
 
-def upcast_items(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[list[Item | ModelError]]:
+def upcast_items(spec: Spec[Any], items: Sequence[Item], setup: Setup, looked_up: dict[ItemKey, Any]) -> Flow[list[Item | ModelError]]:
     """Upcast items whose upcasters need other items. In the result, an item that cannot be upcast is replaced by its error.
 
     The needed items are read in batches and kept in `looked_up`, so that none is read twice.
@@ -153,18 +153,18 @@ def _throwing(steps: Generator[Ref[Any], Any, Item], error: ModelError) -> Calla
     return lambda: steps.throw(error)
 
 
-def _look_up(refs: dict[Identity, Ref[Any]], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[None]:
+def _look_up(refs: dict[ItemKey, Ref[Any]], setup: Setup, looked_up: dict[ItemKey, Any]) -> Flow[None]:
     """Read the items that upcasters need into `looked_up`; for an item that cannot be decoded, store the error."""
     if not refs:
         return
     reader = ListReader(replace(setup, on_unreadable=_ignore), looked_up=looked_up)
-    found = yield from read_refs(list(refs.values()), reader)
-    looked_up |= dict(zip(refs, found, strict=True))
+    entities = yield from read_refs(list(refs.values()), reader)
+    looked_up |= dict(zip(refs, entities, strict=True))
     looked_up |= {_place_of(bad.ref, setup): bad.error for bad in reader.unreadable}
 
 
-def _place_of(ref: Ref[Any], setup: Setup) -> Identity:
-    return identity(setup.name_of(spec_of(ref.entity).table), ref.key)
+def _place_of(ref: Ref[Any], setup: Setup) -> ItemKey:
+    return item_key(setup.name_of(spec_of(ref.entity).table), ref.key)
 
 
 def _ignore(bad: Unreadable) -> None:
@@ -252,9 +252,9 @@ def is_legacy(item: Item, spec: Spec[Any]) -> bool:
 def read_older(item: Item, ref: Ref[E], setup: Setup) -> Flow[E | None]:
     """Decode an item under a legacy key; None if it is not the item of the reference, as different items may share a legacy key."""
     spec = spec_of(ref.entity)
-    found = spec.decode(with_current_key((yield from upcast_item(spec, item, setup)), spec))
-    values = spec.values(found)
-    return found if all(values.get(name) == ref.values.get(name) for name in spec.key.names) else None
+    entity = spec.decode(with_current_key((yield from upcast_item(spec, item, setup)), spec))
+    values = spec.values(entity)
+    return entity if all(values.get(name) == ref.values.get(name) for name in spec.key.names) else None
 
 
 def with_current_key(item: Item, spec: Spec[Any]) -> Item:

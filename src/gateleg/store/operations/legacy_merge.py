@@ -28,7 +28,7 @@ from gateleg.store.operations.entity_reads import (
     read_form,
 )
 from gateleg.store.operations.merges import Merge
-from gateleg.store.operations.operation import identity
+from gateleg.store.operations.operation import item_key
 from gateleg.store.setup import Position, Unreadable
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class LegacyMerge(Merge[E]):
         self._last_older = position is not None and position.last_is_legacy
         #: the sort key where this reading began
         self._begin = None if self._last is None else self._range(self._last)
-        self._begin_at = None if self._last is None else current_identity(query, self._last)
+        self._begin_at = None if self._last is None else current_item_key(query, self._last)
         self._returned: set[Any] = set()
         self._first: Item | None = None
         self._older = [_Older(partition) for partition in partitions]
@@ -172,11 +172,11 @@ class LegacyMerge(Merge[E]):
         present = set()
         for shard in self._shards:
             shard.items = deque(item for item in shard.items if self._is_new(item))
-            present |= {current_identity(self._query, item) for item in shard.items}
+            present |= {current_item_key(self._query, item) for item in shard.items}
         if self._first is None and self._shards[0].items:
             self._first = self._shards[0].items[0]
         for older in self._older:
-            older.items = deque(item for item in older.items if current_identity(self._query, item) not in present)
+            older.items = deque(item for item in older.items if current_item_key(self._query, item) not in present)
 
     def _drop_replaced(self) -> Flow[None]:
         """Drop items that the index contains under a legacy key although a newer item exists."""
@@ -187,14 +187,14 @@ class LegacyMerge(Merge[E]):
         replaced = yield from replaced_items(spec, shown, self._reader, self._consistent)
         if replaced:
             for shard in self._shards:
-                shard.items = deque(item for item in shard.items if current_identity(self._query, item) not in replaced)
+                shard.items = deque(item for item in shard.items if current_item_key(self._query, item) not in replaced)
 
     def _is_new(self, item: Item) -> bool:
         spec = spec_of(self._query.entity)
         for older in self._older:
             if item[spec.table.hash] == older.partition.hash and has_legacy_key(item, spec, older.partition.plan):
                 return False
-        place = current_identity(self._query, item)
+        place = current_item_key(self._query, item)
         if place in self._returned or place == self._begin_at:
             return False
         if self._begin is None:
@@ -216,7 +216,7 @@ class LegacyMerge(Merge[E]):
             _, source = choose(heads, key=lambda head: head[0])
             if isinstance(source, _Older):
                 item: Item = source.items.popleft()
-                self._returned.add(current_identity(self._query, item))
+                self._returned.add(current_item_key(self._query, item))
             else:
                 (item,) = self._take_one(source, 1)
             self._last, self._last_older = item, isinstance(item, LegacyItem)
@@ -268,7 +268,7 @@ class LegacyPartition:
 def legacy_partitions(query: Query[Any], setup: Setup, consistent: bool) -> tuple[LegacyPartition, ...]:
     """The legacy partitions of a query: one for each legacy form whose hash the query's arguments determine."""
     spec = spec_of(query.entity)
-    found = []
+    partitions = []
     for number, plan in enumerate(() if query.legacy_indexed else spec.key.legacy):
         names = {name for entry in plan.hash for name in entry.names}
         values = spec.arguments({**query.values, **query.within}, names)
@@ -279,8 +279,8 @@ def legacy_partitions(query: Query[Any], setup: Setup, consistent: bool) -> tupl
         ordered = not query.plan.index.name and _form(plan) == _form(query.plan)
         payload = _payload(query, plan if ordered else KeyPlan(plan.index, plan.hash, ()), values, ordered)
         payload |= {"TableName": setup.name_of(spec.table)} | ({"ConsistentRead": True} if consistent else {})
-        found.append(LegacyPartition(query, plan, number, wire, payload, ordered))
-    return tuple(found)
+        partitions.append(LegacyPartition(query, plan, number, wire, payload, ordered))
+    return tuple(partitions)
 
 
 def _payload(query: Query[Any], plan: KeyPlan, values: Mapping[str, Any], ordered: bool) -> Payload:
@@ -299,7 +299,7 @@ def legacy_items(partition: LegacyPartition, items: Sequence[Item], reader: List
     """The items of a legacy partition that the query would find under their current keys, encoded with those."""
     spec = spec_of(partition.query.entity)
     mine = [item for item in items if is_legacy(item, spec) and partition.plan.fits(item)]
-    found = []
+    encoded = []
     for item in (yield from current_items(spec, mine, reader)):
         try:
             present = _present(spec, item, partition)
@@ -307,8 +307,8 @@ def legacy_items(partition: LegacyPartition, items: Sequence[Item], reader: List
             reader.report(Unreadable(spec.ref_of(item), item, error))
             continue
         if present is not None:
-            found.append(present)
-    return found
+            encoded.append(present)
+    return encoded
 
 
 def _present(spec: Spec[Any], item: Item, partition: LegacyPartition) -> LegacyItem | None:
@@ -330,7 +330,7 @@ def without_replaced(
 
 
 def replaced_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader, consistent: bool) -> Flow[set[Any]]:
-    """The identities of the items that are stored under a legacy key although a newer item exists. Only the items' keys are used."""
+    """The keys of the items that are stored under a legacy key although a newer item exists. Only the items' keys are used."""
     keys = [{name: item[name] for name in spec.table.attributes} for item in items]
     stored = (
         (yield from batch_get_flow([(spec.table, key) for key in keys], reader.setup, consistent, f"{spec.name}.legacy")) if keys else []
@@ -343,7 +343,7 @@ def replaced_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader, c
             # Reported when the item is decoded.
             continue
         if number is not None and any((yield from newer_items(spec, [instance], number, reader.setup, consistent))[0]):
-            replaced.add(identity(spec.table.name, {name: item[name] for name in spec.table.attributes}))
+            replaced.add(item_key(spec.table.name, {name: item[name] for name in spec.table.attributes}))
     return replaced
 
 
@@ -361,7 +361,7 @@ def _older_keys(spec: Spec[E], instance: E) -> list[Item]:
     return [plan.build(spec.values(instance)) for plan in spec.key.legacy]
 
 
-def current_identity(query: Query[Any], item: Item) -> Any:
-    """The identity of an item with its current key, to recognise it under a legacy key."""
+def current_item_key(query: Query[Any], item: Item) -> Any:
+    """The key of an item that is encoded as a write would store it today, to recognise it under a legacy key."""
     table = spec_of(query.entity).table
-    return identity(table.name, {name: item[name] for name in table.attributes})
+    return item_key(table.name, {name: item[name] for name in table.attributes})

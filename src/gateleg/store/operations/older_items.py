@@ -105,10 +105,10 @@ def _emptied(ref: Ref[Any], setup: Setup) -> Flow[list[tuple[Item, bool]]]:
     return empty
 
 
-def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]:
+def _moved(spec: Spec[Any], older: Item, entity: Any, setup: Setup) -> Flow[bool]:
     """Write the item under its current key and delete the old one, in one transaction; return False if the old one changed meanwhile."""
     name = setup.name_of(spec.table)
-    put = {"TableName": name, "Item": spec.encode(found), **_condition(missing(spec.table.hash))}
+    put = {"TableName": name, "Item": spec.encode(entity), **_condition(missing(spec.table.hash))}
     delete = {"TableName": name, "Key": {part: older[part] for part in spec.table.attributes}, **_condition(unchanged(spec, older))}
     payload = {"TransactItems": [{"Put": put}, {"Delete": delete}], "ClientRequestToken": setup.token()}
     try:

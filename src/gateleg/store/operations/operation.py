@@ -1,6 +1,6 @@
 """Operations: values that know their requests and how to interpret the responses. Every method of the store builds one.
 
-Identities: a hashable form of a table and key.
+Also what all verbs share: how they find the item that their arguments name (`locate`), and how items are told apart (`item_key`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow, Response
 
-__all__ = ["Identity", "Operation", "Stream", "identity", "locate"]
+__all__ = ["ItemKey", "Operation", "Stream", "item_key", "locate"]
 
 R_co = TypeVar("R_co", covariant=True)
 E = TypeVar("E", bound=BaseModel)
@@ -183,10 +183,11 @@ def check_limit(limit: int, least: int = 0) -> int:
     return limit
 
 
-Identity = tuple[str, tuple[tuple[str, str, Any], ...]]
+#: A table and the key of an item, hashable.
+ItemKey = tuple[str, tuple[tuple[str, str, Any], ...]]
 
 
-def identity(table: str, key: Item) -> Identity:
+def item_key(table: str, key: Item) -> ItemKey:
     """A hashable value that is equal for two keys if they address the same item; numbers are compared by value."""
     parts = []
     for name in sorted(key):

@@ -21,7 +21,7 @@ from gateleg.store.errors import KeyGivenTwice
 from gateleg.store.flow import Request
 from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.entity_reads import ListReader, current_items, has_legacy_key
-from gateleg.store.operations.legacy_merge import current_identity, legacy_items, legacy_partitions, without_replaced
+from gateleg.store.operations.legacy_merge import current_item_key, legacy_items, legacy_partitions, without_replaced
 from gateleg.store.operations.merges import Merge
 from gateleg.store.operations.operation import Operation, by_position, check_limit
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions, send_all
@@ -190,11 +190,11 @@ class _MergedReading(Reading[E]):
 
     def requests(self, setup: Setup) -> tuple[Payload, ...]:
         """The requests of all queries."""
-        return tuple(chain.from_iterable(one.requests(setup) for one in self._readings()))
+        return tuple(chain.from_iterable(reading.requests(setup) for reading in self._readings()))
 
     def cursor_requests(self, setup: Setup) -> tuple[Payload, ...]:
         """The requests of all queries that a cursor is bound to."""
-        return tuple(chain.from_iterable(one.cursor_requests(setup) for one in self._readings()))
+        return tuple(chain.from_iterable(reading.cursor_requests(setup) for reading in self._readings()))
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The partitions of all queries."""
@@ -224,9 +224,9 @@ class _MergeOfQueries(Merge[E]):
     """The items of several queries in one order."""
 
     def __init__(self, readings: Sequence[Reading[E]], setup: Setup, position: Position | None) -> None:
-        found = [(request, reading.query) for reading in readings for request in reading.requests(setup)]
-        super().__init__(readings[0].query, [request for request, _ in found], position)
-        for shard, (_, query) in zip(self._shards, found, strict=True):
+        requests = [(request, reading.query) for reading in readings for request in reading.requests(setup)]
+        super().__init__(readings[0].query, [request for request, _ in requests], position)
+        for shard, (_, query) in zip(self._shards, requests, strict=True):
             shard.mark = partial(_ItemOf, query=query)
 
     def _resume_key(self, taken: Item | None) -> Item | None:
@@ -297,7 +297,7 @@ class Collect(Operation[Collected]):
             items = yield from _all_pages([partition.payload], title)
             found = yield from legacy_items(partition, items, reader)
             kept = yield from without_replaced(partition, found, reader, self.consistent)
-            legacy |= {current_identity(partition.query, item): item for item in kept}
+            legacy |= {current_item_key(partition.query, item): item for item in kept}
         items = yield from _all_pages(requests, title)
         if older:
             items = self._joined(items, legacy, older)
@@ -313,7 +313,7 @@ class Collect(Operation[Collected]):
             for item in items
             if not any(item[table.hash] == one.hash and has_legacy_key(item, spec_of(one.query.entity), one.plan) for one in older)
         ]
-        moved = {current_identity(query, item) for item in present}
+        moved = {current_item_key(query, item) for item in present}
         left: list[Item] = [item for place, item in legacy.items() if place not in moved]
         return sorted([*present, *left], key=query.sort_value) if left else present
 

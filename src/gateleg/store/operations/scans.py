@@ -15,7 +15,7 @@ from gateleg.store.flow import Request, StreamedItems, Together
 from gateleg.store.operations.batch_flows import batch_write_flow
 from gateleg.store.operations.entity_reads import ListReader, current_items, hidden, is_legacy, read_form
 from gateleg.store.operations.legacy_merge import newer_items
-from gateleg.store.operations.operation import Operation, Stream, identity
+from gateleg.store.operations.operation import Operation, Stream, item_key
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
 from gateleg.store.operations.tables import check_table
 from gateleg.store.operations.write_operation import Delete
@@ -209,7 +209,7 @@ class DeleteAll(Operation[int]):
                     total += yield from _delete_one(instance, setup)
             else:
                 keys = [{part: item[part] for part in spec.table.attributes} for item in items]
-                entries = {identity(name, key): {"DeleteRequest": {"Key": key}} for key in keys}
+                entries = {item_key(name, key): {"DeleteRequest": {"Key": key}} for key in keys}
                 total += yield from batch_write_flow(entries, setup, f"{self.query.pattern} delete_all", rate)
         return total
 

@@ -30,7 +30,7 @@ from gateleg.store.errors import (
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
 from gateleg.store.operations.older_items import empty_key_check, place, upgrade_item
-from gateleg.store.operations.operation import Identity, identity
+from gateleg.store.operations.operation import ItemKey, item_key
 from gateleg.store.setup import retry_conflicts
 from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
 from gateleg.store.transports import ServiceError
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Condition, Item
     from gateleg.model.planning import BoundGuard, CounterChange, Write
-    from gateleg.store.error_translation import Expectation
+    from gateleg.store.error_translation import WriteCondition
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
@@ -81,7 +81,7 @@ class TransactionWrite(Protocol):
     def write(self, now: datetime, merged: MergedChanges | None = None) -> Write[Any]:
         """Plan the write; `merged` contains other changes of the item in the transaction."""
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """What the write expects of the stored item, to explain a refusal."""
 
 
@@ -106,7 +106,7 @@ def transaction_flow(
     if writes is None:
         writes = [operation.write(now) for operation in operations]
     pattern = f"{writes[0].entity.__name__}.{operations[0].verb}" if len(operations) == 1 else "transact"
-    seen: dict[Identity, Item | None] = {}
+    seen: dict[ItemKey, Item | None] = {}
     for attempt in range(_ATTEMPTS):
         entries = combine_entries(operations, writes, setup, now, seen)
         items: list[dict[str, Any]] = []
@@ -167,11 +167,11 @@ def _has_other_copy(entries: Sequence[TransactionEntry], refusal: ServiceError) 
 
 def _upgraded(entries: Sequence[TransactionEntry], refusal: ServiceError, setup: Setup) -> Flow[bool]:
     """Rewrite items that failed a condition in their current schema; return whether one had an older schema."""
-    found = False
+    upgraded = False
     for entry, reason in zip(entries, refusal.extra.get("CancellationReasons", ()), strict=False):
         if reason.get("Code") == "ConditionalCheckFailed":
-            found |= yield from upgrade_item(spec_of(entry.write.entity), entry.write.parameters, reason.get("Item"), setup)
-    return found
+            upgraded |= yield from upgrade_item(spec_of(entry.write.entity), entry.write.parameters, reason.get("Item"), setup)
+    return upgraded
 
 
 def _upcast_reasons(entries: Sequence[TransactionEntry], refusal: ServiceError, setup: Setup) -> Flow[None]:
@@ -191,10 +191,10 @@ def _token(token: str | None, setup: Setup, changed: list[dict[str, Any]] | None
 
 
 def _unchanged_counters(
-    entries: Sequence[TransactionEntry], error: ServiceError, seen: Mapping[Identity, Item | None]
-) -> dict[Identity, Item | None]:
+    entries: Sequence[TransactionEntry], error: ServiceError, seen: Mapping[ItemKey, Item | None]
+) -> dict[ItemKey, Item | None]:
     """The stored items whose counters could not be changed, if another attempt can take that into account."""
-    found: dict[Identity, Item | None] = {}
+    unchanged: dict[ItemKey, Item | None] = {}
     for entry, reason in zip(entries, error.extra.get("CancellationReasons", ()), strict=False):
         if reason.get("Code") != "ConditionalCheckFailed" or not entry.merged.deltas:
             continue
@@ -209,8 +209,8 @@ def _unchanged_counters(
             same = known and before is not None and all(before.get(wire) == item.get(wire) for wire in entry.merged.deltas)
             new = entry.merged.lacks(item) and not same
         if new:
-            found[entry.place] = item
-    return found
+            unchanged[entry.place] = item
+    return unchanged
 
 
 def _check_limits(operations: Sequence[TransactionWrite], entries: Sequence[TransactionEntry], request: Request, count: int) -> None:
@@ -269,37 +269,37 @@ def _reasons(
         cause = refused(what, message, request) if code == "ValidationError" else TransactionConflict(what, request=request)
         return {number: cause for number, _ in entry.owners}
     item: Item | None = reason.get("Item") or None
-    expected = {number: operations[number].expectation() for number, role in entry.owners if role in ("write", "check")}
+    conditions = {number: operations[number].expectation() for number, role in entry.owners if role in ("write", "check")}
     # If the item does not exist, a bound can only be the reason if the write would have created it.
-    creates_item = not entry.is_counters_only and not any(one.present for one in expected.values())
+    creates_item = not entry.is_counters_only and not any(condition.present for condition in conditions.values())
     broken = entry.merged.broken(item or {}) if item is not None or creates_item else ()
-    found = _overcounted(operations, entry, broken, item, request)
+    errors = _overcounted(operations, entry, broken, item, request)
     if item is not None or not broken:
-        found = explain_refusals(expected, item, request, certain_only=bool(broken)) | found
+        errors = explain_refusals(conditions, item, request, certain_only=bool(broken)) | errors
     for number, role in entry.owners:
         if role == "marker":
             name = entry.write.purpose.removeprefix("hold ")
-            found[number] = UniqueTaken(
+            errors[number] = UniqueTaken(
                 f"Another {entry.write.entity.__name__} has {marked_values(entry.write)}.",
                 constraint=name,
                 request=request,
             )
-        elif role == "counter" and number not in found:
+        elif role == "counter" and number not in errors:
             cause_of_counter = _uncounted(operations[number], entry, item, request)
             if cause_of_counter is not None:
-                found[number] = cause_of_counter
-    return found
+                errors[number] = cause_of_counter
+    return errors
 
 
 def _overcounted(
     operations: Sequence[TransactionWrite], entry: TransactionEntry, broken: Sequence[BoundGuard], item: Item | None, request: Request
 ) -> dict[int, StoreError]:
     """The errors of broken counter bounds, for each operation that increases the counter."""
-    found: dict[int, StoreError] = {}
+    errors: dict[int, StoreError] = {}
     for bound in broken:
         for number in entry.raisers.get(bound.attribute, ()):
-            found.setdefault(number, bound_error(bound, entry.ref, item, operations[number].verb, request))
-    return found
+            errors.setdefault(number, bound_error(bound, entry.ref, item, operations[number].verb, request))
+    return errors
 
 
 def _uncounted(operation: TransactionWrite, entry: TransactionEntry, item: Item | None, request: Request) -> StoreError | None:
@@ -330,7 +330,7 @@ class TransactionEntry:
     """One entry of TransactWriteItems: everything that a transaction does with one item, or the write of a marker."""
 
     #: the table and key of the item
-    place: Identity
+    place: ItemKey
     #: the operation that writes or checks the item, or the reference to an item of which only counters change
     target: TransactionWrite | Ref[Any]
     write: Write[Any]
@@ -377,16 +377,16 @@ def combine_entries(
     writes: Sequence[Write[Any]],
     setup: Setup,
     now: datetime,
-    seen: Mapping[Identity, Item | None] | None = None,
+    seen: Mapping[ItemKey, Item | None] | None = None,
 ) -> list[TransactionEntry]:
     """All entries in call order: the writes, then counter changes and markers.
 
     `seen` contains the items whose counters could not be changed in the previous attempt: None for one that does not exist.
     """
-    items: dict[Identity, _Plans] = {}
+    items: dict[ItemKey, _Plans] = {}
     names = setup.names
     for number, (operation, write) in enumerate(zip(operations, writes, strict=True)):
-        place = identity(names[write.table], write.key)
+        place = item_key(names[write.table], write.key)
         plans = items.get(place)
         if plans is None:
             plans = items[place] = _Plans(operation)
@@ -402,7 +402,7 @@ def combine_entries(
     for number, write in enumerate(writes):
         for change in write.counts:
             ref = change.ref
-            place = identity(names[spec_of(ref.entity).table], ref.key)
+            place = item_key(names[spec_of(ref.entity).table], ref.key)
             plans = items.get(place)
             if plans is None:
                 plans = items[place] = _Plans(ref)
@@ -410,12 +410,12 @@ def combine_entries(
     entries = {place: _entry(place, plans, operations, writes, now, seen or {}) for place, plans in items.items()}
     for number, write in enumerate(writes):
         for marker in write.markers:
-            place = identity(names[marker.table], marker.key)
+            place = item_key(names[marker.table], marker.key)
             _add_marker(entries, TransactionEntry(place, operations[number], marker, [(number, "marker")]))
     return list(entries.values())
 
 
-def _add_marker(entries: dict[Identity, TransactionEntry], marker: TransactionEntry) -> None:
+def _add_marker(entries: dict[ItemKey, TransactionEntry], marker: TransactionEntry) -> None:
     """Add the entry of a marker. One that another operation releases is handed over."""
     other = entries.get(marker.place)
     handed_over = marker if other is None else _handed_over(other, marker)
@@ -429,25 +429,25 @@ def _add_marker(entries: dict[Identity, TransactionEntry], marker: TransactionEn
     entries[marker.place] = handed_over
 
 
-def _handed_over(one: TransactionEntry, other: TransactionEntry) -> TransactionEntry | None:
+def _handed_over(marker: TransactionEntry, other: TransactionEntry) -> TransactionEntry | None:
     """The entry for a marker that one operation releases and another takes, which gives it a new owner; None if both take it.
 
     It needs no condition: if the releasing item does not own the marker, the operation on that item fails.
     """
-    if {one.write.kind, other.write.kind} != {"Put", "Delete"} or {one.owners[0][1], other.owners[0][1]} != {"marker"}:
+    if {marker.write.kind, other.write.kind} != {"Put", "Delete"} or {marker.owners[0][1], other.owners[0][1]} != {"marker"}:
         return None
-    taken = one if one.write.kind == "Put" else other
+    taken = marker if marker.write.kind == "Put" else other
     write = replace(taken.write, parameters={"Item": taken.write.parameters["Item"]})
-    return TransactionEntry(taken.place, taken.target, write, [*one.owners, *other.owners])
+    return TransactionEntry(taken.place, taken.target, write, [*marker.owners, *other.owners])
 
 
 def _entry(
-    place: Identity,
+    place: ItemKey,
     plans: _Plans,
     operations: Sequence[TransactionWrite],
     writes: Sequence[Write[Any]],
     now: datetime,
-    seen: Mapping[Identity, Item | None],
+    seen: Mapping[ItemKey, Item | None],
 ) -> TransactionEntry:
     """The entry of an item: the planned write, or if other operations concern the item too, a new plan with their changes."""
     main, checks = plans.main, plans.checks

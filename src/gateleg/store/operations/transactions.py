@@ -11,7 +11,7 @@ from gateleg.model import spec_of
 from gateleg.store.errors import NotAnOperation, TooMany
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import ListReader, read_item, read_older, shown_item
-from gateleg.store.operations.operation import Operation, identity
+from gateleg.store.operations.operation import Operation, item_key
 from gateleg.store.operations.transaction_flow import OPERATIONS_LIMIT, transaction_flow
 from gateleg.store.operations.write_operation import Put, reread
 from gateleg.store.setup import retry_conflicts
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Ref
     from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow
-    from gateleg.store.operations.operation import Identity
+    from gateleg.store.operations.operation import ItemKey
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
@@ -95,7 +95,7 @@ class TransactGet(Operation[list[Any]]):
         names = [setup.name_of(spec_of(ref.entity).table) for ref in self.refs]
         places = [(name, key) for name, ref in zip(names, self.refs, strict=True) for key in (ref.key, *ref.legacy())]
         # Several items may share a legacy key, which is read once.
-        gets = {identity(*place): {"Get": {"TableName": place[0], "Key": place[1]}} for place in places}
+        gets = {item_key(*place): {"Get": {"TableName": place[0], "Key": place[1]}} for place in places}
         if len(gets) > OPERATIONS_LIMIT:
             raise TooMany(f"The transaction reads {len(gets)} items, but at most {OPERATIONS_LIMIT} are allowed.")
         payload = {"TransactItems": list(gets.values())}
@@ -113,14 +113,14 @@ class TransactGet(Operation[list[Any]]):
             yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
-def _find_result(name: str, ref: Ref[E], items: Mapping[Identity, Item], reader: ListReader) -> Flow[E | None]:
+def _find_result(name: str, ref: Ref[E], items: Mapping[ItemKey, Item], reader: ListReader) -> Flow[E | None]:
     """Find and decode the item of a reference among the items that were read, by its current key or a legacy key."""
-    item = items.get(identity(name, ref.key))
+    item = items.get(item_key(name, ref.key))
     if item is not None:
         result: E | None = yield from read_item(spec_of(ref.entity), item, reader)
         return result
     for key in ref.legacy():
-        older = shown_item(items.get(identity(name, key)), ref.entity, reader.setup)
+        older = shown_item(items.get(item_key(name, key)), ref.entity, reader.setup)
         entity = None if older is None else (yield from read_older(older, ref, reader.setup))
         if entity is not None:
             return entity

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from gateleg.model import DecodeError, Ref, spec_of
 from gateleg.model.expressions import Transition
 from gateleg.model.planning import PreparedUpdate, Write, guards_of, plan_check, plan_delete, plan_put, plan_update
-from gateleg.store.error_translation import Expectation, explain_refusal
+from gateleg.store.error_translation import WriteCondition, explain_refusal
 from gateleg.store.errors import InvalidOption, NotReturned, TransactionCanceled
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
@@ -77,7 +77,7 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         """Plan the write with its markers and counter changes. `merged` contains other changes of the item in its transaction."""
         raise NotImplementedError
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """What the write expects of the stored item, to explain a refusal."""
         raise NotImplementedError
 
@@ -277,13 +277,13 @@ class Put(WriteOperation[Any], Generic[E]):
             merged=merged,
         )
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The item must not exist, or must have the version that was read."""
         spec = spec_of(self.entity)
         checked = spec.version is not None and self.check_version and not self.exact
         version = getattr(self.instance, spec.version.name) if spec.version is not None and checked else None
         fresh = self.create or version == 0
-        return Expectation(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
+        return WriteCondition(self.ref, self.verb, absent=fresh, version=None if fresh else version, conditional=self.condition is not None)
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
         """Ask for the old item if the caller wants it, or for the new one if only the service knows its counts."""
@@ -352,14 +352,14 @@ class Patch(_TargetedWrite[Any], Generic[E]):
             merged=merged,
         )
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The item must exist, have the version that was read, be in a state that allows the transition, and keep its bounds."""
         spec = spec_of(self.entity)
         version = None
         if isinstance(self.target, BaseModel) and spec.version is not None and self.check_version:
             version = getattr(self.target, spec.version.name)
         moves = tuple(action for action in self.actions if isinstance(action, Transition))
-        return Expectation(
+        return WriteCondition(
             self.ref,
             self.verb,
             present=self.verb == "patch",
@@ -415,12 +415,12 @@ class Delete(_TargetedWrite[Any], Generic[E]):
             self.target, must_exist=self.must_exist, condition=self.condition, check_version=self.check_version, merged=merged
         )
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The item must have the version that was read."""
         spec = spec_of(self.entity)
         versioned = isinstance(self.target, BaseModel) and spec.version is not None and self.check_version
         version = getattr(self.target, spec.version.name) if versioned and spec.version is not None else None
-        return Expectation(self.ref, "delete", present=self.must_exist, version=version, conditional=self.condition is not None)
+        return WriteCondition(self.ref, "delete", present=self.must_exist, version=version, conditional=self.condition is not None)
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
         """Ask for the old item if the caller wants it."""
@@ -449,9 +449,9 @@ class ConditionCheck(_TargetedWrite[None]):
         """The ConditionCheck."""
         return plan_check(self.target, self.condition)
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The item must satisfy the condition."""
-        return Expectation(self.ref, "check", conditional=True)
+        return WriteCondition(self.ref, "check", conditional=True)
 
     def start(self, setup: Setup) -> Flow[None]:
         """A transaction with only this check, because DynamoDB has no checks outside of transactions."""
@@ -517,7 +517,7 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
             payload["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         return Request("UpdateItem", payload, self.pattern)
 
-    def expectation(self) -> Expectation:
+    def expectation(self) -> WriteCondition:
         """The expectation of the ordinary patch."""
         return self.planned().expectation()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.store.flow import item_count
+from gateleg.store.observing import item_count
 from gateleg.store.setup import used
 
 if TYPE_CHECKING:
