@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gateleg.model.types import Declared
     from gateleg.model.wire import Item, Value
 
-__all__ = ["KeyPlan", "Presets", "key_components"]
+__all__ = ["BoundKey", "KeyPlan", "Presets", "key_components"]
 
 E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
 

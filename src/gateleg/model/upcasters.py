@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gateleg.model.keys import Ref
     from gateleg.model.spec import Spec
 
+__all__ = ["schema_of", "upcast_steps", "upcasting_needs_lookup"]
+
 F = TypeVar("F", bound=Upcaster)
 P = TypeVar("P", bound="BaseModel")
 T = TypeVar("T")

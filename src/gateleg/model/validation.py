@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter
 
+__all__ = ["construct_unchecked"]
+
 M = TypeVar("M", bound=BaseModel)
 
 Schema = dict[str, Any]
