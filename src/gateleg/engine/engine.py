@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -24,6 +25,8 @@ from gateleg.engine.schema import Namespace
 from gateleg.plain import is_plain
 
 Handler = Callable[[Context, dict[str, Any]], dict[str, Any]]
+#: The second step of a call.
+Ready = Callable[[], dict[str, Any]]
 
 #: Modules with operations, busiest first. Each is imported on the first call of one of its operations, so that an engine opens quickly.
 _OPERATION_MODULES = (
@@ -130,7 +133,7 @@ class Engine:
     def _context_for(self, namespace: Namespace, splice: bool = False) -> Context:
         return replace(self._context, namespace=namespace, splice=splice)
 
-    def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    def prepare_call(self, operation: str, request: dict[str, Any]) -> Ready:
         """Split a `call` in two: this part needs no write lock, and the returned function does the rest.
 
         Callers that hold the write lock meanwhile keep others waiting for less time. Errors in the request are raised by the second part.
@@ -140,8 +143,7 @@ class Engine:
             with suppress(EngineError):
                 handler_of(operation)  # import it now
             return lambda: self._run(context, operation, request)
-        from gateleg.engine.operations.items import prepare_known_update, prepare_update
-
+        prepare_known_update, prepare_update = _update_steps()
         try:
             update = prepare_known_update(context, request)
             if update is None:
@@ -151,11 +153,10 @@ class Engine:
             return lambda: self._run(context, operation, request)
         return lambda: self._run(context, operation, request, update)
 
-    def _run(self, context: Context, operation: str, request: Any, ready: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
+    def _run(self, context: Context, operation: str, request: Any, ready: Ready | None = None) -> dict[str, Any]:
         """Answer a request; `ready` is the second part of a call that `prepare_call` has validated."""
         if ready is None and operation == "UpdateItem":
-            from gateleg.engine.operations.items import prepare_known_update
-
+            prepare_known_update, _ = _update_steps()
             ready = prepare_known_update(context, request)
         if ready is None:
             protocol.check(operation, request)
@@ -225,6 +226,14 @@ class Engine:
 def _require_missing_table(error: apsw.Error) -> None:
     if "no such table" not in str(error):
         raise error
+
+
+@cache
+def _update_steps() -> tuple[Callable[[Context, Any], Ready | None], Callable[[Context, dict[str, Any]], Ready]]:
+    """The first step of UpdateItem, for requests of a known form and for all; imported late, as all operations are."""
+    from gateleg.engine.operations.items import prepare_known_update, prepare_update
+
+    return prepare_known_update, prepare_update
 
 
 def handler_of(operation: str) -> Handler:

@@ -20,8 +20,8 @@ from gateleg.plain import is_plain
 #: Length of the partition hash that a key begins with.
 HASH_BYTES = 4
 
-_PLAIN_T = is_plain("text_keys")
-_PLAIN_I = is_plain("index_keys")
+_PLAIN_TEXT_KEYS = is_plain("text_keys")
+_PLAIN_INDEX_KEYS = is_plain("index_keys")
 _TERMINATOR = b"\x00\x01"
 #: DynamoDB's limit for a partition key.
 _MAX_PARTITION_KEY_BYTES = 2048
@@ -70,7 +70,7 @@ def partition_prefix(attributes: tuple[KeyAttribute, ...], contents: list[str]) 
 
 def tie_breaker(attributes: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
     """A function from an item to the bytes that order it among equal keys of a GSI: the hash of its key in the table."""
-    if not _PLAIN_T and len(attributes) == 2 and all(a.type == "S" for a in attributes):
+    if not _PLAIN_TEXT_KEYS and len(attributes) == 2 and all(a.type == "S" for a in attributes):
         first, second = (a.name for a in attributes)
         return lambda item: partition_hash((item[first]["S"] + item[second]["S"]).encode())
 
@@ -148,7 +148,7 @@ def _parse_component(kind: str, rest: bytes) -> tuple[str, bytes]:
 
 def index_key_builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes | None]:
     """A function from an item to its key in an index; None if a key attribute is missing, empty or of another type."""
-    if len(hash_) == len(range_) == 1 and not _PLAIN_I:
+    if len(hash_) == len(range_) == 1 and not _PLAIN_INDEX_KEYS:
         return _pair_index_key_builder(hash_[0], range_[0])
     build, attributes = row_key_builder(hash_, range_), (*hash_, *range_)
 
@@ -189,14 +189,14 @@ def _text_partition_prefix(content: str) -> bytes:
 
 def row_key_builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
     """A function from an item to its key. The item must have the key attributes with the right types."""
-    if not _PLAIN_T and len(hash_) == 1 and hash_[0].type == "S" and all(a.type == "S" for a in range_) and len(range_) < 2:
+    if not _PLAIN_TEXT_KEYS and len(hash_) == 1 and hash_[0].type == "S" and all(a.type == "S" for a in range_) and len(range_) < 2:
         hash_name = hash_[0].name
         if not range_:
             return lambda item: _text_key(item[hash_name]["S"])
         range_name = range_[0].name
         return lambda item: _text_pair_key(item[hash_name]["S"], item[range_name]["S"])
 
-    if not _PLAIN_T and len(hash_) == 1 and hash_[0].type == "S" and len(range_) == 1:
+    if not _PLAIN_TEXT_KEYS and len(hash_) == 1 and hash_[0].type == "S" and len(range_) == 1:
         return _text_hash_builder(hash_[0].name, range_[0])
 
     def build(item: Item) -> bytes:
