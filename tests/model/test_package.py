@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 from types import FunctionType
 
+import pytest
+
 import gateleg.model
 
 #: typing_extensions comes with pydantic
@@ -30,3 +32,10 @@ def test_all_exported_names_exist_and_are_documented() -> None:
     for name in gateleg.model.__all__:
         value = getattr(gateleg.model, name)
         assert not isinstance(value, type | FunctionType) or value.__doc__, name
+
+
+@pytest.mark.parametrize("package", ["gateleg.store", "gateleg.jobs"])
+def test_importing_a_package_builds_no_entity_and_loads_nothing_that_is_needed_later(package: str) -> None:
+    later = ["asyncio", "email", "gateleg.engine", "gateleg.model.build", "gateleg.objects", "importlib.metadata"]
+    program = f"import sys, {package}; print([name for name in {later} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -20,7 +20,7 @@ from gateleg.jobs.errors import BadPurge, PurgeIncomplete
 from gateleg.jobs.handlers import DeclaredSchedule, Jobs
 from gateleg.model import Access, Action, Query, spec_of
 from gateleg.model.inspection import is_refused
-from gateleg.model.types import find_mark, read_annotation
+from gateleg.model.types import is_special, read_annotation
 from gateleg.store import ConditionFailed, LostRace, NotFound, TransactionCanceled
 from gateleg.store.operations import release_unique
 
@@ -106,7 +106,7 @@ class Purge(Generic[E]):
 def _holds_keys(annotation: Any) -> bool:
     """Whether a type is an object key, or a list or set of them."""
     declared = read_annotation(annotation)
-    if find_mark(declared.metadata, "s3-key"):
+    if is_special(declared.metadata, "s3-key"):
         return True
     return get_origin(declared.type) in (list, set, frozenset, tuple) and any(_holds_keys(one) for one in get_args(declared.type))
 

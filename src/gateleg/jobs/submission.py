@@ -178,7 +178,7 @@ _LONGEST_WAIT = 366 * 86_400
 class RunAttributes(BaseModel):
     """The attributes that every run of a schedule can have too. Empty ones have the defaults of the job type."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, defer_build=True)
 
     queue: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(default=None, description="Instead of the job type's own.")
     priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")

@@ -64,7 +64,8 @@ from gateleg.model.patterns import Access, Pattern, Query
 from gateleg.model.route_models import InputModel, OutputModel, PatchModel
 from gateleg.model.spec import Change, Spec, read_change
 from gateleg.model.tables import GSI, LSI, Index, Table
-from gateleg.model.types import TTL, Compressed, JsonText, S3Key, TimeFormat, Version, first_time_uuid, time_uuid
+from gateleg.model.times import TimeFormat, first_time_uuid, time_uuid
+from gateleg.model.types import TTL, Compressed, JsonText, S3Key, Version
 from gateleg.model.upcasters import upcaster
 from gateleg.model.wire import Item
 

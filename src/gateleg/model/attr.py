@@ -1,7 +1,4 @@
-"""`Attr[T]`: a typed expression on the class, a value on the instance.
-
-An attribute of an entity, as its class declares it.
-"""
+"""`Attr[T]`: an expression on the class, for conditions and update actions, and a value on an instance. `Attribute` is its declaration."""
 
 from __future__ import annotations
 
@@ -35,7 +32,8 @@ from gateleg.model.expressions.nodes import (
 from gateleg.model.fields import States
 from gateleg.model.key_parts import KeyPart
 from gateleg.model.shapes import CodeScope, ListShape, SetShape, Shape, attr_type, case_of, field_names, shape_of
-from gateleg.model.types import did_you_mean, empty_is_absent, find_mark, read_annotation, times_in_utc
+from gateleg.model.times import times_in_utc
+from gateleg.model.types import did_you_mean, empty_is_absent, is_special, read_annotation
 from gateleg.model.validation import Bounds, bounds_of, construct_unchecked, field_validator, validator_of, without_bounds
 from gateleg.model.wire import wire
 
@@ -455,6 +453,6 @@ class Attribute:
         kind = self.declared.type
         return kind if isinstance(kind, type) and issubclass(kind, KeyPart) else None
 
-    def marked(self, kind: str) -> bool:
-        """Whether its type has a mark, such as "version", "ttl" or "s3-key"."""
-        return find_mark(self.declared.metadata, kind)
+    def is_special(self, kind: str) -> bool:
+        """Whether it has a special type: "version", "ttl", "s3-key", "json" or "compressed"."""
+        return is_special(self.declared.metadata, kind)

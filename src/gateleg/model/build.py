@@ -1,7 +1,4 @@
-"""Build the spec of an entity from its class.
-
-Check an entity's declaration, so that mistakes are found at import and not in production.
-"""
+"""Build the spec of an entity from its class, and check the declaration, so that mistakes are found at import and not in production."""
 
 from __future__ import annotations
 
@@ -332,7 +329,7 @@ def check_attributes(entity: str, attributes: Mapping[str, Attribute]) -> None:
             )
         _check_bounds(entity, attribute)
     for kind in ("version", "ttl"):
-        marked = [attribute for attribute in attributes.values() if attribute.marked(kind)]
+        marked = [attribute for attribute in attributes.values() if attribute.is_special(kind)]
         if len(marked) > 1:
             raise DuplicateMark(f"{entity} has two {kind} attributes: {', '.join(attribute.name for attribute in marked)}.")
         for attribute in marked:

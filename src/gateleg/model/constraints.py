@@ -29,8 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["RECOUNT", "Counter", "Unique", "is_marker", "marker_key", "markers"]
 
+
 #: The first part of the keys of marker items.
 MARKER = "~unique"
+
+
+#: An attribute that a recount sets on the parent item, and that every change of a counter removes. A recount writes its result only if the
+#: attribute is still there, so it never overwrites a change that happened while it was counting.
+RECOUNT = "~recount"
 
 
 class Unique:
@@ -56,11 +62,6 @@ class Unique:
     def __set_name__(self, owner: type, name: str) -> None:
         """Remember the name of the class attribute."""
         self.name = name
-
-
-#: An attribute that a recount sets on the parent item, and that every change of a counter removes. A recount writes its result only if the
-#: attribute is still there, so it never overwrites a change that happened while it was counting.
-RECOUNT = "~recount"
 
 
 class Counter:
@@ -101,7 +102,25 @@ def is_marker(table: Table, item: Item) -> bool:
     return str(item.get(table.hash, {}).get("S", "")).startswith(MARKER + "#")
 
 
-_TEXTUAL = "Use attributes of text, whole numbers, Decimal, times, UUIDs or enumerations."
+def markers(spec: Spec[Any], values: Mapping[str, Any]) -> dict[str, Item]:
+    """The keys of the markers of an item with these values, by constraint."""
+    found = {name: marker_key(spec, unique, values) for name, unique in spec.uniques.items()}
+    return {name: key for name, key in found.items() if key is not None}
+
+
+def marker_key(spec: Spec[Any], unique: Unique, values: Mapping[str, Any]) -> Item | None:
+    """The key of the marker item, or None if a value is None: None is never unique."""
+    parts = [values.get(name) for name in unique.by]
+    if any(part is None for part in parts):
+        return None
+    texts = [map_key(part) for part in parts]
+    if unique.ignore_case:
+        texts = [text.casefold() for text in texts]
+    text = "#".join([MARKER, spec.name, unique.name, *(quote(text, safe="") for text in texts)])
+    key: Item = {spec.table.hash: {"S": text}}
+    if spec.table.range is not None:
+        key[spec.table.range] = {"S": MARKER}
+    return key
 
 
 def resolve_unique(spec: Spec[Any], declared: Unique) -> Unique:
@@ -123,19 +142,7 @@ def resolve_unique(spec: Spec[Any], declared: Unique) -> Unique:
     return unique
 
 
-def marker_key(spec: Spec[Any], unique: Unique, values: Mapping[str, Any]) -> Item | None:
-    """The key of the marker item, or None if a value is None: None is never unique."""
-    parts = [values.get(name) for name in unique.by]
-    if any(part is None for part in parts):
-        return None
-    texts = [map_key(part) for part in parts]
-    if unique.ignore_case:
-        texts = [text.casefold() for text in texts]
-    text = "#".join([MARKER, spec.name, unique.name, *(quote(text, safe="") for text in texts)])
-    key: Item = {spec.table.hash: {"S": text}}
-    if spec.table.range is not None:
-        key[spec.table.range] = {"S": MARKER}
-    return key
+_TEXTUAL = "Use attributes of text, whole numbers, Decimal, times, UUIDs or enumerations."
 
 
 def _has_text(kind: Any) -> bool:
@@ -145,9 +152,3 @@ def _has_text(kind: Any) -> bool:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return all(_has_text(type(member.value)) for member in kind)
     return isinstance(kind, type) and issubclass(kind, str | int | UUID | date | Decimal) and kind is not bool
-
-
-def markers(spec: Spec[Any], values: Mapping[str, Any]) -> dict[str, Item]:
-    """The keys of the markers of an item with these values, by constraint."""
-    found = {name: marker_key(spec, unique, values) for name, unique in spec.uniques.items()}
-    return {name: key for name, key in found.items() if key is not None}

@@ -130,7 +130,8 @@ class Entity(_Model, defer_build=True):
 
     Class options: `table`, the table; `tag`, the value of the table's tag attribute in items of this entity; `case`, the naming convention
     of attributes on the wire ("camel" turns project_id into projectId); `schema`, a number to increase when older items need an upcaster.
-    A class without a table is a base class for entities. Mistakes in the declaration raise a `DeclarationError` at import.
+    A class without a table is a base class for entities. Mistakes in the declaration raise a `DeclarationError` at import; with
+    `defer_build=True`, at the first use of the table, which makes importing the declaration cheap.
 
     If other programs write the table too, a class method `__read_foreign__` may convert an item (in DynamoDB's JSON) to the form that the
     model writes. It is called for items that are not in the form that the model writes, and must neither raise nor change its argument.

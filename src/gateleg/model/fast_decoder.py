@@ -65,7 +65,7 @@ VARIABLE = "v_{}"
 KEPT = "w_{}"
 _SLOW = "return slowly(item)"
 #: The same inside a record: the entity's decoder catches it and calls the slow decoder.
-_ODD = "raise Odd"
+_FALL_BACK = "raise FallBack"
 #: Members of a schema that do not restrict which values are valid.
 _SILENT = {"type", "ref", "metadata", "serialization"}
 #: Config options of a model that do not change how its fields are decoded.
@@ -79,7 +79,7 @@ _SMALL_INTEGERS = {str(number): number for number in range(1000)}
 _SETTERS = {"set_values": set_values, "set_fields": set_fields, "set_extra": set_extra, "set_private": set_private}
 
 
-class Odd(ValueError):
+class FallBack(ValueError):
     """A record that the fast path cannot decode."""
 
 
@@ -119,7 +119,7 @@ def direct_source(spec: Spec[Any], scope: CodeScope, kept: Collection[str] = ())
     slots = {
         a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional, a.name in spec.none_if_absent) for a in spec.attributes.values()
     }
-    scope.names |= {**_SETTERS, "new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "Odd": Odd}
+    scope.names |= {**_SETTERS, "new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "FallBack": FallBack}
     scope.names["small_integer"] = _SMALL_INTEGERS.get
     lines = _fields_source(schema, slots, definitions, scope, _SLOW, kept)
     return None if lines is None else [*lines, *_instance(slots, "entity")]
@@ -141,7 +141,7 @@ def _fields_source(
             validated += 1
             validator = validator_of(with_definitions(entry.schema, definitions), model.get("config"))
             read = _validated(slot, entry.schema, v, scope, scope.bind(validator.validate_python, f"check_{name}"))
-        if slow == _ODD:
+        if slow == _FALL_BACK:
             # In a record, NULL means that the attribute is missing: left to the slow decoder.
             read = [f'if "NULL" in w: {slow}', *read]
         lines += _statement(slot, entry, v, read, slow, KEPT.format(name) if name in kept else "w")
@@ -158,7 +158,7 @@ def _validated(slot: _Slot, schema: Schema, v: str, scope: CodeScope, check: str
 
 
 def _record(schema: Schema, shape: ModelShape, scope: CodeScope) -> str | None:
-    """Compile a function that decodes the content of an M as a record, or raises `Odd`; return its name, or None if pydantic must do it."""
+    """Compile a function that decodes the content of an M, or raises `FallBack`; return its name, or None to leave it to pydantic."""
     model = shape.model
     if not _is_plain(schema, model) or _refers(schema):
         return None
@@ -168,12 +168,12 @@ def _record(schema: Schema, shape: ModelShape, scope: CodeScope) -> str | None:
         wire = field_names(name, info, case_of(model))[0]
         optional = read_annotation(declared).optional
         slots[name] = _Slot(name, wire, shape.shape_of(declared), info.is_required() and not optional, info.is_required() and optional)
-    lines = _fields_source(schema, slots, {}, scope, _ODD)
+    lines = _fields_source(schema, slots, {}, scope, _FALL_BACK)
     if lines is None:
         return None
     name, kind = scope.bind(object(), f"read_{model.__name__}"), scope.bind(model, model.__name__)
     set_to_none = [_set_to_none(slot.name) for slot in slots.values() if slot.absent_is_none]
-    lines = ["get = item.get", *lines, f"if len(item) != len(fields): {_ODD}", *set_to_none, *_instance(slots, kind), "return m"]
+    lines = ["get = item.get", *lines, f"if len(item) != len(fields): {_FALL_BACK}", *set_to_none, *_instance(slots, kind), "return m"]
     source = "\n".join([f"def {name}(item):", *(f"  {line}" for line in lines)])
     exec(compile(source, f"<reader of {model.__name__}>", "exec"), scope.names)
     return name

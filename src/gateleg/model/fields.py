@@ -1,9 +1,7 @@
-"""Defaults, constraints and wire names of attributes.
+"""How the class of an entity declares attributes: defaults, constraints, wire names and states.
 
 `field(default)`, `new_uuid()` and `stamp(...)` give an attribute a default; `required(...)` adds constraints to one without a default.
-Type checkers then know which constructor arguments may be omitted.
-
-State machines: enumerations whose members declare their allowed transitions.
+Type checkers then know which constructor arguments may be omitted. `States` are enumerations whose members declare their transitions.
 """
 
 from __future__ import annotations

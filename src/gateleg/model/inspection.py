@@ -1,15 +1,7 @@
-"""Inspect declared tables: `describe(table)` returns plain data for documents, `lint(table)` lists probable mistakes, and
-`refused_object_keys(item)` names the attributes in which another program has stored something else than an object key.
+"""Inspect declared tables and what is stored in them.
 
-Find declarations that work but are probably mistakes.
-
-Findings of the linter: the rule, the place, the problem, the reason and the fix.
-
-Lint rules about attributes: misleading types, unsortable sort keys and unbounded lists.
-
-The object keys in an item, and those that a store of objects would refuse.
-
-Describe a table and its entities as plain data, for documents, the console and tools.
+`lint(table)` lists declarations that work but are probably mistakes, `describe(table)` returns plain data for documents, the console and
+tools, and `refused_object_keys(item)` names the attributes in which another program has stored something else than an object key.
 """
 
 from __future__ import annotations
@@ -30,7 +22,7 @@ from gateleg.model.key_text import DateComponent
 from gateleg.model.keys import spec_of
 from gateleg.model.patterns import tag_condition
 from gateleg.model.shapes import TimeShape, attr_type
-from gateleg.model.types import check_s3_key, find_mark, read_annotation, union_members
+from gateleg.model.types import check_s3_key, is_special, read_annotation, union_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -260,10 +252,10 @@ def _sorts(entry: KeyField, name: str, shape: TimeShape) -> bool:
 
 
 def _object_keys(spec: Spec[Any], attribute: Attribute) -> Iterator[Finding]:
-    kind, marked = attribute.declared.type, attribute.marked("s3-key")
+    kind, marked = attribute.declared.type, attribute.is_special("s3-key")
     if get_origin(kind) in _GROWING:
         element = read_annotation(get_args(kind)[0])
-        kind, marked = element.type, find_mark(element.metadata, "s3-key")
+        kind, marked = element.type, is_special(element.metadata, "s3-key")
     if kind is str and not marked and attribute.name.endswith(("s3_key", "s3_keys")):
         yield Finding(
             "s3-key-as-text",
@@ -275,7 +267,7 @@ def _object_keys(spec: Spec[Any], attribute: Attribute) -> Iterator[Finding]:
 
 def _expiry(spec: Spec[Any], attribute: Attribute) -> Iterator[Finding]:
     timely = attribute.declared.type in (datetime, date, int, float)
-    if timely and not attribute.marked("ttl") and _EXPIRY.fullmatch(attribute.name):
+    if timely and not attribute.is_special("ttl") and _EXPIRY.fullmatch(attribute.name):
         yield Finding(
             "expiry-not-ttl",
             f"{spec.name}.{attribute.name}",
@@ -288,7 +280,7 @@ def _lists(where: str, annotation: Any, bounded: bool, inside: frozenset[type]) 
     """Lists without a maximum length, also in nested models. Lists of numbers are exempt: they are usually vectors of a fixed length."""
     declared = read_annotation(annotation)
     kind = declared.type
-    if find_mark(declared.metadata, "compressed"):
+    if is_special(declared.metadata, "compressed"):
         return
     if get_origin(kind) in _GROWING:
         element = read_annotation(get_args(kind)[0]).type
@@ -355,7 +347,7 @@ def is_refused(key: str) -> bool:
 def _keys_in(annotation: Any, value: Any) -> Iterator[str]:
     """The object keys in a value: itself, in a collection, in the values of a mapping, or in a record."""
     declared = read_annotation(annotation)
-    if find_mark(declared.metadata, "s3-key"):
+    if is_special(declared.metadata, "s3-key"):
         if isinstance(value, str):
             yield value
     elif isinstance(value, BaseModel):

@@ -1,6 +1,5 @@
-"""Key parts: composite values that several entities use in their keys, declared once.
-
-Text keys: templates with typed components. They build, parse and bound the text of one key attribute.
+"""Templates of keys with typed components: `TextKey`, the text of one key attribute, which it builds, parses and bounds; and `KeyPart`, a
+composite value that several entities use in their keys, declared once.
 """
 
 from __future__ import annotations

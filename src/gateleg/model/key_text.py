@@ -1,8 +1,7 @@
-"""Parse key templates into literals and placeholders, without knowledge of the attributes.
+"""The parts of a key's text: templates parsed into literals and placeholders, and a component for each placeholder.
 
-Key components: how an attribute's value is written as text inside a key, and parsed back.
-
-A component also knows whether its texts have a fixed width and whether they sort like the values, which ranges of keys depend on.
+A component writes an attribute's value as text and parses it back. It also knows whether its texts have a fixed width and whether they sort
+like the values, which ranges of keys depend on.
 """
 
 import re
@@ -16,7 +15,8 @@ from uuid import UUID
 from orjson import dumps
 
 from gateleg.model.errors import DelimiterInValue, EmptyKey, FloatInKey, KeyRangeError, KeyValueError, TemplateError
-from gateleg.model.types import Declared, TimeFormat, time_format
+from gateleg.model.times import TimeFormat, time_format
+from gateleg.model.types import Declared
 from gateleg.model.wire import UUID_SOURCE, to_utc, uuid_text
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?::([^{}]*))?\}")

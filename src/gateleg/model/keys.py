@@ -1,22 +1,8 @@
-"""Key plans, which build the key attributes of an item from its values, and references to items.
+"""Keys of items: as entities declare them (`Key`), as plans that build key attributes from values (`KeyPlan`), and as references (`Ref`).
 
-The values that keys are built from.
-
-Build references from the components of a primary key, with a function that is compiled once for each entity.
-
-It handles components that already have exactly the declared types: they need no validation, and the key is built by a single expression.
-
-Read the components of a key from a call's arguments: typed conditions, `Scene.sequence == 1`, or keywords, `sequence=1`.
-
-`when=` restrictions: the values that attributes must have for an item to be in an index or to be counted.
-
-Items that are stored in another form than the model writes: their keys, and the values that conditions compare.
-
-Another program may write a time as `2024-01-01T00:00:00.000000+0000` where the model writes `...Z`. Both are the same time, but as keys
-they differ. An instance remembers the stored form if it differs from the model's, and as long as its values stay the same, that form is
-used in its key and in conditions.
-
-Find the spec of an entity class.
+The components of a reference come from a call's arguments: typed conditions, `Scene.sequence == 1`, or keywords, `sequence=1`. If they have
+exactly the declared types they need no validation, and a compiled function builds the key in a single expression (`compile_ref`). `when=`
+restricts an index or a counter to items with some values.
 """
 
 from __future__ import annotations
@@ -54,16 +40,21 @@ if TYPE_CHECKING:
 __all__ = ["BoundKey", "KeyPlan", "Presets", "key_components"]
 
 E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
+
 E = TypeVar("E", bound=BaseModel)
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+Form = str | Sequence[str]
+
+
+When = dict[str, tuple[Any, ...]]
 
 
 def _cached(function: F) -> F:
     """`functools.cache`, which hides the types of a function."""
     return cast("F", cache(function))
-
-
-Form = str | Sequence[str]
 
 
 class Key:
@@ -139,47 +130,48 @@ class BoundKey(Generic[E]):
         return self.plan.parse(item)
 
 
-@dataclass(frozen=True)
-class KeyField:
-    """One key attribute: a copy of an attribute's wire value, or text built from a template."""
+# Not frozen: every read creates one, and creating a frozen one takes three times as long.
+@dataclass(slots=True)
+class Ref(Generic[E_co]):
+    """A reference to an item: its entity, the components of its key (`values`), and the key on the wire (`key`).
 
-    attribute: str
-    #: the attribute whose wire value it copies; None for text
-    source: KeySource | None
-    text: TextKey | None
-    type: KeyType
+    `Job.key(job_id=...)` and `job.key` create one. A store accepts it wherever it accepts an instance.
+    """
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of its components."""
-        return self.text.template.names if self.text is not None else (self._source.name,)
+    entity: type[E_co]
+    values: Mapping[str, Any]
+    key: Item
 
-    @property
-    def natural(self) -> bool:
-        """Whether the key attribute is itself an attribute of the entity."""
-        return self.source is not None and self.source.wire == self.attribute
+    def legacy(self) -> list[Item]:
+        """The item's keys under older templates (`Key(legacy=...)`), to try when the item is not found."""
+        plans: tuple[KeyPlan, ...] = spec_of(self.entity).key.legacy
+        return [plan.build(self.values) for plan in plans if plan.holds(self.values)]
 
-    @property
-    def _source(self) -> KeySource:
-        assert self.source is not None
-        return self.source
+    def __str__(self) -> str:
+        """The entity and the components of the key, for messages: `Job(job_id='...')`. Numbers are without quotes."""
+        names: tuple[str, ...] = spec_of(self.entity).key.names
+        return f"{self.entity.__name__}({', '.join(f'{name}={_shown_component(self.values.get(name))}' for name in names)})"
 
-    def value(self, values: Mapping[str, Any]) -> Value | None:
-        """The key attribute's wire value, or None if a component is None."""
-        if self.text is not None:
-            text, count = self.text.build_prefix(values)
-            return {"S": text} if count == len(self.text.components) else None
-        if values.get(self._source.name) is None:
-            return None
-        value = self._source.pack(values[self._source.name])
-        if value in _EMPTY:
-            empty_key(self.attribute, self._source.name)
-        return value
 
-    @property
-    def prefix(self) -> str:
-        """The literal text that every value begins with."""
-        return self.text.template.prefix if self.text is not None else ""
+def _shown_component(value: Any) -> str:
+    """A component of a key for messages: numbers as they are, everything else as the text that it is known by."""
+    return str(value) if isinstance(value, int | Decimal) and not isinstance(value, Enum) else repr(str(value))
+
+
+# Cached because each call of the store needs it several times. A spec never changes once built, and lives as long as its table.
+@_cached
+def spec_of(entity: type[E]) -> Spec[E]:
+    """The compiled metadata of an entity. Raises `NotAnEntity` for a class that is not an entity."""
+    try:
+        spec: Any = entity.__spec__  # type: ignore[attr-defined]
+    except AttributeError:
+        raise NotAnEntity(f"{getattr(entity, '__name__', entity)!s} is not an entity.") from None
+    if isinstance(spec, property):
+        # `entity` is the metaclass: the caller passed an entity class instead of an instance.
+        raise NotAnEntity(
+            "An entity class was passed where an instance is expected.", fix="Pass an instance of the entity, such as Book(title=...)."
+        )
+    return cast("Spec[E]", spec)
 
 
 @dataclass(frozen=True)
@@ -264,6 +256,49 @@ class KeyPlan:
         return values
 
 
+@dataclass(frozen=True)
+class KeyField:
+    """One key attribute: a copy of an attribute's wire value, or text built from a template."""
+
+    attribute: str
+    #: the attribute whose wire value it copies; None for text
+    source: KeySource | None
+    text: TextKey | None
+    type: KeyType
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of its components."""
+        return self.text.template.names if self.text is not None else (self._source.name,)
+
+    @property
+    def natural(self) -> bool:
+        """Whether the key attribute is itself an attribute of the entity."""
+        return self.source is not None and self.source.wire == self.attribute
+
+    @property
+    def _source(self) -> KeySource:
+        assert self.source is not None
+        return self.source
+
+    def value(self, values: Mapping[str, Any]) -> Value | None:
+        """The key attribute's wire value, or None if a component is None."""
+        if self.text is not None:
+            text, count = self.text.build_prefix(values)
+            return {"S": text} if count == len(self.text.components) else None
+        if values.get(self._source.name) is None:
+            return None
+        value = self._source.pack(values[self._source.name])
+        if value in _EMPTY:
+            empty_key(self.attribute, self._source.name)
+        return value
+
+    @property
+    def prefix(self) -> str:
+        """The literal text that every value begins with."""
+        return self.text.template.prefix if self.text is not None else ""
+
+
 def empty_key(owner: str, name: str) -> NoReturn:
     """Raise `EmptyKey`."""
     raise EmptyKey(f"{owner}: {name} is a key and cannot be empty.")
@@ -281,50 +316,6 @@ def shard_of(primary: Item, shards: int) -> int:
     """The shard of an item. It depends on the primary key only, so it never changes and every update can compute it."""
     text = "\x00".join(str(content) for value in primary.values() for content in value.values())
     return zlib.crc32(text.encode()) % shards
-
-
-def _shown_component(value: Any) -> str:
-    """A component of a key for messages: numbers as they are, everything else as the text that it is known by."""
-    return str(value) if isinstance(value, int | Decimal) and not isinstance(value, Enum) else repr(str(value))
-
-
-# Not frozen: every read creates one, and creating a frozen one takes three times as long.
-@dataclass(slots=True)
-class Ref(Generic[E_co]):
-    """A reference to an item: its entity, the components of its key (`values`), and the key on the wire (`key`).
-
-    `Job.key(job_id=...)` and `job.key` create one. A store accepts it wherever it accepts an instance.
-    """
-
-    entity: type[E_co]
-    values: Mapping[str, Any]
-    key: Item
-
-    def legacy(self) -> list[Item]:
-        """The item's keys under older templates (`Key(legacy=...)`), to try when the item is not found."""
-        plans: tuple[KeyPlan, ...] = spec_of(self.entity).key.legacy
-        return [plan.build(self.values) for plan in plans if plan.holds(self.values)]
-
-    def __str__(self) -> str:
-        """The entity and the components of the key, for messages: `Job(job_id='...')`. Numbers are without quotes."""
-        names: tuple[str, ...] = spec_of(self.entity).key.names
-        return f"{self.entity.__name__}({', '.join(f'{name}={_shown_component(self.values.get(name))}' for name in names)})"
-
-
-# Cached because each call of the store needs it several times. A spec never changes once built, and lives as long as its table.
-@_cached
-def spec_of(entity: type[E]) -> Spec[E]:
-    """The compiled metadata of an entity. Raises `NotAnEntity` for a class that is not an entity."""
-    try:
-        spec: Any = entity.__spec__  # type: ignore[attr-defined]
-    except AttributeError:
-        raise NotAnEntity(f"{getattr(entity, '__name__', entity)!s} is not an entity.") from None
-    if isinstance(spec, property):
-        # `entity` is the metaclass: the caller passed an entity class instead of an instance.
-        raise NotAnEntity(
-            "An entity class was passed where an instance is expected.", fix="Pass an instance of the entity, such as Book(title=...)."
-        )
-    return cast("Spec[E]", spec)
 
 
 @dataclass(frozen=True, eq=False)
@@ -489,9 +480,6 @@ def missing_components(what: str, entity: str, names: Sequence[str]) -> MissingC
     shown, one = ", ".join(names), names[0]
     fix = f"Pass {'it' if len(names) == 1 else 'them'} by position, as {entity}.{one} == value, or by name, as {one}=value."
     return MissingComponent(f"{what} needs {shown}.", fix=fix, entity=entity, missing=tuple(names))
-
-
-When = dict[str, tuple[Any, ...]]
 
 
 def read_when(when: Mapping[str, Iterable[Any]] | None) -> When:

@@ -1,9 +1,4 @@
-"""Access patterns: the named queries of an entity, each served by one index.
-
-Queries as values, and the Query requests that they compile to.
-
-Render the key condition of a Query from the arguments of an access pattern.
-"""
+"""Access patterns: the named queries of an entity, each served by one index; queries as values, and the requests that they make."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ class OutputModel(_RouteModel[E], Generic[E]):
 def _is_set_by_model(spec: Spec[Any], attribute: Attribute) -> bool:
     """Whether clients cannot send it: it is hidden, or the model sets it."""
     hidden = bool(attribute.info.exclude)
-    return hidden or attribute.traits.stamp is not None or attribute.marked("version") or attribute.name in spec.counted
+    return hidden or attribute.traits.stamp is not None or attribute.is_special("version") or attribute.name in spec.counted
 
 
 def _plain_field(attribute: Attribute) -> FieldInfo:

@@ -1,11 +1,7 @@
 """Shapes: how the values of a declared type are stored. They generate Python source that packs and unpacks a value; `codec` compiles it.
 
 `pack(v, scope)` returns source for the wire value of the Python expression `v`; `unpack(w, scope)` returns source for the value that
-pydantic validates, from the wire value `w`. All decisions about types are made once, when the entity is declared.
-
-Shapes of pydantic models inside items, and of unions of them.
-
-Choose the shape (the stored form) of a declared type.
+pydantic validates, from the wire value `w`. `shape_of` chooses the shape of a declared type, once, when the entity is declared.
 """
 
 from __future__ import annotations
@@ -27,7 +23,8 @@ from pydantic import BaseModel, PydanticSchemaGenerationError, TypeAdapter
 
 from gateleg.model.errors import EmptySet, EncodeError, UnsupportedType
 from gateleg.model.key_parts import KeyPart
-from gateleg.model.types import Declared, TimeFormat, find_mark, read_annotation, time_format, traits_of, union_members
+from gateleg.model.times import TimeFormat, time_format
+from gateleg.model.types import Declared, is_special, read_annotation, traits_of, union_members
 from gateleg.model.validation import json_reader, reading_validator
 from gateleg.model.wire import (
     NULL,
@@ -518,9 +515,9 @@ def element_shape(annotation: Any) -> Shape:
 
 def _choose(declared: Declared, annotation: Any) -> Shape:
     kind, origin = declared.type, get_origin(declared.type)
-    if find_mark(declared.metadata, "json") or find_mark(declared.metadata, "compressed"):
-        return JsonShape(_adapter(annotation), compressed=find_mark(declared.metadata, "compressed"))
-    if find_mark(declared.metadata, "ttl"):
+    if is_special(declared.metadata, "json") or is_special(declared.metadata, "compressed"):
+        return JsonShape(_adapter(annotation), compressed=is_special(declared.metadata, "compressed"))
+    if is_special(declared.metadata, "ttl"):
         if time_format(declared.metadata) not in (TimeFormat.ISO, TimeFormat.EPOCH_SECONDS):
             raise UnsupportedType("A TTL attribute cannot have a time format.", fix="Omit it: DynamoDB requires seconds since 1970.")
         return EPOCH

@@ -271,7 +271,7 @@ class Spec(Generic[E]):
         return None if self.ttl is None else self.ttl.wire
 
     def _marked(self, kind: str) -> Attribute | None:
-        return next((attribute for attribute in self.attributes.values() if attribute.marked(kind)), None)
+        return next((attribute for attribute in self.attributes.values() if attribute.is_special(kind)), None)
 
     @cached_property
     def write_stamps(self) -> tuple[Attribute, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from uuid import UUID
 
 from gateleg.model import KeyPart, spec_of
-from gateleg.model.types import find_mark
+from gateleg.model.types import is_special
 
 if TYPE_CHECKING:
     from gateleg.model import Access
@@ -36,7 +36,7 @@ def _sample(name: str, declared: Declared) -> Any:
     if issubclass(kind, KeyPart):
         return kind(**{member: _sample(member, inner) for member, inner in kind.__members__().items()})
     if issubclass(kind, str):
-        return f"folder/{name}" if find_mark(declared.metadata, "s3-key") else f"<{name}>"
+        return f"folder/{name}" if is_special(declared.metadata, "s3-key") else f"<{name}>"
     for known, value in _VALUES:
         if issubclass(kind, known):
             return value

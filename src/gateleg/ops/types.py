@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
-from gateleg.model.types import find_mark, read_annotation, union_members
+from gateleg.model.types import is_special, read_annotation, union_members
 
 __all__ = ["constraints", "default_of", "type_name"]
 
@@ -19,7 +19,7 @@ _LIMITS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}", "min_leng
 def type_name(annotation: Any) -> str:
     """A type in the notation of a declaration: `list[S3Key]`, `UUID`, `str | None`."""
     declared = read_annotation(annotation)
-    name = next((name for kind, name in _MARKS.items() if find_mark(declared.metadata, kind)), None) or _plain(declared.type)
+    name = next((name for kind, name in _MARKS.items() if is_special(declared.metadata, kind)), None) or _plain(declared.type)
     return f"{name} | None" if declared.optional else name
 
 

@@ -125,7 +125,7 @@ def changed_attributes(before: E, after: E) -> list[Action]:
     actions: list[Action] = []
     for attribute in spec.attributes.values():
         old, new = before.__dict__[attribute.name], after.__dict__[attribute.name]
-        if old != new and not attribute.marked("version") and attribute.traits.stamp is None:
+        if old != new and not attribute.is_special("version") and attribute.traits.stamp is None:
             actions.append(attribute.attr.to(new) if attribute.state and new is not None else attribute.attr.set(new))
     return actions
 
@@ -337,7 +337,7 @@ class UpdateDraft(Generic[E]):
     def _write_default(self, attribute: Attribute) -> Any:
         stamped = attribute.traits.stamp is not None
         value = self.now if stamped else attribute.info.get_default(call_default_factory=True, validated_data={})
-        if value is not None and not attribute.marked("version") and not (isinstance(value, set | frozenset) and not value):
+        if value is not None and not attribute.is_special("version") and not (isinstance(value, set | frozenset) and not value):
             self._write_if_new(attribute.wire, attribute.attr.written(value))
         return value
 
@@ -436,7 +436,7 @@ def _check_writable(spec: Spec[Any], attribute: Attribute, action: Action) -> No
         raise ImmutableKey(f"{name} is part of the primary key.")
     if attribute.read_only:
         raise ReadOnlyAttribute(f"{name} is read-only.")
-    if attribute.marked("version"):
+    if attribute.is_special("version"):
         raise ReadOnlyAttribute(f"{name} is the version, which every write increments.")
     if attribute.name in spec.counted:
         raise ReadOnlyAttribute(

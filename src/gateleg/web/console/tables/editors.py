@@ -156,7 +156,7 @@ class FieldsEditor:
             changed = {name: mine.__dict__[name] for name in spec.attributes if mine.__dict__[name] != self._before.__dict__[name]}
             await self._write(current, theirs, theirs.model_copy(update=changed))
 
-        owned = {attribute.wire for attribute in spec.attributes.values() if attribute.marked("version") or attribute.traits.stamp}
+        owned = {attribute.wire for attribute in spec.attributes.values() if attribute.is_special("version") or attribute.traits.stamp}
         _both_sides(differences(self._item, spec.encode(mine), current, frozenset(owned) | spec.derived_names | hidden_names(spec)), insist)
 
 

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from gateleg.model import KeyPart
-from gateleg.model.types import find_mark
+from gateleg.model.types import is_special
 from gateleg.ops.types import type_name
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ def _kind(declared: Declared) -> Kind:
     kind = declared.type
     if get_origin(kind) is Literal:
         return "choice"
-    if not isinstance(kind, type) or get_origin(kind) is not None or find_mark(declared.metadata, "json"):
+    if not isinstance(kind, type) or get_origin(kind) is not None or is_special(declared.metadata, "json"):
         return "json"
-    if find_mark(declared.metadata, "s3-key"):
+    if is_special(declared.metadata, "s3-key"):
         return "key"
     if issubclass(kind, Enum):
         return "choice"

@@ -110,7 +110,7 @@ def _shown(spec: Spec[Any]) -> list[Attribute]:
 
 
 def _initial(attribute: Attribute, like: BaseModel | None, counted: bool) -> Any:
-    made = attribute.traits.create_only or attribute.traits.stamp is not None or attribute.marked("version") or counted
+    made = attribute.traits.create_only or attribute.traits.stamp is not None or attribute.is_special("version") or counted
     if like is not None and not made:
         return like.__dict__[attribute.name]
     default = attribute.info.default
@@ -135,7 +135,7 @@ def object_keys(spec: Spec[Any], instance: BaseModel) -> list[str]:
     found: list[str] = []
     for attribute in spec.attributes.values():
         value = instance.__dict__[attribute.name]
-        if attribute.marked("s3-key") and isinstance(value, str):
+        if attribute.is_special("s3-key") and isinstance(value, str):
             found.append(value)
         elif isinstance(value, list | tuple | set) and "S3Key" in type_name(attribute.annotation):
             found += [entry for entry in value if isinstance(entry, str)]
@@ -156,7 +156,7 @@ def _key_attributes(spec: Spec[Any]) -> set[str]:
 def _locked(spec: Spec[Any], attribute: Attribute, purpose: Purpose, key: bool) -> str:
     if attribute.name in spec.counted:
         return "Counts other items. Updated when they are written."
-    if attribute.marked("version"):
+    if attribute.is_special("version"):
         return "Incremented by every write."
     if attribute.traits.stamp is not None:
         return "Set when the item is created." if attribute.traits.stamp == "create" else "Set by every write."

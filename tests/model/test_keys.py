@@ -1,4 +1,4 @@
-"""References from the compiled builder equal those from validation."""
+"""Keys are built from components, by plans and by compiled functions."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.model import spec_of
+from gateleg.model import Attr, Entity, Key, Table, spec_of
 from gateleg.model.errors import EmptyKey, ModelError
 from gateleg.model.keys import compile_ref
 from tests.model.seeds.jobs import Job
@@ -45,3 +45,17 @@ def test_an_empty_component_is_refused_by_name() -> None:
         Note.key(book="", number=1)
     with pytest.raises(ModelError, match="number"):
         Note.key(book="b", number="one")
+
+
+films = Table("Films", hash="pk", range="sk")
+
+
+class Shot(Entity, table=films):
+    film: Attr[str]
+    number: Attr[int]
+    key = Key("FILM#{film}", "SCENE#{number:03d}")
+
+
+def test_a_reference_reads_like_the_call_that_makes_it() -> None:
+    assert str(Shot.key(film="a", number=7)) == "Shot(film='a', number=7)"
+    assert str(Shot(film="a", number=7).key) == "Shot(film='a', number=7)"

@@ -1,4 +1,4 @@
-"""Reads ignore the bounds of nested records with every version of pydantic that is allowed."""
+"""Bounds are not enforced on reads, and instances can be constructed without validation."""
 
 from typing import Any
 
@@ -6,8 +6,9 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import SchemaValidator
 
+from gateleg.jobs.tables import Attempt
 from gateleg.model import validation
-from gateleg.model.validation import reading_validator
+from gateleg.model.validation import construct_unchecked, reading_validator
 
 
 class Part(BaseModel):
@@ -33,3 +34,8 @@ def test_they_are_ignored_where_prebuilt_validators_cannot_be_switched_off(monke
     assert vars(Part)["__pydantic_complete__"]
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
         Whole.model_validate({"parts": [{"count": -1}]})
+
+
+def test_an_unchecked_instance_equals_a_validated_one() -> None:
+    checked = Attempt.model_validate({"number": 1, "worker_id": "w", "started_at": 0, "ended_at": 1, "outcome": "completed"})
+    assert construct_unchecked(Attempt, dict(checked.__dict__)) == checked

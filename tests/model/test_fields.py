@@ -1,3 +1,5 @@
+"""State machines check their declarations, and know their transitions."""
+
 import pytest
 
 from gateleg.model import ANY, States, state
