@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.leases import Staleness
+from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.retention import Archiver
 from gateleg.jobs.rules import Completed, Failed, Retry
@@ -55,7 +55,7 @@ def submitted(queue: Queue, /, **options: Any) -> Job:
 
 def reaped(queue: Queue, clock: ManualClock, name: str = "default", seconds: float = 31) -> list[Job]:
     """Time passes, as somebody sees it who looks after the leases of a queue: the jobs whose leases have not moved meanwhile."""
-    leases = Staleness[UUID]()
+    leases = LeaseObserver[UUID]()
     queue.reap(name, leases)
     clock.advance(seconds)
     return queue.reap(name, leases)

@@ -15,7 +15,7 @@ from gateleg.jobs import admin, claim, finish, leases, schedules
 from gateleg.jobs import submit as enqueue
 from gateleg.jobs.claim import CandidateSelector
 from gateleg.jobs.errors import LeaseLost, ParentGone
-from gateleg.jobs.leases import Staleness
+from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import AttemptOutcome, Released
@@ -80,13 +80,13 @@ class World:
 
     def reaps(self) -> Flow[list[Job]]:
         """Look at the leases twice, between which time may pass."""
-        seen: Staleness[UUID] = Staleness()
+        seen: LeaseObserver[UUID] = LeaseObserver()
         found = yield from leases.reap(self.context, self.name, seen)
         return [*found, *(yield from leases.reap(self.context, self.name, seen))]
 
     def until_quiet(self) -> None:
         """What workers would do until nothing is left to do."""
-        selector, seen = self.selector(), Staleness[UUID]()
+        selector, seen = self.selector(), LeaseObserver[UUID]()
         self.queue.reap(self.name, seen)
         for _ in range(50):
             self.clock.advance(100)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.jobs.claim import Candidate, CandidateSelector, LeaseTerm, claim_write, planned_claim
-from gateleg.jobs.finish import completion, is_plain_completion, planned_completion
+from gateleg.jobs.finish import completion, planned_completion
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Completed, Decision
@@ -83,7 +83,6 @@ def test_a_prepared_completion_is_the_completion_that_the_model_plans(names: Tab
     context, now = QueueContext(setup, make_jobs(), tables=tables_named(names)), setup.now()
     job = moved_to(context.tables.job, job)
     decision = Decision(JobStatus.COMPLETED, "completed", results=results, retry_count=job.retry_count)
-    assert is_plain_completion(job, decision)
     assert request(completion(context, job, decision, now), setup) == request(planned_completion(context, job, decision, now), setup)
 
 

@@ -15,11 +15,10 @@ from gateleg.jobs.rules import (
     Released,
     Retry,
     Snoozed,
-    attempt_of,
+    attempts_after,
     decide,
     expiry_of,
     failure_of,
-    history_with,
     lease_expired,
     must_run_alone,
     readiness_at,
@@ -140,7 +139,7 @@ def test_the_history_keeps_the_last_attempts() -> None:
     one = job()
     for number in range(KEPT_ATTEMPTS + 5):
         one = one.model_copy(update={"attempt": number})
-        one = one.model_copy(update={"attempts": history_with(one, attempt_of(one, Decision(JobStatus.PENDING, "retried"), NOW))})
+        one = one.model_copy(update={"attempts": attempts_after(one, Decision(JobStatus.PENDING, "retried"), NOW)})
     assert [attempt.number for attempt in one.attempts] == list(range(5, KEPT_ATTEMPTS + 5))
 
 
@@ -148,9 +147,10 @@ def test_snoozes_and_the_attempt_that_follows_them_are_one_try() -> None:
     one = job()
     for number, outcome in enumerate(("snoozed", "snoozed", "snoozed", "retried", "snoozed", "completed"), start=1):
         one = one.model_copy(update={"attempt": number, "started_at": NOW + timedelta(minutes=number)})
-        ended = attempt_of(one, Decision(JobStatus.PENDING, outcome), NOW + timedelta(minutes=number, seconds=1))  # type: ignore[arg-type]
+        decision = Decision(JobStatus.PENDING, outcome)  # type: ignore[arg-type]
+        attempts = attempts_after(one, decision, NOW + timedelta(minutes=number, seconds=1))
         snoozes = (one.snoozes or 0) + (outcome == "snoozed")
-        one = one.model_copy(update={"attempts": history_with(one, ended), "snoozes": snoozes})
+        one = one.model_copy(update={"attempts": attempts, "snoozes": snoozes})
     shown = [(attempt.number, attempt.outcome, attempt.times) for attempt in one.attempts]
     assert shown == [(1, "retried", 3), (2, "completed", 1)]
     assert one.attempts[0].started_at == NOW + timedelta(minutes=1)
@@ -181,7 +181,7 @@ def test_events_expire_long_after_the_sweeper() -> None:
 def test_an_attempt_is_whole_though_it_is_made_unchecked() -> None:
     now = datetime(2026, 1, 2, tzinfo=UTC)
     job = Job(job_type="any", worker_id="w", started_at=now, attempt=1)
-    attempt = attempt_of(job, Decision(JobStatus.COMPLETED, "completed"), now)
+    (attempt,) = attempts_after(job, Decision(JobStatus.COMPLETED, "completed"), now)
     assert attempt.__dict__.keys() == Attempt.model_fields.keys()
     assert attempt == Attempt.model_validate(attempt.model_dump())
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from gateleg.jobs import JobStatus, ManualClock, Queue, Submission, TestWorker
-from gateleg.jobs.leases import Staleness
+from gateleg.jobs.leases import LeaseObserver
 from gateleg.migrate import Migration, Migrator
 from gateleg.net import Secret
 from gateleg.objects.links import LinkSigner
@@ -87,7 +87,7 @@ def test_a_cursor_of_a_list_of_jobs_goes_on_or_is_refused_in_words(
 def test_jobs_run_on(store: Store, clock: ManualClock, layout: str) -> None:
     queue = Queue(store, scenario.make_jobs(), tables=LAYOUTS[layout])
     assert queue.submit(Submission("plain", unique_key="u")).job.job_id == JOB_IDS[3]
-    leases = Staleness[Any]()
+    leases = LeaseObserver[Any]()
     queue.reap("default", leases)
     clock.advance(31)
     queue.reap("default", leases)

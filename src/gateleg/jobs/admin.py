@@ -1,6 +1,6 @@
-"""Operating jobs: cancel, retry, change the priority; and updating dependents after a job has ended.
+"""Operating jobs (cancel, retry, change the priority), queues (pause, drain, limit) and workers (their records and leader leases).
 
-Operating queues: pause, drain, rate limits; the workers and their leader leases.
+`settle` updates the dependents of a job that has ended.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from gateleg.errors import problem_message
-from gateleg.jobs.adoption import find_valid_job, is_claimed_elsewhere, job_to_change
+from gateleg.jobs.adoption import find_valid_job, get_job, get_or_archived, is_claimed_elsewhere, job_to_change
 from gateleg.jobs.errors import BadSubmission, JobMissing, JobUnreadable, WrongState
 from gateleg.jobs.finish import (
     attempt_end_actions,
     change_status,
     current_after,
     finish_actions,
-    get_job,
-    get_or_archived,
     is_retryable,
     release,
     waits_for,
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from gateleg.jobs.leases import Staleness
+    from gateleg.jobs.leases import LeaseObserver
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.model import Action, Condition
     from gateleg.store.flow import Flow
@@ -378,7 +376,7 @@ def every_worker(context: QueueContext) -> Flow[list[WorkerRecord]]:
     return list(found.values())
 
 
-def acquire_leader_lease(context: QueueContext, name: str, holder: str, seconds: float, others: Staleness[str]) -> Flow[bool]:
+def acquire_leader_lease(context: QueueContext, name: str, holder: str, seconds: float, others: LeaseObserver[str]) -> Flow[bool]:
     """Acquire or renew the leader lease of a maintenance task. Returns False if another worker has it.
 
     Another worker's lease ends when it is released, or has stayed unchanged for its duration across calls with the same `others`.

@@ -3,6 +3,8 @@
 Another program puts a pending job into the table without the attributes that Gateleg's indexes need, or changes a job's status and leaves
 these attributes behind. One conditional update adds what is missing, as a submission would have, and removes what is no longer true. The
 contents of the job (its config, results and log) stay as they were written.
+
+One job is read here too: by those who look at it (`find_job`, `get_job`, `get_or_archived`) and by those who change it (`job_to_change`).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.records import ArchivedJob
     from gateleg.model import Item
     from gateleg.model.wire import Value
     from gateleg.store.flow import Flow
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 _CONTENTS = ("job_config", "job_results", "logs")
 #: The attributes of the indexes of claimable and delayed jobs.
 _WAITING_KEYS = ("ready_queue", "ready_order", "due_queue")
+#: The options that a job has from its handler if its item lacks them. A missing priority is 50, as the public schema says.
+_HANDLER_OPTIONS = ("queue", "max_retries", "timeout_seconds")
 #: How often a job is read again because another writer was faster than its adoption.
 _MAX_TRIES = 5
 #: What must not have changed since the item was read.
@@ -64,7 +69,7 @@ def changes_of(context: QueueContext, item: Item, job: Job, unfinished: tuple[UU
     if job.status == JobStatus.PROCESSING:
         removed = tuple(name for name in _WAITING_KEYS if name in item) if is_claimed_elsewhere(job) else ()
         # The program that runs it expects the version as it wrote it, such as a text; the write that ends its attempt expects a number.
-        version = {"N": str(job.version)}
+        version: Value = {"N": str(job.version)}
         return Changes({"version": version} if ending and item.get("version", version) != version else {}, removed)
     now = context.now()
     if job.status == JobStatus.PENDING:
@@ -92,7 +97,7 @@ def _as_submitted(context: QueueContext, item: Item, job: Job, unfinished: tuple
         # A new try begins when it is claimed.
         values["started_at"] = None
     if handler is not None:
-        values |= {name: value for name, value in handler.defaults.items() if is_absent(item.get(name, NULL))}
+        values |= {name: handler.defaults[name] for name in _HANDLER_OPTIONS if is_absent(item.get(name, NULL))}
     if job.completed_at is not None:
         # Another program has made a finished job pending again.
         values |= dict.fromkeys(
@@ -203,6 +208,28 @@ def find_job(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
         context.notices.note(bad)
         raise JobUnreadable(bad.sentence) from None
     return job
+
+
+def get_job(context: QueueContext, job_id: UUID) -> Flow[Job]:
+    """Read a job. Raises `JobMissing` if the queue does not have it; `get_or_archived` also reads the archive.
+
+    Raises `JobUnreadable` if another program has written something that is not a valid job.
+    """
+    job = yield from find_job(context, job_id)
+    if job is None:
+        raise JobMissing(f"Job {job_id} is not in the queue.")
+    return job
+
+
+def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
+    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it, and `JobUnreadable` for an invalid item."""
+    job = yield from find_job(context, job_id)
+    if job is not None:
+        return job
+    archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)
+    if archived is None:
+        raise JobMissing(f"Job {job_id} is neither in the queue nor in the archive.")
+    return archived
 
 
 def find_valid_job(context: QueueContext, job_id: UUID) -> Flow[Job | None]:

@@ -1,14 +1,11 @@
 """Claiming: one conditional update gives a pending job to a worker.
 
-Which job to claim: highest priority first, then the oldest, with few collisions between workers.
-
-Global indexes lag behind their table, and every worker reads the same candidates. So each job is reserved for one worker after another, in
-the order of a hash of job and worker (rendezvous hashing): the first worker claims it at once, and each other worker only if it is still
-there after a delay that grows with the worker's rank. A worker that has reserved jobs waits longer before it claims jobs reserved for
-others, and tries these from last to first, because the worker they are reserved for reaches the last ones latest. Two workers that know
-different sets of workers still agree on the order of the workers that both know.
-
-Claiming jobs and keeping their leases.
+The job with the highest priority comes first, then the oldest. Global indexes lag behind their table, and every worker reads the same
+candidates, so `CandidateSelector` divides them to avoid collisions: each job is reserved for one worker after another, in the order of a
+hash of job and worker (rendezvous hashing). The first worker claims it at once, and each other worker only if it is still there after a
+delay that grows with the worker's rank. A worker that has reserved jobs waits longer before it claims jobs reserved for others, and tries
+these from last to first, because the worker they are reserved for reaches the last ones latest. Two workers that know different sets of
+workers still agree on the order of the workers that both know.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from pydantic_core import SchemaValidator, core_schema
 from gateleg.jobs.adoption import adopt_by_id, find_valid_job
 from gateleg.jobs.finish import SETTLE, expire, slots_refs
 from gateleg.jobs.queue_context import UnreadableJob
-from gateleg.jobs.submit import GATE
+from gateleg.jobs.submit import BARRIER
 from gateleg.jobs.tables.job import LARGEST_PRIORITY, Job, JobStatus, job_key
 from gateleg.jobs.tables.records import QueueState, RateWindow, Slots
 from gateleg.model import DecodeError, ModelError
@@ -63,7 +60,7 @@ _MAX_CANDIDATES = 250
 #: How many values one `IN` condition takes.
 _MAX_IN_VALUES = 100
 #: The types that every worker runs.
-_OWN_TYPES = (SETTLE, GATE)
+_OWN_TYPES = (SETTLE, BARRIER)
 #: Whether every claim is planned by the model, without the prepared update.
 _PLAIN = is_plain("prepared")
 
@@ -83,8 +80,7 @@ def claim_several(
 
     A queue with a rate limit yields one job at a time. An error is raised only if no job was claimed.
     """
-    claimed = yield from _recover_unconfirmed(context, selector)
-    if claimed is not None:
+    if selector.unconfirmed and (claimed := (yield from _recover_unconfirmed(context, selector))) is not None:
         return [claimed]
     if state is not None and state.mode == "paused":
         return []
@@ -143,7 +139,10 @@ def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worke
         while chosen := selector.take_candidates(queue, number - len(claimed)):
             tried += len(chosen)
             term = LeaseTerm.of(context, worker_id)
-            chosen = yield from _without_expired(context, chosen, term)
+            late = [candidate for candidate in chosen if candidate.start_by is not None and candidate.start_by < term.begins]
+            if late:
+                yield from _expire(context, late)
+                chosen = [candidate for candidate in chosen if candidate not in late]
             tokens += context.setup.tokens(max(0, len(chosen) - len(tokens)))
             attempts = [_try_claim(context, selector, candidate, term, tokens.pop()) for candidate in chosen]
             outcomes = yield from run_concurrently(attempts, context.setup.ticks)
@@ -163,13 +162,11 @@ def _claim(context: QueueContext, selector: CandidateSelector, queue: str, worke
     return claimed
 
 
-def _without_expired(context: QueueContext, candidates: list[Candidate], term: LeaseTerm) -> Flow[list[Candidate]]:
-    """The candidates whose latest start time has not passed; the others are failed."""
-    late = [candidate for candidate in candidates if candidate.start_by is not None and candidate.start_by < term.begins]
+def _expire(context: QueueContext, late: Iterable[Candidate]) -> Flow[None]:
+    """Fail jobs whose latest start time has passed."""
     for candidate in late:
         if (yield from expire(context, candidate.job_id)) is None:
             yield from adopt_by_id(context, str(candidate.job_id))
-    return [candidate for candidate in candidates if candidate not in late] if late else candidates
 
 
 def _number_to_read(context: QueueContext, selector: CandidateSelector, number: int) -> int:

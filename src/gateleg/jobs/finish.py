@@ -1,13 +1,10 @@
 """Write the outcome of an attempt, with the resulting changes of the job and its dependents, in one write or transaction.
 
 A worker starts from the job as it claimed it. If the job was changed in the meantime (an edit, a new dependent), the decision is made again
-on the current item, as long as the worker's token is valid: a result is never lost.
+on the current item, as long as the worker's token is valid: a result is never lost. The update of most completions is prepared once
+(`completion`); all others are planned by the model (`attempt_end_actions`).
 
-The outcome of an attempt, derived from its handler's return value or exception.
-
-The changes of a job when an attempt ends.
-
-Ending an attempt: its outcome, completing the job, releasing dependents.
+`returned`, `raised` and `interrupted` derive the outcome of an attempt from what its handler has returned or raised.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ import orjson
 from pydantic import ValidationError
 
 from gateleg.jobs.adoption import find_job, find_valid_job
-from gateleg.jobs.errors import BadResult, JobError, JobMissing, LeaseLost, ResultTooLarge
+from gateleg.jobs.errors import BadResult, JobError, LeaseLost, ResultTooLarge
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue_context import QueueContext, read_jobs
 from gateleg.jobs.rules import (
@@ -37,12 +34,11 @@ from gateleg.jobs.rules import (
     Released,
     Retry,
     Snoozed,
-    attempt_of,
+    attempts_after,
     decide,
     error_message,
     failure_of,
     failure_results,
-    history_with,
     lease_expired,
     readiness_at,
     short_failure,
@@ -57,7 +53,7 @@ from gateleg.model.wire import iso
 from gateleg.plain import is_plain
 from gateleg.store import ConditionFailed, NotFound, Refused, TooLarge, TransactionCanceled, create, patch, put, upsert
 from gateleg.store.flow import Pause
-from gateleg.store.operations import find, get, transact
+from gateleg.store.operations import get, transact
 from gateleg.store.operations.write_operation import PreparedPatch, prepare_patch
 from gateleg.store.setup import Setup
 from gateleg.store.transports import ServiceError, Unreachable
@@ -65,7 +61,6 @@ from gateleg.store.transports import ServiceError, Unreachable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.jobs.tables.records import ArchivedJob
     from gateleg.jobs.worker.output import AttemptRecorder
     from gateleg.model import Action, Condition, Ref
     from gateleg.model.planning import PreparedUpdate
@@ -76,11 +71,12 @@ if TYPE_CHECKING:
 
 #: The job type that updates the dependents of another job, if they are many or the job has not completed.
 SETTLE = "gateleg.settle"
-
-
-def slots_refs(context: QueueContext, key: str) -> list[Ref[Slots]]:
-    """The items that count the running jobs of a concurrency key: one in each ledger, because other programs may use only one of them."""
-    return [tables.slots.key(concurrency_key=quote(key, safe="")) for tables in context.ledgers]
+#: Errors of writes that no retry can make succeed.
+UNWRITABLE = (ModelError, TooLarge, Refused)
+#: Whether the model plans every completion, without the prepared update.
+_PLAIN = is_plain("prepared")
+#: Looked up once, because each access to an entity's attribute searches its fields.
+_attempts, _results = Job.attempts, Job.job_results
 
 
 def finish(
@@ -125,6 +121,28 @@ def finish(
             current = yield from current_after(context, claimed, error, delay)
 
 
+def _write_outcome(
+    context: QueueContext,
+    job: Job,
+    decision: Decision,
+    now: datetime,
+    extra: Sequence[Action],
+    other_writes: Sequence[WriteOperation[Any]],
+    unchanged: bool,
+) -> Flow[Job]:
+    """Write the outcome of an attempt, with the other writes in the same transaction."""
+    if decision.outcome == "completed" and not (extra or other_writes or job.dependent_jobs or job.concurrency_key):
+        return (yield from completion(context, job, decision, now, unchanged=unchanged).flow(context.setup))
+    actions = [*attempt_end_actions(context, job, decision, now), *extra]
+    return (yield from change_status(context, job, decision.status, actions, other_writes))
+
+
+def retry_of(context: QueueContext, job: Job) -> Retry:
+    """The retry policy of a job's handler; the default for an unknown job type."""
+    handler = context.jobs.find(job.job_type)
+    return handler.retry if handler is not None else Retry()
+
+
 def is_retryable(error: Exception) -> bool:
     """Whether a failed write may succeed when repeated on the current item."""
     if isinstance(error, ServiceError):
@@ -146,26 +164,55 @@ def current_after(context: QueueContext, job: Job, error: Exception, delay: floa
     return found
 
 
-def retry_of(context: QueueContext, job: Job) -> Retry:
-    """The retry policy of a job's handler; the default for an unknown job type."""
-    handler = context.jobs.find(job.job_type)
-    return handler.retry if handler is not None else Retry()
+def completion(context: QueueContext, job: Job, decision: Decision, now: datetime, *, unchanged: bool = False) -> WriteOperation[Job]:
+    """The update of a plain completion.
+
+    `unchanged` states that nothing was written to the job since it was read: the result is then computed instead of read.
+    """
+    if _PLAIN:
+        return planned_completion(context, job, decision, now)
+    attempts = attempts_after(job, decision, now)
+    values = _completion_values(context, job, decision, attempts, now)
+    becomes = (lambda: _completed(context, job, decision, attempts, now)) if unchanged else None
+    kind, planned = context.tables.job, lambda: planned_completion(context, job, decision, now)
+    return PreparedPatch(kind, _prepared_completion(kind), job_key(job.job_id), values, planned, becomes)
 
 
-def _write_outcome(
-    context: QueueContext,
-    job: Job,
-    decision: Decision,
-    now: datetime,
-    extra: Sequence[Action],
-    other_writes: Sequence[WriteOperation[Any]],
-    unchanged: bool,
-) -> Flow[Job]:
-    """Write the outcome of an attempt, with the other writes in the same transaction."""
-    if not (extra or other_writes or job.dependent_jobs or job.concurrency_key) and is_plain_completion(job, decision):
-        return (yield from completion(context, job, decision, now, unchanged=unchanged).flow(context.setup))
-    actions = [*attempt_end_actions(context, job, decision, now), *extra]
-    return (yield from change_status(context, job, decision.status, actions, other_writes))
+def planned_completion(context: QueueContext, job: Job, decision: Decision, now: datetime) -> WriteOperation[Job]:
+    """The same update, planned by the model."""
+    return patch(job, *attempt_end_actions(context, job, decision, now))
+
+
+def _completed(context: QueueContext, job: Job, decision: Decision, attempts: list[Attempt], now: datetime) -> Job:
+    changes = {
+        "status": JobStatus.COMPLETED,
+        "attempts": attempts,
+        "lease_until": None,
+        "completed_at": now,
+        "updated_at": now,
+        "job_results": decision.results,
+        "version": job.version + 1,
+    }
+    return job.model_copy(update=changes)
+
+
+def _completion_values(context: QueueContext, job: Job, decision: Decision, attempts: list[Attempt], now: datetime) -> dict[str, Value]:
+    return {
+        "attempts": _attempts.packed(attempts),
+        "job_results": _results.packed(decision.results),
+        "now": {"S": iso(now)},
+        "seen": {"N": str(job.version)},
+        "version": {"N": str(job.version + 1)},
+    }
+
+
+@cache
+def _prepared_completion(kind: type[Job]) -> PreparedUpdate:
+    mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
+    job = kind(job_type="any", status=JobStatus.PROCESSING, version=987_654_321, lease_until=mark + timedelta(1))
+    decision = Decision(JobStatus.COMPLETED, "completed", results=Results(result_type="SUCCESS"))
+    context, attempts = QueueContext(Setup(), Jobs()), attempts_after(job, decision, mark)
+    return prepare_patch(planned_completion(context, job, decision, mark), _completion_values(context, job, decision, attempts, mark), mark)
 
 
 def change_status(
@@ -193,6 +240,11 @@ def change_status(
     if status == JobStatus.PENDING and result.readiness is Readiness.READY:
         context.jobs.ready.notify(job.queue)
     return result
+
+
+def slots_refs(context: QueueContext, key: str) -> list[Ref[Slots]]:
+    """The items that count the running jobs of a concurrency key: one in each ledger, because other programs may use only one of them."""
+    return [tables.slots.key(concurrency_key=quote(key, safe="")) for tables in context.ledgers]
 
 
 def _dependent_writes(context: QueueContext, job: Job, status: JobStatus) -> Flow[list[WriteOperation[Any]]]:
@@ -229,6 +281,38 @@ def settlement_of(context: QueueContext, job: Job) -> Job:
     )
 
 
+def attempt_end_actions(context: QueueContext, job: Job, decision: Decision, now: datetime) -> list[Action]:
+    """The actions that end an attempt."""
+    actions = [
+        Job.status.to(decision.status),
+        Job.attempts.set(attempts_after(job, decision, now)),
+        Job.lease_until.remove(),
+    ]
+    if decision.retry_count != job.retry_count:
+        actions.append(Job.retry_count.set(decision.retry_count))
+    if decision.losses is not None:
+        actions.append(Job.losses.set(decision.losses))
+    if decision.outcome == "snoozed":
+        actions.append(Job.snoozes.set((job.snoozes or 0) + 1))
+    if decision.status == JobStatus.PENDING:
+        if decision.outcome != "snoozed":
+            actions.append(Job.started_at.remove())
+        return [
+            *actions,
+            Job.run_at.set(decision.run_at),
+            Job.delayed_at.set(None if decision.run_at is None else now),
+            Job.readiness.set(readiness_at(decision.run_at, now)),
+            *([] if decision.outcome == "snoozed" else [Job.progress.remove()]),
+        ]
+    return [*actions, *finish_actions(context, decision.status, decision.results, now)]
+
+
+def finish_actions(context: QueueContext, status: JobStatus, results: Results | None, now: datetime) -> list[Action]:
+    """The actions that finish a job, besides the change of status."""
+    done = Job.completed_at.set(now)
+    return [done] if results is None else [done, Job.job_results.set(results)]
+
+
 def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
     """Fail a job that was not started in time (`start_within`) and return it; None if it has started or ended in the meantime."""
     job = yield from find_valid_job(context, job_id)
@@ -239,7 +323,7 @@ def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
     decision = Decision(JobStatus.FAILED, "failed", failure)
     actions = [
         Job.status.to(JobStatus.FAILED),
-        Job.attempts.set(history_with(job, attempt_of(job, decision, now))),
+        Job.attempts.set(attempts_after(job, decision, now)),
         *finish_actions(context, JobStatus.FAILED, failure_results(failure), now),
     ]
     try:
@@ -264,32 +348,6 @@ def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job |
         return (yield from change_status(context, job, decision.status, actions, condition=unchanged))
     except (ConditionFailed, TransactionCanceled, NotFound):
         return None
-
-
-def get_job(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """Read a job. Raises `JobMissing` if the queue does not have it; `get_or_archived` also reads the archive.
-
-    Raises `JobUnreadable` if another program has written something that is not a valid job.
-    """
-    job = yield from find_job(context, job_id)
-    if job is None:
-        raise JobMissing(f"Job {job_id} is not in the queue.")
-    return job
-
-
-def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
-    """Read a job from the queue or the archive. Raises `JobMissing` if neither has it, and `JobUnreadable` for an invalid item."""
-    job = yield from find_job(context, job_id)
-    if job is not None:
-        return job
-    archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)
-    if archived is None:
-        raise JobMissing(f"Job {job_id} is neither in the queue nor in the archive.")
-    return archived
-
-
-#: Errors of writes that no retry can make succeed.
-UNWRITABLE = (ModelError, TooLarge, Refused)
 
 
 class ChildFailed(Exception):
@@ -365,97 +423,3 @@ def reduced_outcome(outcome: AttemptOutcome, error: Exception) -> AttemptOutcome
         message = f"The handler returned, but its result cannot be stored: {error_message(error)}"
         return Failed(Failure(kind=kind, message=message[:2000]), (kind,), final=True)
     return replace(outcome, failure=short_failure(outcome.failure)) if isinstance(outcome, Failed) else outcome
-
-
-#: Whether the model plans every completion, without the prepared update.
-_PLAIN = is_plain("prepared")
-#: Looked up once, because each access to an entity's attribute searches its fields.
-_attempts, _results = Job.attempts, Job.job_results
-
-
-def attempt_end_actions(context: QueueContext, job: Job, decision: Decision, now: datetime) -> list[Action]:
-    """The actions that end an attempt."""
-    actions = [
-        Job.status.to(decision.status),
-        Job.attempts.set(history_with(job, attempt_of(job, decision, now))),
-        Job.lease_until.remove(),
-    ]
-    if decision.retry_count != job.retry_count:
-        actions.append(Job.retry_count.set(decision.retry_count))
-    if decision.losses is not None:
-        actions.append(Job.losses.set(decision.losses))
-    if decision.outcome == "snoozed":
-        actions.append(Job.snoozes.set((job.snoozes or 0) + 1))
-    if decision.status == JobStatus.PENDING:
-        if decision.outcome != "snoozed":
-            actions.append(Job.started_at.remove())
-        return [
-            *actions,
-            Job.run_at.set(decision.run_at),
-            Job.delayed_at.set(None if decision.run_at is None else now),
-            Job.readiness.set(readiness_at(decision.run_at, now)),
-            *([] if decision.outcome == "snoozed" else [Job.progress.remove()]),
-        ]
-    return [*actions, *finish_actions(context, decision.status, decision.results, now)]
-
-
-def finish_actions(context: QueueContext, status: JobStatus, results: Results | None, now: datetime) -> list[Action]:
-    """The actions that finish a job, besides the change of status."""
-    done = Job.completed_at.set(now)
-    return [done] if results is None else [done, Job.job_results.set(results)]
-
-
-def is_plain_completion(job: Job, decision: Decision) -> bool:
-    """Whether only the status, results and attempts change, as in most completions."""
-    return decision.status is JobStatus.COMPLETED and decision.results is not None and decision.retry_count == job.retry_count
-
-
-def completion(context: QueueContext, job: Job, decision: Decision, now: datetime, *, unchanged: bool = False) -> WriteOperation[Job]:
-    """The update of a plain completion.
-
-    `unchanged` states that nothing was written to the job since it was read: the result is then computed instead of read.
-    """
-    if _PLAIN:
-        return planned_completion(context, job, decision, now)
-    attempts = history_with(job, attempt_of(job, decision, now))
-    values = _completion_values(context, job, decision, attempts, now)
-    becomes = (lambda: _completed(context, job, decision, attempts, now)) if unchanged else None
-    kind, planned = context.tables.job, lambda: planned_completion(context, job, decision, now)
-    return PreparedPatch(kind, _prepared_completion(kind), job_key(job.job_id), values, planned, becomes)
-
-
-def planned_completion(context: QueueContext, job: Job, decision: Decision, now: datetime) -> WriteOperation[Job]:
-    """The same update, planned by the model."""
-    return patch(job, *attempt_end_actions(context, job, decision, now))
-
-
-def _completed(context: QueueContext, job: Job, decision: Decision, attempts: list[Attempt], now: datetime) -> Job:
-    changes = {
-        "status": JobStatus.COMPLETED,
-        "attempts": attempts,
-        "lease_until": None,
-        "completed_at": now,
-        "updated_at": now,
-        "job_results": decision.results,
-        "version": job.version + 1,
-    }
-    return job.model_copy(update=changes)
-
-
-def _completion_values(context: QueueContext, job: Job, decision: Decision, attempts: list[Attempt], now: datetime) -> dict[str, Value]:
-    return {
-        "attempts": _attempts.packed(attempts),
-        "job_results": _results.packed(decision.results),
-        "now": {"S": iso(now)},
-        "seen": {"N": str(job.version)},
-        "version": {"N": str(job.version + 1)},
-    }
-
-
-@cache
-def _prepared_completion(kind: type[Job]) -> PreparedUpdate:
-    mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
-    job = kind(job_type="any", status=JobStatus.PROCESSING, version=987_654_321, lease_until=mark + timedelta(1))
-    decision = Decision(JobStatus.COMPLETED, "completed", results=Results(result_type="SUCCESS"))
-    context, attempts = QueueContext(Setup(), Jobs()), history_with(job, attempt_of(job, decision, mark))
-    return prepare_patch(planned_completion(context, job, decision, mark), _completion_values(context, job, decision, attempts, mark), mark)

@@ -1,8 +1,7 @@
-"""The job types of an application: their functions, their configs and their options.
+"""`Jobs`: the registry of an application's job types, with their functions, their configs, their options and their schedules.
 
-`reporting` and `giving_up`, for handlers: progress callbacks that also stop on request, and errors that are not retried.
-
-The names of a config that its model would ignore: they are more likely misspelt, or of another job, than meant.
+`reporting` and `giving_up` are for handlers: progress callbacks that also stop on request, and errors that are not retried. `ignored_names`
+finds the names of a config that its model would ignore: they are more likely misspelt, or of another job, than meant.
 """
 
 from __future__ import annotations
@@ -149,37 +148,6 @@ class DeclaredSchedule:
             )
         if seconds < 1:
             raise BadSchedule(f"The schedule {self.name} runs every {self.every} seconds; it must be at least 1.")
-
-
-def check_time(name: str, cron: str | None, every: int | None, max_delay: int) -> None:
-    """Raise `BadSchedule` if the options of a schedule's time contradict each other."""
-    if cron is None and every is None:
-        raise BadSchedule(f"The schedule {name} has no time.")
-    if cron is not None and every is not None:
-        raise BadSchedule(f"The schedule {name} has both cron fields and an interval.", fix="Give one of them.")
-    if max_delay < 0:
-        raise BadSchedule(f"The schedule {name} has max_delay={max_delay}, and would never run.", fix="Give at least 0 seconds.")
-
-
-def _check_same_limits(handler: Handler, other: Handler) -> None:
-    """Raise `BadHandler` if two handlers of one queue differ in an option that applies to the whole queue."""
-    for name, what in (("limit_per_worker", "limits per worker"), ("own_concurrency", "own concurrencies")):
-        one, two = getattr(handler, name), getattr(other, name)
-        if one != two:
-            raise BadHandler(
-                f"{handler.job_type} and {other.job_type} share the queue {handler.queue} and have different {what}: "
-                f"{one or 'none'} and {two or 'none'}.",
-                fix="Use separate queues, or the same number for both.",
-            )
-
-
-def _problem_text(problems: list[dict[str, Any]]) -> str:
-    """The problems that pydantic found, in one line."""
-    return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem_message(problem)}" for problem in problems)
-
-
-def _as_dict(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
-    return config.model_dump() if isinstance(config, BaseModel) else dict(config or {})
 
 
 class Jobs:
@@ -449,10 +417,6 @@ class Jobs:
         return job_type in self._handlers
 
 
-def _runs_by_default(function: Callable[..., Any]) -> Runs:
-    return "inline" if inspect.iscoroutinefunction(function) else "thread"
-
-
 def _check(handler: Handler) -> None:
     if handler.runs not in get_args(Runs):
         raise BadHandler(f"The handler of {handler.job_type} has runs={handler.runs!r}.", fix=did_you_mean(handler.runs, get_args(Runs)))
@@ -508,6 +472,41 @@ def _check(handler: Handler) -> None:
         raise BadHandler(f"The handler of {handler.job_type} has timeout={handler.timeout}.", fix="Give at least 1 second.")
     if not 0 <= handler.priority <= 100:
         raise BadHandler(f"The handler of {handler.job_type} has priority={handler.priority}.", fix="Give a priority from 0 to 100.")
+
+
+def _check_same_limits(handler: Handler, other: Handler) -> None:
+    """Raise `BadHandler` if two handlers of one queue differ in an option that applies to the whole queue."""
+    for name, what in (("limit_per_worker", "limits per worker"), ("own_concurrency", "own concurrencies")):
+        one, two = getattr(handler, name), getattr(other, name)
+        if one != two:
+            raise BadHandler(
+                f"{handler.job_type} and {other.job_type} share the queue {handler.queue} and have different {what}: "
+                f"{one or 'none'} and {two or 'none'}.",
+                fix="Use separate queues, or the same number for both.",
+            )
+
+
+def check_time(name: str, cron: str | None, every: int | None, max_delay: int) -> None:
+    """Raise `BadSchedule` if the options of a schedule's time contradict each other."""
+    if cron is None and every is None:
+        raise BadSchedule(f"The schedule {name} has no time.")
+    if cron is not None and every is not None:
+        raise BadSchedule(f"The schedule {name} has both cron fields and an interval.", fix="Give one of them.")
+    if max_delay < 0:
+        raise BadSchedule(f"The schedule {name} has max_delay={max_delay}, and would never run.", fix="Give at least 0 seconds.")
+
+
+def _runs_by_default(function: Callable[..., Any]) -> Runs:
+    return "inline" if inspect.iscoroutinefunction(function) else "thread"
+
+
+def _problem_text(problems: list[dict[str, Any]]) -> str:
+    """The problems that pydantic found, in one line."""
+    return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem_message(problem)}" for problem in problems)
+
+
+def _as_dict(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
+    return config.model_dump() if isinstance(config, BaseModel) else dict(config or {})
 
 
 def reporting(job: JobContext) -> Callable[[float, str], None]:

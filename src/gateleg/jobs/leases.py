@@ -1,15 +1,11 @@
-"""Leases of running jobs: renewing them with progress and log lines, and recovering the jobs of lost workers.
+"""Leases of running jobs, and the times of delayed ones, among processes whose clocks differ.
 
-Which leases are stale, measured by this process's monotonic clock only.
+A heartbeat renews a lease, and writes new progress and log lines. Workers write times of their own clocks, which may differ by hours, so
+these are never compared with another clock: a lease has expired when a `LeaseObserver` has seen it unchanged for its duration.
 
-Workers write times of their own clocks, which may differ by hours, so these times are never compared with another clock: a lease has
-expired when this process has seen it unchanged for its duration.
-
-Delayed jobs: promoting jobs that are due, and correcting delays that were written by a clock that is ahead.
-
-The process that delays a job computes its due time with its own clock. If the delay starts in the future by the clock of the worker that
-maintains the queue, the other clock is ahead, and the delay starts over from now. A due time that the submitter chose (`run_at`) has no
-start, and is never changed.
+The process that delays a job computes its due time with its own clock, too. If the delay starts in the future by the clock of the worker
+that maintains the queue, the other clock is ahead, and the delay starts over from now. A due time that the submitter chose (`run_at`) has
+no start, and is never changed.
 """
 
 from __future__ import annotations
@@ -101,7 +97,7 @@ def _chunk_writes(context: QueueContext, chunk: LogChunk | None, events: EventCh
     return writes
 
 
-def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int = 25) -> Flow[list[Job]]:
+def reap(context: QueueContext, queue: str, leases: LeaseObserver[UUID], limit: int = 25) -> Flow[list[Job]]:
     """Recover up to `limit` jobs of lost workers: return them to the queue, or fail them if lost too often. Returns the updated jobs.
 
     A worker is lost if a lease of its jobs stays unchanged for the duration of the lease, across calls with the same `leases`.
@@ -138,7 +134,7 @@ def reap(context: QueueContext, queue: str, leases: Staleness[UUID], limit: int 
     return reaped
 
 
-class Staleness(Generic[N]):
+class LeaseObserver(Generic[N]):
     """How long each of several named values has been observed unchanged."""
 
     def __init__(self) -> None:

@@ -1,17 +1,9 @@
 """Purging: remove an item together with its child items and objects, before TTL would remove the item alone.
 
-Declarations, and a scheduled job that follows them:
+    purges = [Purge(...)]                               what belongs to an item, and how to find items that are due
+    jobs.include(purge_jobs(store, purges))             a scheduled job that purges items that are about to expire
 
-    purges = [Purge(...)]                               declare which items and objects belong to an item
-    jobs.include(purge_jobs(store, purges))             purge items that are about to expire
-
-`Purge`: declares which children and objects belong to the items of an entity, and how to find items that are due.
-
-`Purger`: removes the children and objects of items, then the items. Every step is idempotent.
-
-`PurgeReport`: the counts that a purge returns.
-
-The purge job and its schedule.
+`Purger` removes the children and objects of items, then the items, and returns a `PurgeReport` with the counts. Every step is idempotent.
 """
 
 from __future__ import annotations

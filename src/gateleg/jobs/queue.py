@@ -9,24 +9,61 @@ import copy
 import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from gateleg.jobs import admin, foreign_jobs, leases, queue_context, retention
-from gateleg.jobs import claim as claims
-from gateleg.jobs import finish as complete
-from gateleg.jobs import schedules as _schedules
-from gateleg.jobs import schedules as declared_schedules
-from gateleg.jobs import submit as enqueue
+from gateleg.jobs.admin import (
+    acquire_leader_lease,
+    cancel,
+    drain,
+    every_worker,
+    forget_worker,
+    pause,
+    release_leader_lease,
+    report_worker,
+    resume,
+    retry,
+    retry_failed,
+    set_priority,
+    set_rate,
+    settle,
+    states,
+    workers,
+)
+from gateleg.jobs.adoption import get_job, get_or_archived
 from gateleg.jobs.change_feed import ChangeFeed
+from gateleg.jobs.claim import claim, claim_several
 from gateleg.jobs.errors import WrongArgument
+from gateleg.jobs.finish import finish
+from gateleg.jobs.foreign_jobs import adopt_jobs, find_set_aside, record_set_aside, set_aside, survey
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.monitor import listing
-from gateleg.jobs.monitor import stats as _history
-from gateleg.jobs.monitor import stats as _stats
-from gateleg.jobs.monitor import stats as counts
-from gateleg.jobs.queue_context import QueueContext, QueueSettings, by_id, by_job
+from gateleg.jobs.leases import correct_delays, promote, reap, renew
+from gateleg.jobs.monitor.listing import archive_page, cancel_tree, jobs_page, own_jobs_page, read_log, read_update, tree
+from gateleg.jobs.monitor.stats import history, record_history, stats, write_counts
+from gateleg.jobs.queue_context import (
+    QueueContext,
+    QueueSettings,
+    by_id,
+    by_job,
+    is_empty,
+    jobs_where,
+    read_jobs,
+    unread_tables,
+    warn_of_unread_tables,
+)
+from gateleg.jobs.retention import archive_job, overdue
+from gateleg.jobs.schedules import (
+    declare_schedules,
+    find_schedule,
+    run_schedules,
+    schedule,
+    schedules,
+    schedules_page,
+    set_enabled,
+    unschedule,
+)
 from gateleg.jobs.submission import Submitter
+from gateleg.jobs.submit import enlist, submit, submit_many, writes_of
 from gateleg.jobs.tables.job import PLAIN, TableNames
 from gateleg.store import AsyncStore, Store
-from gateleg.store.operations import tables as _tables
+from gateleg.store.operations.tables import ensure_tables
 from gateleg.store.verbs import describe
 
 if TYPE_CHECKING:
@@ -47,9 +84,9 @@ def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
 
     Logs a warning if the store has jobs only in queue tables that this queue does not read.
     """
-    created = yield from _tables.ensure_tables(*(table for tables in context.ledgers for table in tables.all)).flow(context.setup)
-    if (yield from queue_context.is_empty(context)):
-        yield from queue_context.warn_of_unread_tables(context)
+    created = yield from ensure_tables(*(table for tables in context.ledgers for table in tables.all)).flow(context.setup)
+    if (yield from is_empty(context)):
+        yield from warn_of_unread_tables(context)
     return created
 
 
@@ -164,67 +201,67 @@ class QueueVerbs:
 
         Nothing is read, so a submission with a parent, dependencies or keys raises `BadSubmission`; use `enlist` for those.
         """
-        return enqueue.writes_of(self.context, submission)
+        return writes_of(self.context, submission)
 
     ensure_tables = Verb(_ensure_tables)
-    unread_tables = Verb(queue_context.unread_tables)
-    warn_of_unread_tables = Verb(queue_context.warn_of_unread_tables)
-    submit = Verb(enqueue.submit)
-    submit_many = Verb(enqueue.submit_many)
-    enlist = Verb(enqueue.enlist)
-    get = Verb(by_id(complete.get_job))
-    claim = Verb(claims.claim)
-    claim_several = Verb(claims.claim_several)
-    promote = Verb(leases.promote)
-    correct_delays = Verb(leases.correct_delays)
-    renew = Verb(by_job(leases.renew))
-    finish = Verb(by_job(complete.finish))
-    reap = Verb(leases.reap)
-    adopt_jobs = Verb(foreign_jobs.adopt_jobs)
-    survey = Verb(foreign_jobs.survey)
-    record_set_aside = Verb(foreign_jobs.record_set_aside)
-    set_aside = Verb(foreign_jobs.set_aside)
-    find_set_aside = Verb(foreign_jobs.find_set_aside)
-    find_schedule = Verb(_schedules.find_schedule)
-    read_jobs = Verb(queue_context.read_jobs)
-    jobs_where = Verb(queue_context.jobs_where)
-    cancel = Verb(by_id(admin.cancel))
-    retry = Verb(by_id(admin.retry))
-    retry_failed = Verb(admin.retry_failed)
-    set_priority = Verb(by_id(admin.set_priority))
-    settle = Verb(by_id(admin.settle))
-    log = Verb(by_id(listing.read_log))
-    pause = Verb(admin.pause)
-    resume = Verb(admin.resume)
-    drain = Verb(admin.drain)
-    set_rate = Verb(admin.set_rate)
-    states = Verb(admin.states)
-    workers = Verb(admin.workers)
-    every_worker = Verb(admin.every_worker)
-    report_worker = Verb(admin.report_worker)
-    forget_worker = Verb(admin.forget_worker)
-    acquire_leader_lease = Verb(admin.acquire_leader_lease)
-    release_leader_lease = Verb(admin.release_leader_lease)
-    write_counts = Verb(counts.write_counts)
-    stats = Verb(_stats.stats)
-    history = Verb(_history.history)
-    record_history = Verb(_history.record_history)
-    jobs_page = Verb(listing.jobs_page)
-    own_jobs_page = Verb(listing.own_jobs_page)
-    get_or_archived = Verb(by_id(complete.get_or_archived))
-    read_update = Verb(by_id(listing.read_update))
-    archive_page = Verb(listing.archive_page)
-    tree = Verb(by_id(listing.tree))
-    cancel_tree = Verb(by_id(listing.cancel_tree))
-    schedule = Verb(_schedules.schedule)
-    schedules = Verb(_schedules.schedules)
-    schedules_page = Verb(_schedules.schedules_page)
-    declare_schedules = Verb(declared_schedules.declare_schedules)
-    unschedule = Verb(_schedules.unschedule)
-    set_enabled = Verb(_schedules.set_enabled)
-    run_schedules = Verb(_schedules.run_schedules)
-    overdue = Verb(retention.overdue)
-    archive_job = Verb(by_job(retention.archive_job))
+    unread_tables = Verb(unread_tables)
+    warn_of_unread_tables = Verb(warn_of_unread_tables)
+    submit = Verb(submit)
+    submit_many = Verb(submit_many)
+    enlist = Verb(enlist)
+    get = Verb(by_id(get_job))
+    claim = Verb(claim)
+    claim_several = Verb(claim_several)
+    promote = Verb(promote)
+    correct_delays = Verb(correct_delays)
+    renew = Verb(by_job(renew))
+    finish = Verb(by_job(finish))
+    reap = Verb(reap)
+    adopt_jobs = Verb(adopt_jobs)
+    survey = Verb(survey)
+    record_set_aside = Verb(record_set_aside)
+    set_aside = Verb(set_aside)
+    find_set_aside = Verb(find_set_aside)
+    find_schedule = Verb(find_schedule)
+    read_jobs = Verb(read_jobs)
+    jobs_where = Verb(jobs_where)
+    cancel = Verb(by_id(cancel))
+    retry = Verb(by_id(retry))
+    retry_failed = Verb(retry_failed)
+    set_priority = Verb(by_id(set_priority))
+    settle = Verb(by_id(settle))
+    log = Verb(by_id(read_log))
+    pause = Verb(pause)
+    resume = Verb(resume)
+    drain = Verb(drain)
+    set_rate = Verb(set_rate)
+    states = Verb(states)
+    workers = Verb(workers)
+    every_worker = Verb(every_worker)
+    report_worker = Verb(report_worker)
+    forget_worker = Verb(forget_worker)
+    acquire_leader_lease = Verb(acquire_leader_lease)
+    release_leader_lease = Verb(release_leader_lease)
+    write_counts = Verb(write_counts)
+    stats = Verb(stats)
+    history = Verb(history)
+    record_history = Verb(record_history)
+    jobs_page = Verb(jobs_page)
+    own_jobs_page = Verb(own_jobs_page)
+    get_or_archived = Verb(by_id(get_or_archived))
+    read_update = Verb(by_id(read_update))
+    archive_page = Verb(archive_page)
+    tree = Verb(by_id(tree))
+    cancel_tree = Verb(by_id(cancel_tree))
+    schedule = Verb(schedule)
+    schedules = Verb(schedules)
+    schedules_page = Verb(schedules_page)
+    declare_schedules = Verb(declare_schedules)
+    unschedule = Verb(unschedule)
+    set_enabled = Verb(set_enabled)
+    run_schedules = Verb(run_schedules)
+    overdue = Verb(overdue)
+    archive_job = Verb(by_job(archive_job))
 
 
 class Queue(QueueVerbs, Submitter["Submitted"], within=""):

@@ -1,16 +1,13 @@
 """`QueueContext`: the store's setup, handlers, settings and tables, which all flows of a queue share.
 
-Which of a queue's tables an operation uses: the one that holds the job, or all of them.
-
 A queue with further tables (`QueueContext.members`) is one queue for all who use it. New jobs go to the tables of their type
-(`QueueContext.of_type`); an operation on a job goes to the tables that hold it; references between jobs may lead from one to another.
+(`QueueContext.of_type`); an operation on a job goes to the tables that hold it (`by_id`, `by_job`); references between jobs may lead from
+one to another.
 
-Items of the job table that are not valid jobs. They are set aside and named, and all other jobs go on.
-
-Other programs write the table too. `read_job` decides what is a job and what is wrong with an item that is none; every reader of the table
-goes by it. A `Notices` remembers what a process has come across, so that each item is logged once.
-
-Find jobs in queue tables that a queue does not read, such as those of an application that is not installed.
+Other programs write the job table too. `read_job` decides what is a job, and what is wrong with an item that is none; every reader of the
+table goes by it. Such items are set aside and named, and all other jobs go on: `Notices` remembers what a process has come across, so that
+each item is logged once. Jobs in queue tables that this queue does not read, such as those of an application that is not installed, are
+found by the names of the tables (`unread_tables`).
 """
 
 from __future__ import annotations
@@ -51,147 +48,57 @@ F = TypeVar("F", bound="Callable[..., Any]")
 _log = logging.getLogger("gateleg.jobs")
 
 
-def by_id(flow: F) -> F:
-    """The flow of a verb whose first argument is a job's id, on the tables that hold the job."""
+@dataclass(frozen=True)
+class QueueSettings:
+    """Settings of a queue: leases, limits and retention."""
 
-    @functools.wraps(flow)
-    def routed(context: QueueContext, *args: Any, **options: Any) -> Any:
-        started = flow(context, *args, **options)
-        if len(context.members) == 1:
-            return started
-        started.close()
-        return _on_holder(flow, context, args, options)
-
-    return cast("F", routed)
-
-
-def _on_holder(flow: Callable[..., Any], context: QueueContext, args: tuple[Any, ...], options: dict[str, Any]) -> Flow[Any]:
-    holder = yield from member_with(context, args[0] if args else options["job_id"])
-    return (yield from flow(holder, *args, **options))
-
-
-def by_job(flow: F) -> F:
-    """The flow of a verb whose first argument is a job, on the tables that the job was read from."""
-
-    @functools.wraps(flow)
-    def routed(context: QueueContext, job: Job, *args: Any, **options: Any) -> Any:
-        return flow(context.holding(job), job, *args, **options)
-
-    return cast("F", routed)
+    #: seconds without a heartbeat after which another worker may take over a job (the visibility timeout)
+    lease_seconds: float = 30.0
+    #: how many claimable jobs one claim reads from the index
+    window: int = 50
+    #: how long an idempotency key stays reserved
+    remember: timedelta = timedelta(days=7)
+    #: how long finished jobs stay in the queue before they are archived, by status
+    retention: Mapping[JobStatus, timedelta] = field(default_factory=lambda: dict(RETENTION))
+    #: how long the counts of each minute are kept
+    counts: timedelta = timedelta(days=7)
+    #: the maximum size of a config in bytes
+    config_limit: int = 200_000
+    #: the maximum size of a result in bytes
+    result_limit: int = 100_000
+    #: seconds for which a submitter caches that a queue is not draining
+    open_for: float = 1.0
+    #: how many dependents the transaction that completes a job releases at most; if there are more, an internal job releases them
+    inline_dependents: int = 20
 
 
-def member_with(context: QueueContext, job_id: UUID) -> Flow[QueueContext]:
-    """The member whose tables hold a job or its archive; that of the queue's own tables if none does.
-
-    Only the key is read, so an item that cannot be decoded is found too.
-    """
-    own, *others = context.members
-    if not others:
-        return own
-    requests = [request for member in others for request in _key_reads(member, job_id)]
-    responses = yield Together(requests)
-    for member, response in zip((member for member in others for _ in range(2)), responses, strict=True):
-        if isinstance(response, Exception):
-            raise response
-        if "Item" in response:
-            return member
-    return own
+#: How many queues the cache remembers.
+_MAX_CACHED_QUEUES = 1000
 
 
-def _key_reads(member: QueueContext, job_id: UUID) -> list[Request]:
-    """The reads of a job's key in the queue and in the archive of one member."""
-    tables: list[Table] = [spec_of(member.tables.job).table, spec_of(member.tables.archived_job).table]
-    wanted = {"Key": job_key(job_id), "ConsistentRead": True, "ProjectionExpression": "job_id"}
-    return [Request("GetItem", {"TableName": member.setup.name_of(table), **wanted}, "Job.key") for table in tables]
+class DrainingCache:
+    """Remembers for a moment which queues are not draining."""
 
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
 
-def read_jobs(context: QueueContext, ids: Iterable[UUID]) -> Flow[list[Job]]:
-    """The jobs with these ids in any table of the queue, in the order of the ids; archived and unknown ones are left out."""
-    wanted = list(ids)
-    refs = [member.tables.job.key(job_id=job_id) for member in context.members for job_id in wanted]
-    found = {job.job_id: job for job in (yield from batch_get(refs, consistent=True).flow(context.setup)) if job is not None}
-    return [found[job_id] for job_id in wanted if job_id in found]
+    def open(self, queue: str, now: float) -> bool:
+        """Whether the queue was recently read and was not draining."""
+        return self._until.get(queue, now) > now
 
+    def record_open(self, queue: str, until: float) -> None:
+        """Remember that the queue is not draining, until this tick."""
+        if len(self._until) >= _MAX_CACHED_QUEUES:
+            self._until.clear()
+        self._until[queue] = until
 
-def read_archived(context: QueueContext, ids: Iterable[UUID]) -> Flow[list[ArchivedJob]]:
-    """The archived jobs with these ids in any archive of the queue."""
-    refs = [member.tables.archived_job.key(job_id=job_id) for job_id in ids for member in context.members]
-    return [job for job in (yield from batch_get(refs).flow(context.setup)) if job is not None]
-
-
-def jobs_where(context: QueueContext, question: Callable[[type[Job]], Query[Job]], *, limit: int | None = None) -> Flow[list[Job]]:
-    """The jobs of a question in all tables of the queue: `jobs_where(lambda job: job.of_type(job_type="resize"))`.
-
-    They are in the order of the question within each table; `limit` is the maximum from each.
-    """
-    found: list[Job] = []
-    for member in context.members:
-        found += yield from collect_stream(query(question(member.tables.job), limit=limit), context)
-    return found
+    def forget(self, queue: str) -> None:
+        """Forget a queue, so that its state is read again."""
+        self._until.pop(queue, None)
 
 
 #: How many items a process remembers.
 MAX_NOTICES = 1000
-#: Attributes whose bounds limit what Gateleg writes; another program may have written more, such as a longer log.
-_UNBOUNDED = {"logs", "attempts", "tags"}
-
-
-@dataclass(frozen=True)
-class UnreadableJob:
-    """An item of the job table that is not a valid job."""
-
-    #: the text in the item's key, which may be no UUID
-    job_id: str
-    #: what is wrong, by attribute
-    problems: tuple[str, ...]
-
-    @property
-    def reason(self) -> str:
-        """What is wrong, in one line."""
-        return "; ".join(self.problems)
-
-    @property
-    def sentence(self) -> str:
-        """Which item it is, and what is wrong."""
-        return f"The item of job {self.job_id} is not a valid job: {self.reason}."
-
-    @classmethod
-    def of(cls, bad: Unreadable) -> UnreadableJob:
-        """The description of an item that the store could not decode."""
-        return cls(job_id_of(bad.item), _problems(bad.item, bad.error))
-
-
-def job_id_of(item: Item) -> str:
-    """The id of a job as it is stored."""
-    return str(item.get("job_id", {}).get("S", "unknown"))
-
-
-def _problems(item: Item, error: ModelError) -> tuple[str, ...]:
-    found = error.problems if isinstance(error, DecodeError) else ()
-    if any(problem.startswith("job_id:") for problem in found):
-        # What the decoder says of the characters does not help: the key of an item cannot be corrected.
-        found = (_bad_id(job_id_of(item)), *(problem for problem in found if not problem.startswith("job_id:")))
-    return tuple(found) or (error.message,)
-
-
-def _bad_id(job_id: str) -> str:
-    proposed = uuid5(NAMESPACE_URL, job_id)
-    return f"job_id: {job_id[:60]!r} is not a UUID. Put the job again with one, such as {proposed}, and delete this item"
-
-
-def read_job(kind: type[Job], item: Item) -> Job | UnreadableJob:
-    """The job in an item, or what is wrong with it: an attribute that cannot be read, or a pending job that Gateleg would not accept."""
-    spec = spec_of(kind)
-    try:
-        job = spec.decode(item)
-    except ModelError as error:
-        return UnreadableJob(job_id_of(item), _problems(item, error))
-    problems = ["status is missing"] if "status" not in item else []
-    if job_id_of(item) != str(job.job_id):
-        problems.append(f"job_id: it is not in the usual form of a UUID. Put the job again as {job.job_id}, and delete this item")
-    if job.status == JobStatus.PENDING:
-        problems += [f"{name}: {problem}" for name, problem in spec.violations(job).items() if name not in _UNBOUNDED]
-    return UnreadableJob(job_id_of(item), tuple(problems)) if problems else job
 
 
 class Notices:
@@ -245,55 +152,6 @@ class Notices:
                 otherwise(bad)
 
         return report
-
-
-#: How many queues the cache remembers.
-_MAX_CACHED_QUEUES = 1000
-
-
-@dataclass(frozen=True)
-class QueueSettings:
-    """Settings of a queue: leases, limits and retention."""
-
-    #: seconds without a heartbeat after which another worker may take over a job (the visibility timeout)
-    lease_seconds: float = 30.0
-    #: how many claimable jobs one claim reads from the index
-    window: int = 50
-    #: how long an idempotency key stays reserved
-    remember: timedelta = timedelta(days=7)
-    #: how long finished jobs stay in the queue before they are archived, by status
-    retention: Mapping[JobStatus, timedelta] = field(default_factory=lambda: dict(RETENTION))
-    #: how long the counts of each minute are kept
-    counts: timedelta = timedelta(days=7)
-    #: the maximum size of a config in bytes
-    config_limit: int = 200_000
-    #: the maximum size of a result in bytes
-    result_limit: int = 100_000
-    #: seconds for which a submitter caches that a queue is not draining
-    open_for: float = 1.0
-    #: how many dependents the transaction that completes a job releases at most; if there are more, an internal job releases them
-    inline_dependents: int = 20
-
-
-class DrainingCache:
-    """Remembers for a moment which queues are not draining."""
-
-    def __init__(self) -> None:
-        self._until: dict[str, float] = {}
-
-    def open(self, queue: str, now: float) -> bool:
-        """Whether the queue was recently read and was not draining."""
-        return self._until.get(queue, now) > now
-
-    def record_open(self, queue: str, until: float) -> None:
-        """Remember that the queue is not draining, until this tick."""
-        if len(self._until) >= _MAX_CACHED_QUEUES:
-            self._until.clear()
-        self._until[queue] = until
-
-    def forget(self, queue: str) -> None:
-        """Forget a queue, so that its state is read again."""
-        self._until.pop(queue, None)
 
 
 @dataclass(frozen=True)
@@ -359,6 +217,85 @@ class QueueContext:
         return self.setup.now()
 
 
+def by_id(flow: F) -> F:
+    """The flow of a verb whose first argument is a job's id, on the tables that hold the job."""
+
+    @functools.wraps(flow)
+    def routed(context: QueueContext, *args: Any, **options: Any) -> Any:
+        started = flow(context, *args, **options)
+        if len(context.members) == 1:
+            return started
+        started.close()
+        return _on_holder(flow, context, args, options)
+
+    return cast("F", routed)
+
+
+def by_job(flow: F) -> F:
+    """The flow of a verb whose first argument is a job, on the tables that the job was read from."""
+
+    @functools.wraps(flow)
+    def routed(context: QueueContext, job: Job, *args: Any, **options: Any) -> Any:
+        return flow(context.holding(job), job, *args, **options)
+
+    return cast("F", routed)
+
+
+def _on_holder(flow: Callable[..., Any], context: QueueContext, args: tuple[Any, ...], options: dict[str, Any]) -> Flow[Any]:
+    holder = yield from member_with(context, args[0] if args else options["job_id"])
+    return (yield from flow(holder, *args, **options))
+
+
+def member_with(context: QueueContext, job_id: UUID) -> Flow[QueueContext]:
+    """The member whose tables hold a job or its archive; that of the queue's own tables if none does.
+
+    Only the key is read, so an item that cannot be decoded is found too.
+    """
+    own, *others = context.members
+    if not others:
+        return own
+    requests = [request for member in others for request in _key_reads(member, job_id)]
+    responses = yield Together(requests)
+    for member, response in zip((member for member in others for _ in range(2)), responses, strict=True):
+        if isinstance(response, Exception):
+            raise response
+        if "Item" in response:
+            return member
+    return own
+
+
+def _key_reads(member: QueueContext, job_id: UUID) -> list[Request]:
+    """The reads of a job's key in the queue and in the archive of one member."""
+    tables: list[Table] = [spec_of(member.tables.job).table, spec_of(member.tables.archived_job).table]
+    wanted = {"Key": job_key(job_id), "ConsistentRead": True, "ProjectionExpression": "job_id"}
+    return [Request("GetItem", {"TableName": member.setup.name_of(table), **wanted}, "Job.key") for table in tables]
+
+
+def read_jobs(context: QueueContext, ids: Iterable[UUID]) -> Flow[list[Job]]:
+    """The jobs with these ids in any table of the queue, in the order of the ids; archived and unknown ones are left out."""
+    wanted = list(ids)
+    refs = [member.tables.job.key(job_id=job_id) for member in context.members for job_id in wanted]
+    found = {job.job_id: job for job in (yield from batch_get(refs, consistent=True).flow(context.setup)) if job is not None}
+    return [found[job_id] for job_id in wanted if job_id in found]
+
+
+def read_archived(context: QueueContext, ids: Iterable[UUID]) -> Flow[list[ArchivedJob]]:
+    """The archived jobs with these ids in any archive of the queue."""
+    refs = [member.tables.archived_job.key(job_id=job_id) for job_id in ids for member in context.members]
+    return [job for job in (yield from batch_get(refs).flow(context.setup)) if job is not None]
+
+
+def jobs_where(context: QueueContext, question: Callable[[type[Job]], Query[Job]], *, limit: int | None = None) -> Flow[list[Job]]:
+    """The jobs of a question in all tables of the queue: `jobs_where(lambda job: job.of_type(job_type="resize"))`.
+
+    They are in the order of the question within each table; `limit` is the maximum from each.
+    """
+    found: list[Job] = []
+    for member in context.members:
+        found += yield from collect_stream(query(question(member.tables.job), limit=limit), context)
+    return found
+
+
 def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = False) -> Flow[list[R]]:
     """All results of a stream, inside a flow. `expired` includes items that have expired by this clock: their writer's may be behind."""
     flow = stream.flow(replace(context.setup, expired=True) if expired else context.setup)
@@ -383,6 +320,68 @@ def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = 
 def count_jobs(question: Query[Job], context: QueueContext, *, limit: int | None = None) -> Flow[int]:
     """Count the jobs of an index, inside a flow. Pending and running jobs do not expire, so their items are not read."""
     return (yield from count(question, limit=limit).flow(replace(context.setup, expired=True)))
+
+
+#: Attributes whose bounds limit what Gateleg writes; another program may have written more, such as a longer log.
+_UNBOUNDED = {"logs", "attempts", "tags"}
+
+
+@dataclass(frozen=True)
+class UnreadableJob:
+    """An item of the job table that is not a valid job."""
+
+    #: the text in the item's key, which may be no UUID
+    job_id: str
+    #: what is wrong, by attribute
+    problems: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, in one line."""
+        return "; ".join(self.problems)
+
+    @property
+    def sentence(self) -> str:
+        """Which item it is, and what is wrong."""
+        return f"The item of job {self.job_id} is not a valid job: {self.reason}."
+
+    @classmethod
+    def of(cls, bad: Unreadable) -> UnreadableJob:
+        """The description of an item that the store could not decode."""
+        return cls(job_id_of(bad.item), _problems(bad.item, bad.error))
+
+
+def read_job(kind: type[Job], item: Item) -> Job | UnreadableJob:
+    """The job in an item, or what is wrong with it: an attribute that cannot be read, or a pending job that Gateleg would not accept."""
+    spec = spec_of(kind)
+    try:
+        job = spec.decode(item)
+    except ModelError as error:
+        return UnreadableJob(job_id_of(item), _problems(item, error))
+    problems = ["status is missing"] if "status" not in item else []
+    if job_id_of(item) != str(job.job_id):
+        problems.append(f"job_id: it is not in the usual form of a UUID. Put the job again as {job.job_id}, and delete this item")
+    if job.status == JobStatus.PENDING:
+        problems += [f"{name}: {problem}" for name, problem in spec.violations(job).items() if name not in _UNBOUNDED]
+    return UnreadableJob(job_id_of(item), tuple(problems)) if problems else job
+
+
+def job_id_of(item: Item) -> str:
+    """The id of a job as it is stored."""
+    return str(item.get("job_id", {}).get("S", "unknown"))
+
+
+def _problems(item: Item, error: ModelError) -> tuple[str, ...]:
+    found = error.problems if isinstance(error, DecodeError) else ()
+    if any(problem.startswith("job_id:") for problem in found):
+        # What the decoder says of the characters does not help: the key of an item cannot be corrected.
+        found = (_bad_id(job_id_of(item)), *(problem for problem in found if not problem.startswith("job_id:")))
+    return tuple(found) or (error.message,)
+
+
+def _bad_id(job_id: str) -> str:
+    proposed = uuid5(NAMESPACE_URL, job_id)
+    return f"job_id: {job_id[:60]!r} is not a UUID. Put the job again with one, such as {proposed}, and delete this item"
 
 
 #: The names of tables of jobs: `JobQueue`, and those that applications bring.

@@ -1,8 +1,6 @@
-"""Archive finished jobs with their logs. Long logs become objects, whose keys the archive stores.
+"""Moving finished jobs to the archive, a page at a time. Safe to interrupt at any time.
 
-Move finished jobs from the queue to the archive, a page at a time. Safe to interrupt at any time.
-
-Moving finished jobs to the archive.
+A job is archived with its log; a long log becomes an object, whose key the archive stores.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What happens to a job after an attempt: decisions about retries, delays and states. Pure.
 
-Text from handlers, in a form that can be stored.
-
-Names of queues, job types, schedules and workers.
+An attempt ends with one of `AttemptOutcome`; `decide` says what follows from it. The texts of failures are made here in a form that can be
+stored. `is_name` says which names queues, job types, schedules and workers may have.
 """
 
 from __future__ import annotations
@@ -43,9 +42,160 @@ TIMED_OUT = "timed-out"
 WAITED_TOO_LONG = "waited-too-long"
 
 
+def decide(job: Job, outcome: AttemptOutcome, retry: Retry, now: datetime, chance: random.Random) -> Decision:
+    """Decide what happens to a running job whose attempt has ended."""
+    count = job.retry_count
+    if isinstance(outcome, Completed):
+        return Decision(JobStatus.COMPLETED, "completed", results=outcome.results, retry_count=count)
+    if isinstance(outcome, Cancelled) or job.cancel_requested is not None:
+        # A job that is being cancelled is not retried.
+        reason = outcome.reason if isinstance(outcome, Cancelled) else job.cancel_reason
+        failure = outcome.failure if isinstance(outcome, (Failed, Lost)) else None
+        results = Results(result_type="CANCELLED")
+        return Decision(JobStatus.CANCELLED, "cancelled", failure, results, count, reason=reason or job.cancel_reason)
+    if isinstance(outcome, Snoozed):
+        return Decision(JobStatus.PENDING, "snoozed", retry_count=count, run_at=now + timedelta(seconds=outcome.seconds))
+    if isinstance(outcome, Released):
+        return Decision(JobStatus.PENDING, "released", retry_count=count)
+    if isinstance(outcome, Lost):
+        return _decide_loss(job, outcome.failure, retry, now, chance)
+    kinds = outcome.kinds or (outcome.failure.kind,)
+    if outcome.final or count >= job.max_retries or not retry.applies(kinds):
+        return Decision(JobStatus.FAILED, "failed", outcome.failure, failure_results(outcome.failure), count)
+    delay = timedelta(seconds=retry.delay(count + 1, kinds, chance))
+    return Decision(JobStatus.PENDING, "retried", outcome.failure, None, count + 1, now + delay)
+
+
+def _decide_loss(job: Job, failure: Failure, retry: Retry, now: datetime, chance: random.Random) -> Decision:
+    """Decide about a job that was lost with its worker: start it again, alone from the second loss on, or fail it after too many losses."""
+    losses = (job.losses or 0) + 1
+    if losses <= retry.losses:
+        delay = timedelta(seconds=retry.delay(losses, (LEASE_EXPIRED,), chance))
+        return Decision(JobStatus.PENDING, "lost", failure, None, job.retry_count, now + delay, losses=losses)
+    alone = max(0, losses - RUN_ALONE_AFTER_LOSSES)
+    message = f"{failure.message} The job was lost with its worker {losses} times, {alone} of them while it ran alone, and is not retried."
+    given_up = failure.model_copy(update={"message": message})
+    return Decision(JobStatus.FAILED, "failed", given_up, failure_results(given_up), job.retry_count, losses=losses)
+
+
+def must_run_alone(job: Job) -> bool:
+    """Whether a job was lost with its worker so often that it may be the cause, and must run alone."""
+    return (job.losses or 0) >= RUN_ALONE_AFTER_LOSSES
+
+
+def failure_results(failure: Failure) -> Results:
+    """The results of a failed job: the kind of failure and its message."""
+    return Results(result_type="FAILURE", summary_metrics={"error": failure.kind, "message": _shortened(failure.message, 500)})
+
+
+def readiness_at(run_at: datetime | None, now: datetime) -> Readiness:
+    """Whether a job without open dependencies is claimable now or delayed."""
+    return Readiness.DELAYED if run_at is not None and run_at > now else Readiness.READY
+
+
+def expiry_of(status: JobStatus, ended: datetime, retention: Mapping[JobStatus, timedelta] = RETENTION) -> datetime | None:
+    """When TTL may delete the events of a job that ended in this status."""
+    return ended + retention[status] + EXPIRY_GRACE if status in FINISHED else None
+
+
+def attempts_after(job: Job, decision: Decision, now: datetime) -> list[Attempt]:
+    """The job's attempts with the one that has just ended. The last `KEPT_ATTEMPTS` are kept; snoozes merge with the attempt after them."""
+    snoozed = decision.outcome == "snoozed"
+    values = {
+        "number": job.tries,
+        "worker_id": job.worker_id or "",
+        "started_at": job.started_at or now,
+        "ended_at": now,
+        "outcome": decision.outcome,
+        "error": decision.failure,
+        "times": 1 if snoozed else None,
+    }
+    last = job.attempts[-1] if job.attempts else None
+    if last is not None and last.outcome == "snoozed" and last.number == values["number"]:
+        values |= {"started_at": last.started_at, "times": (last.times or 1) + snoozed}
+        return [*job.attempts[:-1], construct_unchecked(Attempt, values)]
+    attempts = [*job.attempts, construct_unchecked(Attempt, values)][-KEPT_ATTEMPTS:]
+    return attempts if decision.failure is None else _with_short_errors(attempts)
+
+
+def _with_short_errors(attempts: list[Attempt]) -> list[Attempt]:
+    """The attempts, with the errors of older ones shortened if all errors together are too large. The log also has the traces."""
+    left, shortened = _MAX_ERRORS_BYTES, []
+    for attempt in reversed(attempts):
+        error = attempt.error
+        if error is not None:
+            left -= len(error.message.encode()) + len((error.trace or "").encode())
+            if left < 0:
+                attempt = attempt.model_copy(update={"error": short_failure(error)})
+        shortened.append(attempt)
+    return shortened[::-1]
+
+
+def failure_of(error: BaseException, trace: str | None = None) -> Failed:
+    """The outcome of an attempt whose handler raised this exception."""
+    kinds = tuple(class_name(kind) for kind in type(error).__mro__ if kind is not object)
+    text = None if trace is None else escape_undecodable(trace)
+    return Failed(Failure(kind=kinds[0], message=_shortened(error_message(error), 2000), trace=_tail(text, 8000)), kinds)
+
+
+def short_failure(error: Failure) -> Failure:
+    """The failure without its trace and with a short message."""
+    return Failure(kind=error.kind[:_SHORT_MESSAGE_CHARS], message=_shortened(error.message, _SHORT_MESSAGE_CHARS))
+
+
+def lease_expired(worker: str | None, until: Any) -> Lost:
+    """The outcome of an attempt whose worker was lost."""
+    message = f"Worker {worker or 'unknown'} did not renew its lease, which expired at {until}."
+    return Lost(Failure(kind=LEASE_EXPIRED, message=message))
+
+
+def claimed_too_long(job: Job) -> Failed:
+    """The outcome of an attempt of another program's worker, which has no lease, and did not end in time."""
+    message = (
+        f"Worker {job.worker_id or 'unknown'} claimed the job without a lease, as other programs do, and has not ended it within its "
+        f"timeout of {job.timeout_seconds} seconds."
+    )
+    return Failed(Failure(kind=TIMED_OUT, message=message), (TIMED_OUT,))
+
+
+def timed_out(seconds: float) -> Failed:
+    """The outcome of an attempt that timed out."""
+    return Failed(Failure(kind=TIMED_OUT, message=f"The job took longer than its timeout of {seconds:g} seconds."), (TIMED_OUT,))
+
+
 def class_name(kind: type[BaseException]) -> str:
     """The qualified name of an exception class, as stored in a `Failure`."""
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def error_message(error: BaseException) -> str:
+    """The message of an exception; the name of its class if the message is empty or `str` fails."""
+    try:
+        return escape_undecodable(str(error)) or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
+def escape_undecodable(text: str) -> str:
+    """The text with lone surrogates escaped, such as those of file names that are not UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def _tail(text: str | None, length: int) -> str | None:
+    """The last characters of a trace, which say more than the first ones."""
+    return text if text is None or len(text) <= length else "..." + text[3 - length :]
+
+
+_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can name a queue, a job type or a worker. Names become parts of keys, so their characters are restricted."""
+    return _NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -167,159 +317,3 @@ class Decision:
     reason: str | None = None
     #: how often the job was lost with its worker, if that has changed
     losses: int | None = None
-
-
-def decide(job: Job, outcome: AttemptOutcome, retry: Retry, now: datetime, chance: random.Random) -> Decision:
-    """Decide what happens to a running job whose attempt has ended."""
-    count = job.retry_count
-    if isinstance(outcome, Completed):
-        return Decision(JobStatus.COMPLETED, "completed", results=outcome.results, retry_count=count)
-    if isinstance(outcome, Cancelled) or job.cancel_requested is not None:
-        # A job that is being cancelled is not retried.
-        reason = outcome.reason if isinstance(outcome, Cancelled) else job.cancel_reason
-        failure = outcome.failure if isinstance(outcome, (Failed, Lost)) else None
-        results = Results(result_type="CANCELLED")
-        return Decision(JobStatus.CANCELLED, "cancelled", failure, results, count, reason=reason or job.cancel_reason)
-    if isinstance(outcome, Snoozed):
-        return Decision(JobStatus.PENDING, "snoozed", retry_count=count, run_at=now + timedelta(seconds=outcome.seconds))
-    if isinstance(outcome, Released):
-        return Decision(JobStatus.PENDING, "released", retry_count=count)
-    if isinstance(outcome, Lost):
-        return _decide_loss(job, outcome.failure, retry, now, chance)
-    kinds = outcome.kinds or (outcome.failure.kind,)
-    if outcome.final or count >= job.max_retries or not retry.applies(kinds):
-        return Decision(JobStatus.FAILED, "failed", outcome.failure, failure_results(outcome.failure), count)
-    delay = timedelta(seconds=retry.delay(count + 1, kinds, chance))
-    return Decision(JobStatus.PENDING, "retried", outcome.failure, None, count + 1, now + delay)
-
-
-def failure_results(failure: Failure) -> Results:
-    """The results of a failed job: the kind of failure and its message."""
-    return Results(result_type="FAILURE", summary_metrics={"error": failure.kind, "message": _shortened(failure.message, 500)})
-
-
-def _decide_loss(job: Job, failure: Failure, retry: Retry, now: datetime, chance: random.Random) -> Decision:
-    """Decide about a job that was lost with its worker: start it again, alone from the second loss on, or fail it after too many losses."""
-    losses = (job.losses or 0) + 1
-    if losses <= retry.losses:
-        delay = timedelta(seconds=retry.delay(losses, (LEASE_EXPIRED,), chance))
-        return Decision(JobStatus.PENDING, "lost", failure, None, job.retry_count, now + delay, losses=losses)
-    alone = max(0, losses - RUN_ALONE_AFTER_LOSSES)
-    message = f"{failure.message} The job was lost with its worker {losses} times, {alone} of them while it ran alone, and is not retried."
-    given_up = failure.model_copy(update={"message": message})
-    return Decision(JobStatus.FAILED, "failed", given_up, failure_results(given_up), job.retry_count, losses=losses)
-
-
-def must_run_alone(job: Job) -> bool:
-    """Whether a job was lost with its worker so often that it may be the cause, and must run alone."""
-    return (job.losses or 0) >= RUN_ALONE_AFTER_LOSSES
-
-
-def attempt_of(job: Job, decision: Decision, now: datetime) -> Attempt:
-    """The record of the ended attempt."""
-    values = {
-        "number": job.tries,
-        "worker_id": job.worker_id or "",
-        "started_at": job.started_at or now,
-        "ended_at": now,
-        "outcome": decision.outcome,
-        "error": decision.failure,
-        "times": 1 if decision.outcome == "snoozed" else None,
-    }
-    return construct_unchecked(Attempt, values)
-
-
-def history_with(job: Job, attempt: Attempt) -> list[Attempt]:
-    """The job's attempts with a new one, keeping the last `KEPT_ATTEMPTS`. Snoozes are merged with the attempt that follows them."""
-    last = job.attempts[-1] if job.attempts else None
-    if last is not None and last.outcome == "snoozed" and last.number == attempt.number:
-        times = (last.times or 1) + (attempt.outcome == "snoozed")
-        merged = attempt.model_copy(update={"started_at": last.started_at, "times": times})
-        return [*job.attempts[:-1], merged]
-    attempts = [*job.attempts, attempt][-KEPT_ATTEMPTS:]
-    return attempts if attempt.error is None else _with_short_errors(attempts)
-
-
-def _with_short_errors(attempts: list[Attempt]) -> list[Attempt]:
-    """The attempts, with the errors of older ones shortened if all errors together are too large. The log also has the traces."""
-    left, shortened = _MAX_ERRORS_BYTES, []
-    for attempt in reversed(attempts):
-        error = attempt.error
-        if error is not None:
-            left -= len(error.message.encode()) + len((error.trace or "").encode())
-            if left < 0:
-                attempt = attempt.model_copy(update={"error": short_failure(error)})
-        shortened.append(attempt)
-    return shortened[::-1]
-
-
-def short_failure(error: Failure) -> Failure:
-    """The failure without its trace and with a short message."""
-    return Failure(kind=error.kind[:_SHORT_MESSAGE_CHARS], message=_shortened(error.message, _SHORT_MESSAGE_CHARS))
-
-
-def readiness_at(run_at: datetime | None, now: datetime) -> Readiness:
-    """Whether a job without open dependencies is claimable now or delayed."""
-    return Readiness.DELAYED if run_at is not None and run_at > now else Readiness.READY
-
-
-def expiry_of(status: JobStatus, ended: datetime, retention: Mapping[JobStatus, timedelta] = RETENTION) -> datetime | None:
-    """When TTL may delete the events of a job that ended in this status."""
-    return ended + retention[status] + EXPIRY_GRACE if status in FINISHED else None
-
-
-def failure_of(error: BaseException, trace: str | None = None) -> Failed:
-    """The outcome of an attempt whose handler raised this exception."""
-    kinds = tuple(class_name(kind) for kind in type(error).__mro__ if kind is not object)
-    text = None if trace is None else escape_undecodable(trace)
-    return Failed(Failure(kind=kinds[0], message=_shortened(error_message(error), 2000), trace=_tail(text, 8000)), kinds)
-
-
-def _shortened(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 3] + "..."
-
-
-def _tail(text: str | None, length: int) -> str | None:
-    """The last characters of a trace, which say more than the first ones."""
-    return text if text is None or len(text) <= length else "..." + text[3 - length :]
-
-
-def lease_expired(worker: str | None, until: Any) -> Lost:
-    """The outcome of an attempt whose worker was lost."""
-    message = f"Worker {worker or 'unknown'} did not renew its lease, which expired at {until}."
-    return Lost(Failure(kind=LEASE_EXPIRED, message=message))
-
-
-def claimed_too_long(job: Job) -> Failed:
-    """The outcome of an attempt of another program's worker, which has no lease, and did not end in time."""
-    message = (
-        f"Worker {job.worker_id or 'unknown'} claimed the job without a lease, as other programs do, and has not ended it within its "
-        f"timeout of {job.timeout_seconds} seconds."
-    )
-    return Failed(Failure(kind=TIMED_OUT, message=message), (TIMED_OUT,))
-
-
-def timed_out(seconds: float) -> Failed:
-    """The outcome of an attempt that timed out."""
-    return Failed(Failure(kind=TIMED_OUT, message=f"The job took longer than its timeout of {seconds:g} seconds."), (TIMED_OUT,))
-
-
-def escape_undecodable(text: str) -> str:
-    """The text with lone surrogates escaped, such as those of file names that are not UTF-8."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def error_message(error: BaseException) -> str:
-    """The message of an exception; the name of its class if the message is empty or `str` fails."""
-    try:
-        return escape_undecodable(str(error)) or type(error).__name__
-    except Exception:
-        return type(error).__name__
-
-
-_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
-
-
-def is_name(text: str) -> bool:
-    """Whether a text can name a queue, a job type or a worker. Names become parts of keys, so their characters are restricted."""
-    return _NAME.fullmatch(text) is not None

@@ -1,6 +1,7 @@
 """Schedules submit jobs periodically: each run exactly once, and at most one missed run after an outage.
 
-Schedules that applications declare in their code, and that a host stores at startup.
+They are created by people and programs (`schedule`), or declared by applications in their code, and stored when a host starts
+(`declare_schedules`).
 """
 
 from __future__ import annotations
@@ -58,36 +59,6 @@ _OVERRIDES = ("max_retries", "timeout_seconds")
 HISTORY = ("version", "last_run_at", "last_job_id")
 
 
-def next_run(schedule: Schedule, after: datetime) -> datetime:
-    """The next run of a schedule after a time. Intervals are counted from the previous due time."""
-    if schedule.cron is not None:
-        return parse_cron(schedule.cron, schedule.timezone).after(after)
-    if schedule.every is None:
-        raise BadSchedule(f"The schedule {schedule.name} has neither cron fields nor an interval.")
-    if schedule.next_run_at is None or schedule.next_run_at > after:
-        return after + timedelta(seconds=schedule.every)
-    missed = int((after - schedule.next_run_at).total_seconds() // schedule.every)
-    return schedule.next_run_at + timedelta(seconds=schedule.every * (missed + 1))
-
-
-def latest_run(schedule: Schedule, due: datetime, now: datetime) -> datetime:
-    """The last of the runs that have become due: the one to make up for after an outage."""
-    if schedule.cron is not None:
-        return parse_cron(schedule.cron, schedule.timezone).latest(due, now)
-    every = timedelta(seconds=schedule.every or 0)
-    return due + (now - due) // every * every if every and now > due else due
-
-
-def missed_runs(schedule: Schedule, due: datetime, at: datetime) -> int:
-    """How many runs were due from `due` until before `at`; at most 1,000 are counted of a cron expression."""
-    if schedule.cron is None:
-        return (at - due) // timedelta(seconds=schedule.every) if schedule.every else 0
-    times, moment, count = parse_cron(schedule.cron, schedule.timezone), due, 0
-    while moment < at and count < _MOST_COUNTED:
-        moment, count = times.after(moment), count + 1
-    return count
-
-
 def schedule(
     context: QueueContext,
     name: str,
@@ -109,6 +80,101 @@ def schedule(
     """
     new = new_schedule(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
     return (yield from _store(context, new))
+
+
+def find_schedule(context: QueueContext, name: str) -> Flow[Schedule | None]:
+    """The schedule of a name, or None.
+
+    A schedule stays in the ledger in which it was created: an earlier release that runs beside this one runs it from there, and each run
+    is one transaction on it, so that it happens once.
+    """
+    refs = [tables.schedule.key(name=name) for tables in context.ledgers]
+    found = yield from batch_get(refs, consistent=True).flow(context.setup)
+    return next((schedule for schedule in found if schedule is not None), None)
+
+
+def schedules(context: QueueContext) -> Flow[list[Schedule]]:
+    """All schedules, sorted by name."""
+    found: dict[str, Schedule] = {}
+    for tables in context.ledgers:
+        for schedule in (yield from collect_stream(query(tables.schedule.listed()), context)):
+            found.setdefault(schedule.name, schedule)
+    return [found[name] for name in sorted(found)]
+
+
+def schedules_page(context: QueueContext, *, limit: int = 50, cursor: str | None = None) -> Flow[Page[Schedule]]:
+    """A page of schedules, sorted by name. Pass its `next` as `cursor` for the next page."""
+    listed = [tables.schedule.listed() for tables in context.ledgers]
+    if len(listed) == 1:
+        return (yield from page(listed[0], limit=limit, cursor=cursor).flow(context.setup))
+    return (yield from merged_page(listed, limit=limit, cursor=cursor).flow(context.setup))
+
+
+def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedule]:
+    """Enable or disable a schedule, and return it. Runs that were due while it was disabled are not made up for.
+
+    Enabling a schedule that its application no longer declares makes it an ordinary schedule. Raises `ScheduleMissing`.
+    """
+
+    def decide(current: Schedule) -> list[Action]:
+        actions: list[Action] = [Schedule.enabled.set(enabled), Schedule.next_run_at.set(next_run(current, context.now()))]
+        if enabled and current.undeclared_at is not None:
+            actions += [Schedule.declared_by.remove(), Schedule.undeclared_at.remove()]
+        return actions
+
+    current = yield from find_schedule(context, name)
+    if current is None:
+        raise ScheduleMissing(f"There is no schedule {name!r}.")
+    return (yield from retrying(type(current).key(name=name), decide).flow(context.setup))
+
+
+def unschedule(context: QueueContext, name: str) -> Flow[None]:
+    """Delete a schedule. The jobs that it has submitted stay. Raises `ScheduleMissing`."""
+    current = yield from find_schedule(context, name)
+    if current is None or (yield from delete(type(current).key(name=name), returning="old").flow(context.setup)) is None:
+        raise ScheduleMissing(f"There is no schedule {name!r}.")
+
+
+def declare_schedules(context: QueueContext, declared: Mapping[str, Sequence[DeclaredSchedule]] | None = None) -> Flow[list[Schedule]]:
+    """Store declared schedules, and return those that were changed. Idempotent; several processes may call it at once.
+
+    `declared` maps application names to their schedules; the default is the schedules of the queue's `Jobs`. A schedule that an operator
+    has disabled stays disabled. A schedule that its application no longer declares is kept with its history, but does not run; enabling it
+    makes it an ordinary schedule. Raises `BadSchedule` if two applications declare the same name.
+    """
+    by_application = {"": context.jobs.schedules} if declared is None else declared
+    names = [schedule.name for declarations in by_application.values() for schedule in declarations]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise BadSchedule(f"Two applications declare a schedule {duplicate}.", fix="Give one of them another name=.")
+    changed: list[Schedule] = []
+    for owner, declarations in by_application.items():
+        for schedule in declarations:
+            changed += yield from _store_declared(context, owner, schedule)
+    for stored in (yield from schedules(context)):
+        if stored.declared_by in by_application and stored.name not in names and stored.undeclared_at is None:
+            changed += yield from _mark_undeclared(context, stored)
+    return changed
+
+
+def run_schedules(context: QueueContext) -> Flow[list[Job]]:
+    """Submit the jobs of all due schedules, and return them. Safe to call from several workers at once; workers call it.
+
+    If a schedule fails, such as for a missing time zone, the others still run.
+    """
+    submitted = []
+    for entry in (yield from schedules(context)):
+        if not entry.active or entry.next_run_at is None:
+            continue
+        try:
+            if entry.next_run_at <= context.now():
+                job = yield from _fire(context, entry, entry.next_run_at)
+                submitted += [] if job is None else [job]
+            elif _is_too_far_ahead(entry, entry.next_run_at, context.now()):
+                yield from set_enabled(context, entry.name, True)
+        except (JobError, LostRace) as error:
+            _log.warning("could not run the schedule %s: %s", entry.name, error)
+    return submitted
 
 
 def new_schedule(
@@ -172,100 +238,9 @@ def _store(context: QueueContext, new: Schedule) -> Flow[Schedule]:
             return stored
 
 
-def find_schedule(context: QueueContext, name: str) -> Flow[Schedule | None]:
-    """The schedule of a name, or None.
-
-    A schedule stays in the ledger in which it was created: an earlier release that runs beside this one runs it from there, and each run
-    is one transaction on it, so that it happens once.
-    """
-    refs = [tables.schedule.key(name=name) for tables in context.ledgers]
-    found = yield from batch_get(refs, consistent=True).flow(context.setup)
-    return next((schedule for schedule in found if schedule is not None), None)
-
-
 def in_place_of(current: Schedule | None, new: Schedule) -> Schedule:
     """The new schedule, in the ledger that has the current one."""
     return new if current is None else moved_to(type(current), new)
-
-
-def schedules(context: QueueContext) -> Flow[list[Schedule]]:
-    """All schedules, sorted by name."""
-    found: dict[str, Schedule] = {}
-    for tables in context.ledgers:
-        for schedule in (yield from collect_stream(query(tables.schedule.listed()), context)):
-            found.setdefault(schedule.name, schedule)
-    return [found[name] for name in sorted(found)]
-
-
-def schedules_page(context: QueueContext, *, limit: int = 50, cursor: str | None = None) -> Flow[Page[Schedule]]:
-    """A page of schedules, sorted by name. Pass its `next` as `cursor` for the next page."""
-    listed = [tables.schedule.listed() for tables in context.ledgers]
-    if len(listed) == 1:
-        return (yield from page(listed[0], limit=limit, cursor=cursor).flow(context.setup))
-    return (yield from merged_page(listed, limit=limit, cursor=cursor).flow(context.setup))
-
-
-def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedule]:
-    """Enable or disable a schedule, and return it. Runs that were due while it was disabled are not made up for.
-
-    Enabling a schedule that its application no longer declares makes it an ordinary schedule. Raises `ScheduleMissing`.
-    """
-
-    def decide(current: Schedule) -> list[Action]:
-        actions: list[Action] = [Schedule.enabled.set(enabled), Schedule.next_run_at.set(next_run(current, context.now()))]
-        if enabled and current.undeclared_at is not None:
-            actions += [Schedule.declared_by.remove(), Schedule.undeclared_at.remove()]
-        return actions
-
-    current = yield from find_schedule(context, name)
-    if current is None:
-        raise ScheduleMissing(f"There is no schedule {name!r}.")
-    return (yield from retrying(type(current).key(name=name), decide).flow(context.setup))
-
-
-def unschedule(context: QueueContext, name: str) -> Flow[None]:
-    """Delete a schedule. The jobs that it has submitted stay. Raises `ScheduleMissing`."""
-    current = yield from find_schedule(context, name)
-    if current is None or (yield from delete(type(current).key(name=name), returning="old").flow(context.setup)) is None:
-        raise ScheduleMissing(f"There is no schedule {name!r}.")
-
-
-def run_schedules(context: QueueContext) -> Flow[list[Job]]:
-    """Submit the jobs of all due schedules, and return them. Safe to call from several workers at once; workers call it.
-
-    If a schedule fails, such as for a missing time zone, the others still run.
-    """
-    submitted = []
-    for entry in (yield from schedules(context)):
-        if not entry.active or entry.next_run_at is None:
-            continue
-        try:
-            if entry.next_run_at <= context.now():
-                job = yield from _fire(context, entry, entry.next_run_at)
-                submitted += [] if job is None else [job]
-            elif _is_too_far_ahead(entry, entry.next_run_at, context.now()):
-                yield from set_enabled(context, entry.name, True)
-        except (JobError, LostRace) as error:
-            _log.warning("could not run the schedule %s: %s", entry.name, error)
-    return submitted
-
-
-def _is_too_far_ahead(entry: Schedule, due: datetime, now: datetime) -> bool:
-    """Whether the next run is so late that only a clock that was ahead can have set it."""
-    if due - now <= _MIN_AHEAD:
-        return False
-    if entry.cron is None:
-        every = timedelta(seconds=entry.every or 0)
-        return due - now > every + min(every, _MAX_AHEAD) + _MIN_AHEAD
-    return due > _latest(entry.cron, entry.timezone, now.replace(second=0, microsecond=0))
-
-
-@lru_cache(maxsize=1000)
-def _latest(cron: str, timezone: str, minute: datetime) -> datetime:
-    """The latest time that a correct clock sets as the next run of a cron expression in this minute."""
-    times = parse_cron(cron, timezone)
-    following = times.after(minute)
-    return times.after(minute + min(times.after(following) - following, _MAX_AHEAD) + 2 * _MIN_AHEAD)
 
 
 def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None]:
@@ -329,26 +304,52 @@ def run_submission(schedule: Schedule, created_by: str) -> Submission:
     return Submission(schedule.job_type, schedule.job_config, created_by=created_by, **options)
 
 
-def declare_schedules(context: QueueContext, declared: Mapping[str, Sequence[DeclaredSchedule]] | None = None) -> Flow[list[Schedule]]:
-    """Store declared schedules, and return those that were changed. Idempotent; several processes may call it at once.
+def _is_too_far_ahead(entry: Schedule, due: datetime, now: datetime) -> bool:
+    """Whether the next run is so late that only a clock that was ahead can have set it."""
+    if due - now <= _MIN_AHEAD:
+        return False
+    if entry.cron is None:
+        every = timedelta(seconds=entry.every or 0)
+        return due - now > every + min(every, _MAX_AHEAD) + _MIN_AHEAD
+    return due > _latest(entry.cron, entry.timezone, now.replace(second=0, microsecond=0))
 
-    `declared` maps application names to their schedules; the default is the schedules of the queue's `Jobs`. A schedule that an operator
-    has disabled stays disabled. A schedule that its application no longer declares is kept with its history, but does not run; enabling it
-    makes it an ordinary schedule. Raises `BadSchedule` if two applications declare the same name.
-    """
-    by_application = {"": context.jobs.schedules} if declared is None else declared
-    names = [schedule.name for declarations in by_application.values() for schedule in declarations]
-    duplicate = next((name for name in names if names.count(name) > 1), None)
-    if duplicate is not None:
-        raise BadSchedule(f"Two applications declare a schedule {duplicate}.", fix="Give one of them another name=.")
-    changed: list[Schedule] = []
-    for owner, declarations in by_application.items():
-        for schedule in declarations:
-            changed += yield from _store_declared(context, owner, schedule)
-    for stored in (yield from schedules(context)):
-        if stored.declared_by in by_application and stored.name not in names and stored.undeclared_at is None:
-            changed += yield from _mark_undeclared(context, stored)
-    return changed
+
+@lru_cache(maxsize=1000)
+def _latest(cron: str, timezone: str, minute: datetime) -> datetime:
+    """The latest time that a correct clock sets as the next run of a cron expression in this minute."""
+    times = parse_cron(cron, timezone)
+    following = times.after(minute)
+    return times.after(minute + min(times.after(following) - following, _MAX_AHEAD) + 2 * _MIN_AHEAD)
+
+
+def next_run(schedule: Schedule, after: datetime) -> datetime:
+    """The next run of a schedule after a time. Intervals are counted from the previous due time."""
+    if schedule.cron is not None:
+        return parse_cron(schedule.cron, schedule.timezone).after(after)
+    if schedule.every is None:
+        raise BadSchedule(f"The schedule {schedule.name} has neither cron fields nor an interval.")
+    if schedule.next_run_at is None or schedule.next_run_at > after:
+        return after + timedelta(seconds=schedule.every)
+    missed = int((after - schedule.next_run_at).total_seconds() // schedule.every)
+    return schedule.next_run_at + timedelta(seconds=schedule.every * (missed + 1))
+
+
+def latest_run(schedule: Schedule, due: datetime, now: datetime) -> datetime:
+    """The last of the runs that have become due: the one to make up for after an outage."""
+    if schedule.cron is not None:
+        return parse_cron(schedule.cron, schedule.timezone).latest(due, now)
+    every = timedelta(seconds=schedule.every or 0)
+    return due + (now - due) // every * every if every and now > due else due
+
+
+def missed_runs(schedule: Schedule, due: datetime, at: datetime) -> int:
+    """How many runs were due from `due` until before `at`; at most 1,000 are counted of a cron expression."""
+    if schedule.cron is None:
+        return (at - due) // timedelta(seconds=schedule.every) if schedule.every else 0
+    times, moment, count = parse_cron(schedule.cron, schedule.timezone), due, 0
+    while moment < at and count < _MOST_COUNTED:
+        moment, count = times.after(moment), count + 1
+    return count
 
 
 def _store_declared(context: QueueContext, owner: str, declared: DeclaredSchedule) -> Flow[list[Schedule]]:

@@ -1,11 +1,11 @@
-"""`Submission`, and the references between jobs that are submitted together. Pure.
+"""`Submission`: a job to submit, its options, and the job that it becomes. Pure.
 
-What a submission may say about its job: one list of attributes with one set of names, for every way to submit a job.
+The options of a job have one set of names at every door. `Submission` has them for Python, `SubmitOptions` for `Task.submit`;
+`RunAttributes` and `JobAttributes` add bounds and descriptions, and from these come the bodies of the HTTP API, the options of the commands
+and the forms of the console. `tests/web/test_submission_attributes.py` compares them all.
 
-Python (`Submission`, `Task.submit`), the HTTP API, the command line, the console's forms and schedules accept the attributes of these
-models, and the answers of the API name them alike. `tests/web/test_submission_attributes.py` compares them all.
-
-Create the job of a submission, with all checks that need no reads.
+`job_of` makes the job, with all checks that need no reads. The functions after it link jobs that are submitted together; `submit.py` writes
+them.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ __all__ = ["JobAttributes", "RunAttributes"]
 
 K = TypeVar("K")
 S = TypeVar("S")
-
-
 #: The names that earlier releases had for attributes of a submission, which are still accepted when one is created.
 EARLIER_NAMES = {"timeout": "timeout_seconds", "depends_on": "dependencies", "parent": "parent_job_id"}
 
@@ -173,181 +171,6 @@ class SubmitOptions(TypedDict, total=False):
     tags: Sequence[str]
 
 
-def _check_times(submission: Submission) -> None:
-    for name in ("run_at", "start_by"):
-        moment: Any = getattr(submission, name)
-        if moment is not None and (not isinstance(moment, datetime) or moment.utcoffset() is None):
-            raise BadSubmission(f"{name}={moment!r} has no time zone.", fix="Give an aware datetime, such as datetime.now(UTC).")
-    if submission.start_by is not None and submission.start_within is not None:
-        raise BadSubmission("start_within= and start_by= were both given.", fix="Give one of them.")
-
-
-def _check_seconds(submission: Submission) -> None:
-    for name in ("delay", "start_within", "timeout_seconds"):
-        seconds: Any = getattr(submission, name)
-        if not isinstance(seconds, (int, float, NoneType)):
-            raise BadSubmission(f"{name}={seconds!r} is not a number.", fix=f"Give seconds, such as {name}=60.")
-    if submission.start_within is not None and not submission.start_within > 0:
-        raise BadSubmission(f"start_within={submission.start_within} is over before the job can start.", fix="Give more than 0 seconds.")
-    if submission.timeout_seconds is not None and submission.timeout_seconds < 1:
-        raise BadSubmission(
-            f"timeout_seconds={submission.timeout_seconds} is too short.",
-            fix="Give at least 1 second, or leave it out for that of the handler.",
-        )
-
-
-def _check_list(option: str, value: object) -> None:
-    if isinstance(value, (str, UUID, Job, Submitted)):
-        raise BadSubmission(f"{option} is a single {type(value).__name__}; it must be a list.", fix=f"Write {option}=[...].")
-
-
-def _check_id(option: str, value: object) -> None:
-    if isinstance(value, UUID):
-        return
-    if isinstance(value, Submitted | PreparedSubmission | Job):
-        path = "job_id" if isinstance(value, Job) else "job.job_id"
-        raise BadSubmission(f"{option} is a {type(value).__name__}; it must be the id of a job.", fix=f"Pass its .{path}.")
-    raise BadSubmission(f"{option}={value!r} is not a UUID.", fix="Pass the id of a job, such as submitted.job.job_id.")
-
-
-def as_json(submission: Submission) -> dict[str, Any]:
-    """A submission for another process: values that `orjson` writes, without options that were left out."""
-    config = submission.config.model_dump(mode="json") if isinstance(submission.config, BaseModel) else submission.config
-    values = {field.name: getattr(submission, field.name) for field in fields(Submission)} | {"config": config}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def from_json(values: Mapping[str, Any]) -> Submission:
-    """The submission in parsed JSON values of `as_json`."""
-    options = _options_in_json().model_validate({name: value for name, value in values.items() if name != "config"})
-    return Submission(**options.model_dump(exclude_unset=True), config=values.get("config"))
-
-
-@functools.cache
-def _options_in_json() -> type[BaseModel]:
-    """A model with the fields of a submission besides its config, and their types."""
-    hints: dict[str, Any] = {name: (hint, None) for name, hint in get_type_hints(Submission).items() if name != "config"}
-    return create_model("SubmissionOptions", **hints)
-
-
-def check_submission(submission: object) -> None:
-    """Raise `BadSubmission` for anything but a `Submission`."""
-    if not isinstance(submission, Submission):
-        kind = type(submission).__name__
-        if kind == "Task":
-            fix = f"Write {getattr(submission, '__name__', 'task')}.submit(queue, config), or give its .submission(config)."
-        else:
-            name = repr(submission) if isinstance(submission, str) else '"..."'
-            fix = f"Write submit(Submission({name}, config))."
-        raise BadSubmission(f"submit() takes a Submission, not a {kind}.", fix=fix)
-
-
-@dataclass(frozen=True)
-class Submitted:
-    """The result of `submit`."""
-
-    job: Job
-    #: False if an earlier job with the same key or id was found instead
-    created: bool = True
-
-
-class Submitter(Generic[S]):
-    """A target that tasks can be submitted to: a queue or a `JobContext`. `S` is `Submitted`, or a coroutine that returns it."""
-
-    def submit_task(self, submission: Submission) -> S:
-        """Submit one job."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class PreparedSubmission:
-    """The result of `enlist`: the job, and the writes to put into the caller's transaction."""
-
-    job: Job
-    #: empty if an earlier job was found
-    writes: Sequence[WriteOperation[Any]]
-    #: False if an earlier job with the same key or id was found instead
-    created: bool = True
-
-
-def digest_of(job: Job) -> str:
-    """A digest of type and config, which distinguishes a repeated submission from a different one."""
-    text = orjson.dumps([job.job_type, job.job_config], option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(text).hexdigest()[:32]
-
-
-def blocked_by(job: Job, waiting_for: Iterable[UUID]) -> Job:
-    """The job, blocked until these jobs complete; unchanged if there are none."""
-    ids = {str(other) for other in waiting_for}
-    if not ids:
-        return job
-    return job.model_copy(update={"waiting_for": ids, "readiness": Readiness.BLOCKED})
-
-
-def as_child(job: Job, parent: Job) -> Job:
-    """The job as a child of `parent`."""
-    root = parent.root_job_id or parent.job_id
-    path = f"{parent.tree_path or parent.job_id}/{job.job_id}"
-    if len(path) > 1000:
-        raise BadSubmission(
-            "The job would be more than 27 levels below its root.", fix="Start a new tree (without parent_job_id=) in deep recursions."
-        )
-    values = {"parent_job_id": parent.job_id, "root_job_id": root, "tree_path": path, "subject": job.subject or parent.subject}
-    if job.created_by is None:
-        values |= {"created_by": parent.created_by, "tenant": parent.tenant, "owner": parent.owner}
-    return job.model_copy(update=values)
-
-
-def check_cycles(jobs: Sequence[Job]) -> None:
-    """Raise `DependencyCycle` for jobs that depend on each other or themselves."""
-    if not any(job.dependencies for job in jobs):
-        return
-    ids = {job.job_id for job in jobs}
-    try:
-        TopologicalSorter({job.job_id: ids.intersection(job.dependencies) for job in jobs}).prepare()
-    except CycleError as error:
-        # graphlib lists the cycle in the opposite direction.
-        cycle = reversed(error.args[1])
-        raise DependencyCycle(f"These jobs depend on each other: {' -> '.join(map(str, cycle))}.") from None
-
-
-def check_keys(jobs: Sequence[Job]) -> None:
-    """Raise `BadSubmission` for jobs with the same key: only one of them could reserve it."""
-    for name in ("idempotency_key", "unique_key"):
-        keys = [key for job in jobs if (key := getattr(job, name)) is not None]
-        if len(set(keys)) < len(keys):
-            duplicate = next(key for key in keys if keys.count(key) > 1)
-            raise BadSubmission(
-                f"Two of the jobs have the {name.replace('_', ' ')} {duplicate!r}.", fix="Give each job its own key; nothing was submitted."
-            )
-
-
-def not_yet_submitted(
-    submissions: Sequence[Submission], jobs: Sequence[Job], there: Mapping[UUID, Submitted]
-) -> tuple[list[Submission], list[Job]]:
-    """The submissions and jobs that must still be written. References to repeated jobs become references to the existing ones."""
-    left = [(one, job) for one, job in zip(submissions, jobs, strict=True) if job.job_id not in there]
-    if len(left) < len(jobs):
-        names = {job_id: one.job.job_id for job_id, one in there.items()}
-        left = [(with_ids_replaced(one, names), _with_dependencies_replaced(job, names)) for one, job in left]
-    return [one for one, _ in left], [job for _, job in left]
-
-
-def with_ids_replaced(submission: Submission, names: Mapping[UUID, UUID]) -> Submission:
-    """The submission with the ids of its dependencies and parent replaced."""
-    parent = submission.parent_job_id
-    return replace(
-        submission,
-        dependencies=[names.get(other, other) for other in submission.dependencies],
-        parent_job_id=None if parent is None else names.get(parent, parent),
-    )
-
-
-def _with_dependencies_replaced(job: Job, names: Mapping[UUID, UUID]) -> Job:
-    wanted = list(dict.fromkeys(names.get(other, other) for other in job.dependencies))
-    return job.model_copy(update={"dependencies": wanted})
-
-
 Key = Annotated[str, Field(min_length=1, max_length=500)]
 _LONGEST_WAIT = 366 * 86_400
 
@@ -420,6 +243,34 @@ class JobAttributes(RunAttributes):
 ATTRIBUTES = frozenset(JobAttributes.model_fields)
 #: Those of the runs of a schedule.
 RUN_ATTRIBUTES = frozenset(RunAttributes.model_fields)
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """The result of `submit`."""
+
+    job: Job
+    #: False if an earlier job with the same key or id was found instead
+    created: bool = True
+
+
+@dataclass(frozen=True)
+class PreparedSubmission:
+    """The result of `enlist`: the job, and the writes to put into the caller's transaction."""
+
+    job: Job
+    #: empty if an earlier job was found
+    writes: Sequence[WriteOperation[Any]]
+    #: False if an earlier job with the same key or id was found instead
+    created: bool = True
+
+
+class Submitter(Generic[S]):
+    """A target that tasks can be submitted to: a queue or a `JobContext`. `S` is `Submitted`, or a coroutine that returns it."""
+
+    def submit_task(self, submission: Submission) -> S:
+        """Submit one job."""
+        raise NotImplementedError
 
 
 #: The maximum size of an idempotency, unique or concurrency key.
@@ -544,3 +395,150 @@ def _finite(value: Any) -> bool:
     if isinstance(value, Mapping):
         return all(map(_finite, value.values()))
     return all(map(_finite, value)) if isinstance(value, list | tuple) else True
+
+
+def check_submission(submission: object) -> None:
+    """Raise `BadSubmission` for anything but a `Submission`."""
+    if not isinstance(submission, Submission):
+        kind = type(submission).__name__
+        if kind == "Task":
+            fix = f"Write {getattr(submission, '__name__', 'task')}.submit(queue, config), or give its .submission(config)."
+        else:
+            name = repr(submission) if isinstance(submission, str) else '"..."'
+            fix = f"Write submit(Submission({name}, config))."
+        raise BadSubmission(f"submit() takes a Submission, not a {kind}.", fix=fix)
+
+
+def _check_times(submission: Submission) -> None:
+    for name in ("run_at", "start_by"):
+        moment: Any = getattr(submission, name)
+        if moment is not None and (not isinstance(moment, datetime) or moment.utcoffset() is None):
+            raise BadSubmission(f"{name}={moment!r} has no time zone.", fix="Give an aware datetime, such as datetime.now(UTC).")
+    if submission.start_by is not None and submission.start_within is not None:
+        raise BadSubmission("start_within= and start_by= were both given.", fix="Give one of them.")
+
+
+def _check_seconds(submission: Submission) -> None:
+    for name in ("delay", "start_within", "timeout_seconds"):
+        seconds: Any = getattr(submission, name)
+        if not isinstance(seconds, (int, float, NoneType)):
+            raise BadSubmission(f"{name}={seconds!r} is not a number.", fix=f"Give seconds, such as {name}=60.")
+    if submission.start_within is not None and not submission.start_within > 0:
+        raise BadSubmission(f"start_within={submission.start_within} is over before the job can start.", fix="Give more than 0 seconds.")
+    if submission.timeout_seconds is not None and submission.timeout_seconds < 1:
+        raise BadSubmission(
+            f"timeout_seconds={submission.timeout_seconds} is too short.",
+            fix="Give at least 1 second, or leave it out for that of the handler.",
+        )
+
+
+def _check_list(option: str, value: object) -> None:
+    if isinstance(value, (str, UUID, Job, Submitted)):
+        raise BadSubmission(f"{option} is a single {type(value).__name__}; it must be a list.", fix=f"Write {option}=[...].")
+
+
+def _check_id(option: str, value: object) -> None:
+    if isinstance(value, UUID):
+        return
+    if isinstance(value, Submitted | PreparedSubmission | Job):
+        path = "job_id" if isinstance(value, Job) else "job.job_id"
+        raise BadSubmission(f"{option} is a {type(value).__name__}; it must be the id of a job.", fix=f"Pass its .{path}.")
+    raise BadSubmission(f"{option}={value!r} is not a UUID.", fix="Pass the id of a job, such as submitted.job.job_id.")
+
+
+def as_json(submission: Submission) -> dict[str, Any]:
+    """A submission for another process: values that `orjson` writes, without options that were left out."""
+    config = submission.config.model_dump(mode="json") if isinstance(submission.config, BaseModel) else submission.config
+    values = {field.name: getattr(submission, field.name) for field in fields(Submission)} | {"config": config}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def from_json(values: Mapping[str, Any]) -> Submission:
+    """The submission in parsed JSON values of `as_json`."""
+    options = _options_in_json().model_validate({name: value for name, value in values.items() if name != "config"})
+    return Submission(**options.model_dump(exclude_unset=True), config=values.get("config"))
+
+
+@functools.cache
+def _options_in_json() -> type[BaseModel]:
+    """A model with the fields of a submission besides its config, and their types."""
+    hints: dict[str, Any] = {name: (hint, None) for name, hint in get_type_hints(Submission).items() if name != "config"}
+    return create_model("SubmissionOptions", **hints)
+
+
+def blocked_by(job: Job, waiting_for: Iterable[UUID]) -> Job:
+    """The job, blocked until these jobs complete; unchanged if there are none."""
+    ids = {str(other) for other in waiting_for}
+    if not ids:
+        return job
+    return job.model_copy(update={"waiting_for": ids, "readiness": Readiness.BLOCKED})
+
+
+def as_child(job: Job, parent: Job) -> Job:
+    """The job as a child of `parent`."""
+    root = parent.root_job_id or parent.job_id
+    path = f"{parent.tree_path or parent.job_id}/{job.job_id}"
+    if len(path) > 1000:
+        raise BadSubmission(
+            "The job would be more than 27 levels below its root.", fix="Start a new tree (without parent_job_id=) in deep recursions."
+        )
+    values = {"parent_job_id": parent.job_id, "root_job_id": root, "tree_path": path, "subject": job.subject or parent.subject}
+    if job.created_by is None:
+        values |= {"created_by": parent.created_by, "tenant": parent.tenant, "owner": parent.owner}
+    return job.model_copy(update=values)
+
+
+def check_cycles(jobs: Sequence[Job]) -> None:
+    """Raise `DependencyCycle` for jobs that depend on each other or themselves."""
+    if not any(job.dependencies for job in jobs):
+        return
+    ids = {job.job_id for job in jobs}
+    try:
+        TopologicalSorter({job.job_id: ids.intersection(job.dependencies) for job in jobs}).prepare()
+    except CycleError as error:
+        # graphlib lists the cycle in the opposite direction.
+        cycle = reversed(error.args[1])
+        raise DependencyCycle(f"These jobs depend on each other: {' -> '.join(map(str, cycle))}.") from None
+
+
+def check_keys(jobs: Sequence[Job]) -> None:
+    """Raise `BadSubmission` for jobs with the same key: only one of them could reserve it."""
+    for name in ("idempotency_key", "unique_key"):
+        keys = [key for job in jobs if (key := getattr(job, name)) is not None]
+        if len(set(keys)) < len(keys):
+            duplicate = next(key for key in keys if keys.count(key) > 1)
+            raise BadSubmission(
+                f"Two of the jobs have the {name.replace('_', ' ')} {duplicate!r}.", fix="Give each job its own key; nothing was submitted."
+            )
+
+
+def digest_of(job: Job) -> str:
+    """A digest of type and config, which distinguishes a repeated submission from a different one."""
+    text = orjson.dumps([job.job_type, job.job_config], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(text).hexdigest()[:32]
+
+
+def not_yet_submitted(
+    submissions: Sequence[Submission], jobs: Sequence[Job], there: Mapping[UUID, Submitted]
+) -> tuple[list[Submission], list[Job]]:
+    """The submissions and jobs that must still be written. References to repeated jobs become references to the existing ones."""
+    left = [(one, job) for one, job in zip(submissions, jobs, strict=True) if job.job_id not in there]
+    if len(left) < len(jobs):
+        names = {job_id: one.job.job_id for job_id, one in there.items()}
+        left = [(with_ids_replaced(one, names), _with_dependencies_replaced(job, names)) for one, job in left]
+    return [one for one, _ in left], [job for _, job in left]
+
+
+def with_ids_replaced(submission: Submission, names: Mapping[UUID, UUID]) -> Submission:
+    """The submission with the ids of its dependencies and parent replaced."""
+    parent = submission.parent_job_id
+    return replace(
+        submission,
+        dependencies=[names.get(other, other) for other in submission.dependencies],
+        parent_job_id=None if parent is None else names.get(parent, parent),
+    )
+
+
+def _with_dependencies_replaced(job: Job, names: Mapping[UUID, UUID]) -> Job:
+    wanted = list(dict.fromkeys(names.get(other, other) for other in job.dependencies))
+    return job.model_copy(update={"dependencies": wanted})

@@ -1,13 +1,11 @@
 """Submit one job, or several with their dependencies, all or nothing.
 
-Jobs with very many dependencies: internal gate jobs each depend on some of them, and the job depends on the gates.
+A job and its dependencies are written in one transaction, which takes fewer than 100 of them. A job with more of them depends on barriers:
+internal jobs without work, of which each depends on some of them. A barrier completes once its dependencies have completed, and is
+cancelled when one of them fails; the job that depends on it then follows.
 
-A job and its dependencies are written in one transaction, which takes fewer than 100 of them. A gate is a job without work: it completes
-once its dependencies have completed, and is cancelled when one of them fails; the job that depends on it then follows.
-
-Keys that submissions reserve: idempotency keys until they expire, unique keys while their job is pending.
-
-Submitting jobs.
+A submission may reserve keys: an idempotency key until it expires, a unique key while its job is pending. A repeated submission finds the
+reservation, and gets the job that has it.
 """
 
 from __future__ import annotations
@@ -63,12 +61,12 @@ def submit(context: QueueContext, submission: Submission, *, under: Job | None =
     `DependencyCycle`, `TooManyDependencies`, or `ParentGone`. `under` is the claimed job of a handler that submits a child.
     """
     check_submission(submission)
-    if has_fan_in(submission):
-        checked = job_of(context, without_fan_in(submission), context.now())
+    if needs_barriers(submission):
+        checked = job_of(context, without_many_dependencies(submission), context.now())
         earlier = yield from earlier_submissions(context, [checked], (yield from read_reservations(context, [checked])))
         if earlier:
             return earlier[checked.job_id]
-        submission = yield from _submit_gates(context, submission)
+        submission = yield from _submit_barriers(context, submission)
     job = job_of(context, submission, context.now())
     check_cycles([job])
     yield from _check_queues(context, {job.queue})
@@ -98,14 +96,14 @@ def submit_many(context: QueueContext, submissions: Sequence[Submission], *, und
         )
     for submission in submissions:
         check_submission(submission)
-    jobs = [job_of(context, without_fan_in(submission), now, place) for place, submission in enumerate(submissions)]
+    jobs = [job_of(context, without_many_dependencies(submission), now, place) for place, submission in enumerate(submissions)]
     if len({job.job_id for job in jobs}) < len(jobs):
         raise BadSubmission("Two of the jobs have the same id.")
     check_keys(jobs)
     whole = [job.model_copy(update={"dependencies": one.dependencies}) for job, one in zip(jobs, submissions, strict=True)]
     check_cycles(whole)
     yield from _check_queues(context, {job.queue for job in jobs})
-    if any(map(has_fan_in, submissions)):
+    if any(map(needs_barriers, submissions)):
         earlier = yield from earlier_submissions(context, jobs, (yield from read_reservations(context, jobs)))
         whole = [job for job in whole if job.job_id not in earlier]
         known = yield from _read_referenced(context, submissions, whole, under)
@@ -129,15 +127,15 @@ def _write_batch(context: QueueContext, jobs: Sequence[Job]) -> Flow[list[Submit
 def _write_in_steps(
     context: QueueContext, submissions: Sequence[Submission], jobs: Sequence[Job], under: Job | None, earlier: dict[UUID, Submitted]
 ) -> Flow[list[Submitted]]:
-    """Write jobs after their dependencies, as many at once as fit into one transaction, with gates where needed."""
+    """Write jobs after their dependencies, as many at once as fit into one transaction, with barriers where needed."""
     plain = [job for job, submission in zip(jobs, submissions, strict=True) if submission.plain and under is None]
     done = earlier | {one.job.job_id: one for one in (yield from _write_batch(context, plain))}
     _notify_workers(context, list(done.values()))
     for step in submission_steps({job.job_id: one for job, one in zip(jobs, submissions, strict=True) if job.job_id not in done}):
         names = {job_id: one.job.job_id for job_id, one in done.items()}
         pending = [with_ids_replaced(one, names) for one in step]
-        if has_fan_in(pending[0]):
-            pending = [(yield from _submit_gates(context, pending[0]))]
+        if needs_barriers(pending[0]):
+            pending = [(yield from _submit_barriers(context, pending[0]))]
         written = yield from _write_jobs(context, pending, [job_of(context, one, context.now()) for one in pending], under)
         _notify_workers(context, written)
         done |= {job_id: one for job_id, one in zip((one.job_id for one in step), written, strict=True) if job_id is not None}
@@ -174,17 +172,17 @@ def enlist(context: QueueContext, submission: Submission) -> Flow[PreparedSubmis
     return PreparedSubmission(placed, tuple(_writes(context, [placed], known, None, reservations)))
 
 
-def _submit_gates(context: QueueContext, submission: Submission) -> Flow[Submission]:
-    """Submit the gates of a job that has too many dependencies for one transaction, and return the submission that depends on them."""
-    gates, narrow = gates_of(submission, job_of(context, replace(submission, dependencies=()), context.now()))
-    known = yield from _read_referenced(context, [], gates, None)
-    for gate in gates:
-        for other in gate.dependencies:
+def _submit_barriers(context: QueueContext, submission: Submission) -> Flow[Submission]:
+    """Submit the barriers of a job that has too many dependencies for one transaction, and return the submission that depends on them."""
+    barriers, narrow = barriers_of(submission, job_of(context, replace(submission, dependencies=()), context.now()))
+    known = yield from _read_referenced(context, [], barriers, None)
+    for barrier in barriers:
+        for other in barrier.dependencies:
             _is_open_dependency(other, known)
-    yield from _check_queues(context, {gates[0].queue})
-    for gate in gates:
-        pending = Submission(gate.job_type, dependencies=gate.dependencies, job_id=gate.job_id)
-        written = yield from _write_jobs(context, [pending], [gate], None)
+    yield from _check_queues(context, {barriers[0].queue})
+    for barrier in barriers:
+        pending = Submission(barrier.job_type, dependencies=barrier.dependencies, job_id=barrier.job_id)
+        written = yield from _write_jobs(context, [pending], [barrier], None)
         _notify_workers(context, written)
     return narrow
 
@@ -376,30 +374,30 @@ def _work_of(job: Job) -> tuple[str, dict[str, Any]]:
     return job.job_type, job.job_config
 
 
-#: The job type of a gate.
-GATE = "gateleg.gate"
+#: The job type of a barrier.
+BARRIER = "gateleg.gate"
 #: The maximum number of writes in one step, unless one job needs more.
 _STEP_WRITES = 80
-#: How many jobs a gate depends on: with fewer, its transaction conflicts less often with a change of one of them.
-_JOBS_PER_GATE = 50
-MAX_FAN_IN = _JOBS_PER_GATE * MAX_DEPENDENCIES
+#: How many jobs a barrier depends on: with fewer, its transaction conflicts less often with a change of one of them.
+_JOBS_PER_BARRIER = 50
+_MAX_WITH_BARRIERS = _JOBS_PER_BARRIER * MAX_DEPENDENCIES
 
 
-def has_fan_in(submission: Submission) -> bool:
-    """Whether a job has so many dependencies that it needs gates. Raises `TooManyDependencies` if it has too many even for gates."""
+def needs_barriers(submission: Submission) -> bool:
+    """Whether a job has so many dependencies that it needs barriers. Raises `TooManyDependencies` if it has too many even for barriers."""
     number = len(set(submission.dependencies))
-    if number > MAX_FAN_IN:
-        raise TooManyDependencies(f"The job has {number:,} dependencies; the maximum is {MAX_FAN_IN:,}.")
+    if number > _MAX_WITH_BARRIERS:
+        raise TooManyDependencies(f"The job has {number:,} dependencies; the maximum is {_MAX_WITH_BARRIERS:,}.")
     return number > MAX_DEPENDENCIES
 
 
-def without_fan_in(submission: Submission) -> Submission:
-    """The submission, without its dependencies if it needs gates."""
-    return replace(submission, dependencies=()) if has_fan_in(submission) else submission
+def without_many_dependencies(submission: Submission) -> Submission:
+    """The submission, without its dependencies if it needs barriers."""
+    return replace(submission, dependencies=()) if needs_barriers(submission) else submission
 
 
 def submission_steps(submissions: Mapping[UUID, Submission]) -> list[list[Submission]]:
-    """Sort submissions after their dependencies and divide them into steps: as many as fit into one transaction, or one with gates."""
+    """Sort submissions after their dependencies and divide them into steps: as many as fit into one transaction, or one with barriers."""
     order = TopologicalSorter(
         {job_id: [one for one in wanted.dependencies if one in submissions] for job_id, wanted in submissions.items()}
     )
@@ -408,7 +406,7 @@ def submission_steps(submissions: Mapping[UUID, Submission]) -> list[list[Submis
     for job_id in order.static_order():
         one = replace(submissions[job_id], job_id=job_id)
         # Four writes for the job, its two keys and its parent, and one for each dependency.
-        writes = _STEP_WRITES if has_fan_in(one) else 4 + len(set(one.dependencies))
+        writes = _STEP_WRITES if needs_barriers(one) else 4 + len(set(one.dependencies))
         if writes > room:
             steps.append([])
             room = max(_STEP_WRITES, writes)
@@ -417,29 +415,29 @@ def submission_steps(submissions: Mapping[UUID, Submission]) -> list[list[Submis
     return steps
 
 
-def gates_of(submission: Submission, job: Job) -> tuple[list[Job], Submission]:
-    """The gates of a submission, and the submission that depends on them. `job` is its job without dependencies.
+def barriers_of(submission: Submission, job: Job) -> tuple[list[Job], Submission]:
+    """The barriers of a submission, and the submission that depends on them. `job` is its job without dependencies.
 
-    The ids of the gates derive from the job's id, so submitting it again creates no further gates.
+    The ids of the barriers derive from the job's id, so submitting it again creates no further barriers.
     """
     wanted = list(dict.fromkeys(submission.dependencies))
     job_id = submission.job_id or uuid4()
-    gates = [
+    barriers = [
         type(job)(
-            job_id=uuid5(NAMESPACE_OID, f"{GATE}:{job_id}:{start}"),
+            job_id=uuid5(NAMESPACE_OID, f"{BARRIER}:{job_id}:{start}"),
             created_at=job.created_at,
             updated_at=job.updated_at,
-            job_type=GATE,
+            job_type=BARRIER,
             job_config={"job_id": str(job_id)},
             queue=job.queue,
             priority=100,
             subject=job.subject,
             created_by="gateleg",
-            dependencies=wanted[start : start + _JOBS_PER_GATE],
+            dependencies=wanted[start : start + _JOBS_PER_BARRIER],
         )
-        for start in range(0, len(wanted), _JOBS_PER_GATE)
+        for start in range(0, len(wanted), _JOBS_PER_BARRIER)
     ]
-    return gates, replace(submission, job_id=job_id, dependencies=[gate.job_id for gate in gates])
+    return barriers, replace(submission, job_id=job_id, dependencies=[barrier.job_id for barrier in barriers])
 
 
 #: The reservations that were read, by purpose and text.

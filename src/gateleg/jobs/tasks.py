@@ -1,8 +1,6 @@
-"""`Task`: the return value of `@jobs.handler`. It submits jobs with a config of the right type, or calls the function.
+"""What an application writes jobs with: `Task` submits them, `JobContext` is the first argument of their handlers, `Stage` a part of one.
 
-`JobContext`: the first argument of a handler, with its job and the methods to report on it.
-
-Stages: a job that submits other jobs as its children, with dependencies, and completes or fails with them.
+A stage is a child job. A handler that directs stages submits them with their dependencies, and completes or fails with them:
 
     async def make_film(job: JobContext, config: FilmConfig) -> FilmResult:
         stages = [Stage("scenes", Submission("SCENES", config.scenes)), Stage("cut", Submission("CUT"), needs=("scenes",))]

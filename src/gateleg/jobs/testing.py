@@ -1,7 +1,4 @@
-"""`TestWorker`: runs jobs in a test, in the calling thread, one after another, and moves a clock instead of waiting.
-
-A clock that only moves when a test moves it.
-"""
+"""`TestWorker` runs jobs in a test, in the calling thread, one after another. `ManualClock` moves only when a test moves it."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from gateleg.jobs.errors import UseAwait, WrongArgument
 from gateleg.jobs.finish import SETTLE, UNWRITABLE, raised, reduced_outcome, returned
 from gateleg.jobs.monitor.listing import extended
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.submit import GATE
+from gateleg.jobs.submit import BARRIER
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import EventChunk
 from gateleg.jobs.tasks import JobContext
@@ -117,7 +114,7 @@ class TestWorker:
     def _outcome(self, job: Job, recorder: AttemptRecorder) -> AttemptOutcome:
         if job.job_type == SETTLE:
             return returned(self.queue.context, job, recorder, self.queue.settle(UUID(job.job_config["job_id"])))
-        if job.job_type == GATE:
+        if job.job_type == BARRIER:
             return returned(self.queue.context, job, recorder, None)
         handler = self.queue.context.jobs.of(job.job_type)
         try:

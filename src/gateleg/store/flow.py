@@ -74,6 +74,14 @@ def run_concurrently(flows: Sequence[Flow[R]], ticks: Callable[[], float], *, fa
 
     With `fail_fast`, the first exception closes the other flows and is raised.
     """
+    if len(flows) == 1:
+        # Nothing else runs meanwhile.
+        try:
+            return [(yield from flows[0])]
+        except Exception as error:
+            if fail_fast:
+                raise
+            return [error]
     branches = [_Branch(flow) for flow in flows]
     try:
         for branch in branches:

@@ -11,7 +11,7 @@ import pytest
 from gateleg.jobs.claim import Candidate, CandidateSelector
 from gateleg.jobs.errors import JobMissing, JobUnreadable
 from gateleg.jobs.foreign_jobs import Sweep
-from gateleg.jobs.leases import Staleness
+from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import UnreadableJob
 from gateleg.jobs.rules import Lost
@@ -215,7 +215,7 @@ def test_a_program_that_completes_our_job_against_the_rules_takes_it_from_its_wo
     )
     # The condition on the token and the version cannot refuse a write that has no condition; the worker's result is not written.
     assert queue.finish(ours, DONE).job_results is None
-    queue.reap("math", Staleness[UUID]())
+    queue.reap("math", LeaseObserver[UUID]())
     assert "lease_queue" not in stored(table)
 
 

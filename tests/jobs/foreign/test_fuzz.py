@@ -14,7 +14,7 @@ from gateleg.engine import boto3_session
 from gateleg.jobs.errors import JobError
 from gateleg.jobs.foreign_jobs import Sweep
 from gateleg.jobs.handlers import Jobs
-from gateleg.jobs.leases import Staleness
+from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import UnreadableJob, read_job
 from gateleg.jobs.submission import Submission
@@ -73,7 +73,7 @@ def test_odd_items_beside_ordinary_jobs(seed: int, operated: bool) -> None:
         ordinary = [queue.submit(Submission("PCA", {}, priority=chance.randrange(101))).job.job_id for _ in range(3)]
         for item in odd if operated else ():
             operate(queue, item["job_id"])
-        leases = Staleness[UUID]()
+        leases = LeaseObserver[UUID]()
         for _ in range(3):
             TestWorker(queue, clock).run(limit=100)
             for name in ("default", "math"):

@@ -1,12 +1,12 @@
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, computed_field
+from pydantic import computed_field
 
-from gateleg.model import GSI, LSI, Attr, Entity, Key, KeyPart, States, Table, Version, field, spec_of, stamp, state
+from gateleg.model import GSI, LSI, Attr, Entity, Key, Table, field, spec_of, stamp
 from gateleg.model.errors import (
     DerivedKeyUnknown,
     EmptyKey,
@@ -17,81 +17,11 @@ from gateleg.model.errors import (
     ReadOnlyAttribute,
     StateNeedsTransition,
 )
-from gateleg.model.keys import shard_of
-from gateleg.model.planning import Write, changed_attributes, plan_check, plan_delete, plan_put, plan_update
+from gateleg.model.planning import Write, changed_attributes, plan_put, plan_update
+from tests.model.planning.orders import SHARD, THEN, Order, Phase, Place, Shop, Versioned, order, versioned
 from tests.model.plans import NOW, condition, removed, sets
 
 NOW_TEXT = "2026-05-06T07:08:09.000000Z"
-THEN = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class Phase(States):
-    NEW = state("new", to=["busy"])
-    BUSY = state("busy", to=["done", "new"])
-    DONE = state("done")
-
-
-store = Table(
-    "orders",
-    hash="PK",
-    range="SK",
-    tag="kind",
-    indexes=[
-        GSI("by-phase", hash="G1", range="G1S"),
-        GSI("open", hash="G2", range="G2S"),
-        GSI("by-owner", hash="owner", range="placed_at"),
-        GSI("spread", hash="G3", range="placed_at"),
-    ],
-)
-
-
-class Shop(Entity, table=store, tag="shop"):
-    shop_id: Attr[str]
-    open_orders: Attr[int] = field(0)
-    orders: Attr[int] = field(0)
-
-    key = Key("SHOP#{shop_id}", "SHOP")
-
-
-class Place(KeyPart, template="{country}#{city}"):
-    country: str
-    city: str
-
-
-class Order(Entity, table=store, tag="order"):
-    shop_id: Attr[str]
-    number: Attr[int]
-    phase: Attr[Phase] = field(Phase.NEW)
-    owner: Attr[str | None] = field(None)
-    total: Attr[int] = field(0)
-    place: Attr[Place | None] = field(None)
-    note: Attr[str | None] = field(None)
-    placed_at: Attr[datetime] = stamp(on="create")
-    changed_at: Attr[datetime] = stamp(on="write")
-    source: Attr[str] = field("web", read_only=True)
-
-    key = Key("SHOP#{shop_id}", "ORDER#{number:06d}")
-    phase_key = Key("{phase}", "{placed_at}#{number:06d}", index="by-phase")
-    open_key = Key("OPEN#{shop_id}", "{owner}#{placed_at}", index="open", when={"phase": ["new", "busy"]})
-    spread_key = Key("P#{phase}", index="spread", shards=4)
-
-
-class Versioned(Order, table=Table("versioned", hash="PK", range="SK", tag="kind", indexes=store.indexes), tag="order"):
-    version: Attr[Version] = field(0)
-
-
-def order(**values: Any) -> Order:
-    defaults: dict[str, Any] = {"shop_id": "s", "number": 7, "placed_at": THEN, "changed_at": THEN}
-    return Order(**(defaults | values))
-
-
-def versioned(**values: Any) -> Versioned:
-    defaults: dict[str, Any] = {"shop_id": "s", "number": 7, "placed_at": THEN, "changed_at": THEN, "version": 3}
-    return Versioned(**(defaults | values))
-
-
-KEY = {"PK": {"S": "SHOP#s"}, "SK": {"S": "ORDER#000007"}}
-SHARD = shard_of(KEY, 4)
 
 
 def test_a_patch_requires_that_the_item_exists() -> None:
@@ -347,42 +277,6 @@ def test_an_updated_item_equals_a_put_of_the_changed_instance(phase: Phase, owne
 
 def _attrs(changes: dict[str, Any]) -> list[tuple[Attr[Any], Any]]:
     return [(spec_of(Versioned).attributes[name].attr, value) for name, value in changes.items()]
-
-
-def test_a_put_sets_stamps_and_increments_the_version() -> None:
-    write = plan_put(versioned(), now=NOW)
-    assert write.parameters["Item"]["version"] == {"N": "4"}
-    assert write.parameters["Item"]["changed_at"] == {"S": NOW_TEXT}
-    assert write.parameters["Item"]["placed_at"] == {"S": "2026-01-01T00:00:00.000000Z"}
-    assert condition(write) == "#version = 3"
-    assert write.owned == {"changed_at": NOW, "version": 4}
-
-
-def test_the_first_put_of_a_versioned_instance_creates_it() -> None:
-    assert condition(plan_put(versioned(version=0), now=NOW)) == "attribute_not_exists(#PK)"
-
-
-def test_a_create_requires_that_the_item_does_not_exist() -> None:
-    assert condition(plan_put(order(), now=NOW, create=True)) == "attribute_not_exists(#PK)"
-    assert condition(plan_put(order(), now=NOW)) == ""
-
-
-def test_a_delete_checks_the_version() -> None:
-    assert condition(plan_delete(versioned())) == "#version = 3"
-    assert condition(plan_delete(versioned(), check_version=False)) == ""
-    assert plan_delete(Order.key(shop_id="s", number=7)).request() == {"TableName": "orders", "Key": KEY}
-    assert condition(plan_delete(order(), must_exist=True)) == "attribute_exists(#PK)"
-
-
-def test_a_check_is_a_condition_without_a_write() -> None:
-    write = plan_check(order(), Order.total > 1)
-    assert (write.kind, write.alone) == ("ConditionCheck", True)
-    assert condition(write) == "#total > 1"
-
-
-def test_a_write_of_a_plain_model_is_typed_by_its_entity() -> None:
-    write: Write[Order] = plan_put(order(), now=NOW)
-    assert issubclass(write.entity, BaseModel)
 
 
 class Tagged(Entity, table=Table("tagged", hash="id")):

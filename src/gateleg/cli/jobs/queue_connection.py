@@ -174,7 +174,8 @@ def find_id(queue: Queue, text: str) -> UUID:
     from gateleg.jobs import Job
 
     if not _BEGINNING.fullmatch(text):
-        return read_id(text)
+        bad = queue.find_set_aside(text) if text and not _WHOLE.fullmatch(text) else None
+        return read_id(text) if bad is None else fail(bad.sentence, FAILED)
     begins = Job.job_id.begins_with(text.lower())
     tables = [tables.all[0] for tables in queue.context.ledgers]
     stored = [item["job_id"]["S"] for table in tables for item in queue.store.scan(table, filter=begins)]

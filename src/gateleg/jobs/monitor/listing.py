@@ -1,12 +1,6 @@
-"""Listing jobs: pages with filters and cursors, and reading a job wherever it is.
+"""Reading jobs: lists with filters and cursors, trees, logs and events, and following a job until it has finished.
 
-Job trees: read a job with its descendants and their progress, or cancel all of them.
-
-The log of a job: the last lines are in the job's item, earlier lines in chunks in the ledger table.
-
-Read the events that a job has emitted.
-
-Follow a job: its status, progress, new log lines and events.
+The last lines of a log are in the job's item, the earlier ones in chunks in the ledger.
 """
 
 from __future__ import annotations
@@ -18,8 +12,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gateleg.jobs.admin import cancel
+from gateleg.jobs.adoption import get_or_archived
 from gateleg.jobs.errors import JobUnreadable
-from gateleg.jobs.finish import get_or_archived
 from gateleg.jobs.queue_context import by_id, collect_stream
 from gateleg.jobs.rules import escape_undecodable
 from gateleg.jobs.tables.job import FINISHED, KEPT_LINES, Job, JobStatus, LogEntry, Logs, Progress, owner_of

@@ -1,15 +1,11 @@
-"""Statistics of a queue: the jobs that wait and run now, and counts of the last minutes. Finished jobs are not read.
+"""Statistics of a queue: the jobs that wait and run now, the counts of the last minutes, and their history for charts.
 
-The counters of a worker, kept in memory and written minute by minute, so that statistics cost few writes.
+Finished jobs are not read. Workers count in memory (`WorkerCounters`) and write minute by minute, so that statistics cost few writes. The
+worker that maintains a queue adds the counts up to its history: one item for each queue and hour, all read by one query. Each sum is
+computed from all counts, so recording a minute again, or by another worker, does no harm.
 
-The history of the queues by minute, for charts: one item for each queue and hour, all read by one query.
-
-Workers count in memory and write counts by minute (`counts.py`), and the worker that maintains a queue adds them up. Each sum is computed
-from all counts, so recording a minute again, or by another worker, does no harm.
-
-The statistics of queues as metrics, for Prometheus, CloudWatch or a test.
-
-Labels that distinguish jobs of the same type: the subject, or the part of the config that differs. Pure.
+`metrics` gives the statistics to Prometheus, CloudWatch or a test. `labels` distinguishes jobs of the same type in a list: by the subject,
+or by the part of the config that differs.
 """
 
 from __future__ import annotations

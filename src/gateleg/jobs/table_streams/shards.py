@@ -1,12 +1,8 @@
-"""Read the streams of a table, their shards, and the records of a shard.
-
-Leases of shards: exactly one process reads a shard, and only the owner's writes succeed.
+"""The shards of table streams: reading their records, and the leases that give each shard to one process.
 
 Clocks of different processes are never compared. Each write of the owner increments the lease's counter; a process that sees the counter
 unchanged for the duration of a lease, by its own clock, may take the shard over. Each write requires the last written counter, so an owner
-that lost its lease can neither renew it nor write a checkpoint.
-
-The table of stream consumers: leases and checkpoints of shards, and failed changes.
+that lost its lease can neither renew it nor write a checkpoint. The leases, checkpoints and failed changes are in a table of their own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The job table: four indexes of the public schema, and sparse indexes of claimable, delayed and running jobs, trees and owners.
 
-The names of the queue's tables.
+`TableNames` are the names of a queue's tables; `PLAIN` those of a queue that chooses none.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
-"""The queue's records other than jobs: queues, workers, schedules, reserved keys, log chunks and counts.
+"""The queue's records other than jobs: queues, workers, schedules, reserved keys, log chunks, counts and the archive.
 
-They share one table, with partitions by entity; most are read by their full key.
-
-The archive: a summary of each finished job, without its running state.
+They share one table, the ledger, with partitions by entity; most are read by their full key. The archive has its own table, with a summary
+of each finished job, without its running state.
 """
 
 from datetime import datetime

@@ -1,8 +1,8 @@
-"""Periodic work that one elected worker does for all: promote delayed jobs, recover jobs of lost workers, run schedules, archive jobs.
+"""What workers do besides running jobs.
 
-The registration of a worker: it reports that it is alive, writes its counters, and finds the other workers of its queues.
-
-Clock skew between workers, estimated from the times in their reports.
+`MaintenanceTasks` is the periodic work that one elected worker does for all: promote delayed jobs, recover jobs of lost workers, run
+schedules, archive jobs. `WorkerRegistration` reports that a worker is alive, writes its counters, and finds the other workers of its
+queues; `ClockSkew` estimates from the times in their reports how far their clocks differ.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.errors import GatelegError
 from gateleg.jobs.foreign_jobs import Sweep, adoption_task
-from gateleg.jobs.leases import Staleness
+from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.retention import Archiver
 from gateleg.model import ModelError
 from gateleg.store import StoreError
@@ -83,8 +83,8 @@ class MaintenanceTasks:
         self._delay_check_seconds = min(_DELAY_CHECK_SECONDS, lease)
         self._archiver = Archiver(queue, objects)
         #: how long the job leases of each queue, and the leader leases of other workers, have stayed unchanged
-        self._job_leases: defaultdict[_Place, Staleness[UUID]] = defaultdict(Staleness)
-        self._other_leaders: defaultdict[str, Staleness[str]] = defaultdict(Staleness)
+        self._job_leases: defaultdict[_Place, LeaseObserver[UUID]] = defaultdict(LeaseObserver)
+        self._other_leaders: defaultdict[str, LeaseObserver[str]] = defaultdict(LeaseObserver)
         #: where the next check of a queue's delays continues
         self._delay_cursors: dict[_Place, Item | None] = {}
         self._started_at: float | None = None
@@ -269,7 +269,7 @@ class WorkerRegistration:
         self._current_state = current_state
         self._alone = alone
         self._random = random.Random()
-        self._reports: Staleness[str] = Staleness()
+        self._reports: LeaseObserver[str] = LeaseObserver()
         self._skew = ClockSkew()
         #: the clock difference that was logged last, and when
         self._logged_skew: tuple[float, float] | None = None

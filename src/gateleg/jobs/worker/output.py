@@ -1,10 +1,11 @@
-"""The output of a running handler (log lines, progress, events, outputs, metrics) until its worker writes it. Thread-safe.
+"""The output of running handlers: what they report, what they print, and the temporary files that they write.
 
-Capture the printed and logged output of handlers: it is added to the log of their job, and still goes where it went before.
+`AttemptRecorder` holds log lines, progress, events, outputs and metrics until the worker writes them. It is thread-safe.
 
-The running job is a context variable. A handler's tasks and `asyncio.to_thread` inherit it; threads that a handler starts itself do not.
+Printed and logged output is added to the log of the job, and still goes where it went before. The running job is a context variable: a
+handler's tasks and `asyncio.to_thread` inherit it; threads that a handler starts itself do not.
 
-Scratch folders: temporary folders of attempts, which are removed when the attempt ends.
+`ScratchFolders` are the temporary folders of attempts, which are removed when the attempt ends:
 
     <root>/<worker>.lock            locked by the worker while it lives
     <root>/<worker>/<job>.<claim>/  the folder of an attempt

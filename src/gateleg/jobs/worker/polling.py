@@ -1,15 +1,10 @@
-"""Polling: claim jobs from the queues of a worker, and wait while the queues are empty.
+"""Polling: claim jobs from the queues of a worker, and wait while the queues are empty. `WorkerSlots` are the worker's free slots.
 
-Prefetching: a worker whose jobs are very short claims several at once and runs them one after another.
-
-Each claim and each completion is a commit that other processes wait for. For very short jobs the commits are most of the cost, and many
-workers would mostly wait for each other. Once a worker's jobs have been short, it claims the next few together, and commits their
-completions together with the next claim. It never runs more jobs at once than its concurrency. Prefetched jobs wait for a few milliseconds
-at most: if the job before them takes longer after all, the worker releases them for other workers.
-
-The queue of a worker on an embedded engine, whose concurrent writes share commits.
-
-The free slots of a worker: in all, and for each queue that has a limit.
+Each claim and each completion is a commit that other processes wait for. On an embedded engine, the concurrent writes of a worker share
+commits (`with_group_commit`). For very short jobs the commits are most of the cost nevertheless, and many workers would mostly wait for
+each other. So once a worker's jobs have been short, it claims the next few together (`PrefetchedJobs`), runs them one after another, and
+commits their completions together with the next claim. It never runs more jobs at once than its concurrency. Prefetched jobs wait for a
+few milliseconds at most: if the job before them takes longer after all, the worker releases them for other workers.
 """
 
 from __future__ import annotations

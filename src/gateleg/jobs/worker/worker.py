@@ -1,15 +1,10 @@
-"""`Worker`: claims jobs and runs them concurrently until it is stopped.
+"""`Worker`: claims jobs and runs them concurrently until it is stopped. `WorkerPool`: the workers of one process.
 
-`polling` claims jobs, `attempt` runs a handler and writes the outcome, `draining` is the shutdown.
+`polling` claims jobs, `attempt` runs a handler and writes the outcome. At the shutdown (`drain`) a worker waits for its running jobs, stops
+those that take too long, and releases them for other workers.
 
-The workers of one process: one for most queues, and one for each queue with its own concurrency.
-
-Shutdown of a worker: wait for the running jobs, stop jobs that take too long, and release them for other workers.
-
-Garbage collection while a worker runs.
-
-A job allocates a few hundred small containers and no reference cycles. With Python's default, a collection every 700 allocations, a worker
-would spend a fifth of its time on finding nothing.
+While a worker runs, garbage is collected less often. A job allocates a few hundred small containers and no reference cycles. With Python's
+default, a collection every 700 allocations, a worker would spend a fifth of its time on finding nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +28,7 @@ from gateleg.jobs.handlers import Handler
 from gateleg.jobs.monitor.stats import WorkerCounters
 from gateleg.jobs.queue import Queue, QueueVerbs
 from gateleg.jobs.rules import Released, must_run_alone
-from gateleg.jobs.submit import GATE
+from gateleg.jobs.submit import BARRIER
 from gateleg.jobs.tables.records import WorkerRecord
 from gateleg.jobs.worker.attempt import (
     EMBEDDED_FLUSH_SECONDS,
@@ -76,21 +71,6 @@ _FLUSH_SECONDS_PER_JOB = 0.0015
 _SCRATCH_SWEEP_SECONDS = 600.0
 #: Seconds between two checks whether a thread that did not stop when asked has ended.
 _THREAD_CHECK_SECONDS = 0.5
-
-
-def _check_options(queues: Any, concurrency: Any, idle: Any) -> None:
-    """Raise `WrongArgument` for options with which a worker would run no jobs, or other jobs than it was told to."""
-    if queues is not None and not isinstance(queues, Mapping):
-        names = [queues] if isinstance(queues, str) else list(queues)
-        raise WrongArgument(
-            f"queues= takes the weights of queues, and was given {queues!r}.", fix=f"Write queues={dict.fromkeys(names, 1)!r}."
-        )
-    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
-        raise WrongArgument(
-            f"concurrency= is how many jobs the worker runs at once, and was given {concurrency!r}.", fix="Give an int of at least 1."
-        )
-    if idle is not None and not (isinstance(idle, tuple) and len(idle) == 2 and 0 <= idle[0] <= idle[1]):
-        raise WrongArgument(f"idle={idle!r} is not a minimum and a maximum of seconds.", fix="Write idle=(0.02, 0.2), for example.")
 
 
 class Worker:
@@ -327,8 +307,8 @@ class Worker:
         """The handler of a claimed job. A worker claims only jobs that it has one for."""
         if job.job_type == SETTLE:
             return Handler(SETTLE, self._settle)
-        if job.job_type == GATE:
-            return Handler(GATE, _do_nothing)
+        if job.job_type == BARRIER:
+            return Handler(BARRIER, _do_nothing)
         return self.queue.context.jobs.of(job.job_type)
 
     async def _settle(self, job: JobContext, config: dict[str, Any]) -> int:
@@ -361,8 +341,23 @@ class Worker:
         return {"running": sorted(self.running), "state": "draining" if self.stopping else "running"}
 
 
+def _check_options(queues: Any, concurrency: Any, idle: Any) -> None:
+    """Raise `WrongArgument` for options with which a worker would run no jobs, or other jobs than it was told to."""
+    if queues is not None and not isinstance(queues, Mapping):
+        names = [queues] if isinstance(queues, str) else list(queues)
+        raise WrongArgument(
+            f"queues= takes the weights of queues, and was given {queues!r}.", fix=f"Write queues={dict.fromkeys(names, 1)!r}."
+        )
+    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
+        raise WrongArgument(
+            f"concurrency= is how many jobs the worker runs at once, and was given {concurrency!r}.", fix="Give an int of at least 1."
+        )
+    if idle is not None and not (isinstance(idle, tuple) and len(idle) == 2 and 0 <= idle[0] <= idle[1]):
+        raise WrongArgument(f"idle={idle!r} is not a minimum and a maximum of seconds.", fix="Write idle=(0.02, 0.2), for example.")
+
+
 async def _do_nothing(job: JobContext, config: dict[str, Any]) -> None:
-    """The handler of a gate job, which is claimable once all of its dependencies have completed."""
+    """The handler of a barrier, which is claimable once all of its dependencies have completed."""
 
 
 class WorkerPool:

@@ -36,7 +36,7 @@ async def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: p
         client = MemoryClient()
 
         def make(account: Any) -> MemoryClient:
-            account._given = Credentials("key", "secret")
+            account._credentials = Credentials("key", "secret")
             return client
 
         monkeypatch.setattr(BucketClient, "_make", make)

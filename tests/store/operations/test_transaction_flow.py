@@ -1,10 +1,14 @@
 """Counters and markers in one transaction, with one entry for each item."""
 
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from gateleg.plain import FAST_PATHS, is_plain
 from gateleg.store import Store, TransactionCanceled, UniqueTaken, create, delete, patch
 from gateleg.store.errors import DuplicateTarget
 from gateleg.store.operations.operation import item_key
@@ -107,3 +111,29 @@ def test_a_unique_value_is_not_handed_over_by_an_item_that_does_not_own_it(store
     with pytest.raises(TransactionCanceled):
         store.transact([delete(first), create(Title(id="3", title="x"))])
     assert store.find(Title, id="3") is None
+
+
+@pytest.mark.skipif(any(map(is_plain, FAST_PATHS)), reason="the fast paths save most of the calls")
+def test_a_counter_write_enters_few_functions(store: Store) -> None:
+    # `bench/verbs.py --walk` shows which.
+    project = new_project(store)
+    scenes = [store.create(scene(project.project_id, number, SceneStatus.PROCESSING)) for number in range(3)]
+
+    def calls(write: Callable[[Scene], Any], number: int) -> int:
+        entered = 0
+
+        def count(frame: FrameType, event: str, argument: Any) -> None:
+            nonlocal entered
+            entered += event == "call" and "gateleg" in frame.f_code.co_filename
+
+        sys.setprofile(count)
+        try:
+            write(scenes[number])
+        finally:
+            sys.setprofile(None)
+        return entered
+
+    patches = [calls(lambda one: store.patch(one, Scene.status.to(SceneStatus.COMPLETED)), number) for number in range(3)]
+    assert min(patches) < 300
+    creates = [calls(lambda one: store.create(one.model_copy(update={"sequence": one.sequence + 9})), number) for number in range(3)]
+    assert min(creates) < 250

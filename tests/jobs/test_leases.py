@@ -1,4 +1,4 @@
-"""Delays are counted by the clock of whoever writes them; one that was ahead makes nobody wait for it."""
+"""Delays are counted by the clock of whoever writes them, and leases by the clock of whoever watches them."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,6 +9,7 @@ import pytest
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
 from gateleg.jobs.claim import CandidateSelector
+from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import AttemptOutcome, Snoozed
 from gateleg.jobs.submission import Submission
@@ -188,3 +189,17 @@ def _project_what_was_projected_before(store: Store) -> None:
     for update in ({"Delete": {"IndexName": "DueIndex"}}, {"Create": older}):
         request = {"TableName": table, "AttributeDefinitions": types, "GlobalSecondaryIndexUpdates": [update]}
         store.transport.call("UpdateTable", request)
+
+
+def test_the_age_of_a_value_is_counted_from_when_it_was_seen_first() -> None:
+    seen: LeaseObserver[str] = LeaseObserver()
+    assert seen.observe({"a": 1}, 100.0) == {"a": 0.0}
+    assert seen.observe({"a": 1, "b": 1}, 110.0) == {"a": 10.0, "b": 0.0}
+    assert seen.observe({"a": 2, "b": 1}, 130.0) == {"a": 0.0, "b": 20.0}
+
+
+def test_what_was_gone_is_new_when_it_comes_back() -> None:
+    seen: LeaseObserver[str] = LeaseObserver()
+    seen.observe({"a": 1}, 0.0)
+    seen.observe({}, 10.0)
+    assert seen.observe({"a": 1}, 20.0) == {"a": 0.0}
