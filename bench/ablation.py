@@ -7,7 +7,7 @@ Needs valgrind. Thousands of machine instructions of one call, which do not depe
 in `bench/instructions.py`, of the rich entity of `bench/verbs.py`. Claims and completions are those of a worker (`bench/queues/claims.py`),
 whose writes share commits: for one job of turns with ten. The endpoint is measured from the parsed request to the response, without a
 socket. Each fast path is turned off by `GATELEG_PLAIN`, in a process of its own. Its row shows how much more each call takes than with
-nothing turned off; less than 5 % can be chance.
+nothing turned off; less than 10 % can be chance on a busy machine.
 
 With `--caches`, the functions that an update of the rich entity enters, with each of its caches and without what it holds.
 """

@@ -130,7 +130,7 @@ def test_an_item_of_the_current_schema_needs_one_request(memory: Store) -> None:
     memory.put(ADA)
     sent = []
     call = memory.transport.call
-    memory.transport.call = lambda operation, payload: sent.append(operation) or call(operation, payload)  # type: ignore
+    memory.transport.call = lambda operation, payload, **_: sent.append(operation) or call(operation, payload)  # type: ignore
     memory.patch(Person, Person.name.set("Ada King"), ident="a")
     assert len(sent) <= 1
 
