@@ -62,7 +62,7 @@ class Engine:
 
     A background thread, which exists only while there is work, deletes expired items, backfills new indexes of large tables, and runs
     exports and imports. With `background=False`, call `maintain` instead. Exports and imports use the subfolders of `exports` as S3
-    buckets; the default is a folder `exports` beside the file. `vfs` names another SQLite VFS than the checksum VFS (`checksums.py`).
+    buckets; the default is a folder `exports` beside the file. `vfs` names another SQLite VFS than the checksum VFS (`files.py`).
     `like_local` makes the engine behave as DynamoDB Local does where that differs from the service.
     """
 

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 #: The maximum number of writes in a transaction.
 _MAX_TRANSACTION_WRITES = 100
+#: Jobs to prepare between two turns of other tasks of an event loop.
+_TURN = 200
 
 
 def submit(context: QueueContext, submission: Submission, *, under: Job | None = None) -> Flow[Submitted]:
@@ -96,11 +98,18 @@ def submit_many(context: QueueContext, submissions: Sequence[Submission], *, und
         )
     for submission in submissions:
         check_submission(submission)
-    jobs = [job_of(context, without_many_dependencies(submission), now, place) for place, submission in enumerate(submissions)]
+    jobs: list[Job] = []
+    for place, submission in enumerate(submissions):
+        if place % _TURN == _TURN - 1:
+            yield Pause(0)
+        jobs.append(job_of(context, without_many_dependencies(submission), now, place))
     if len({job.job_id for job in jobs}) < len(jobs):
         raise BadSubmission("Two of the jobs have the same id.")
     check_keys(jobs)
-    whole = [job.model_copy(update={"dependencies": one.dependencies}) for job, one in zip(jobs, submissions, strict=True)]
+    whole = [
+        job.model_copy(update={"dependencies": one.dependencies}) if one.dependencies else job
+        for job, one in zip(jobs, submissions, strict=True)
+    ]
     check_cycles(whole)
     yield from _check_queues(context, {job.queue for job in jobs})
     if any(map(needs_barriers, submissions)):
