@@ -176,7 +176,10 @@ _LONGEST_WAIT = 366 * 86_400
 
 
 class RunAttributes(BaseModel):
-    """The attributes that every run of a schedule can have too. Empty ones have the defaults of the job type."""
+    """The attributes that every run of a schedule can have too. Empty ones have the defaults of the job type.
+
+    Built at first use. The model of a route derives from it with `defer_build=False`: FastAPI needs a model that is whole.
+    """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, defer_build=True)
 

@@ -69,7 +69,7 @@ class NewUpload(BaseModel):
     )
 
 
-class NewJob(JobAttributes):
+class NewJob(JobAttributes, defer_build=False):
     """A job on a conversation, which is its subject."""
 
     subject: Text | None = Field(

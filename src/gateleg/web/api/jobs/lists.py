@@ -33,7 +33,7 @@ def _job_type(
 TypeFilter = Annotated[str | None, Depends(_job_type)]
 
 
-class NewJob(JobAttributes):
+class NewJob(JobAttributes, defer_build=False):
     """A job to submit. Its type provides the defaults."""
 
     job_type: Annotated[Text, Field(examples=["demo.decades"])]

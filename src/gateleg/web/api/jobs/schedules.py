@@ -21,7 +21,7 @@ router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
 
 
-class NewSchedule(RunAttributes):
+class NewSchedule(RunAttributes, defer_build=False):
     """When a job is submitted: by cron fields, or at an interval in seconds. The other attributes are those of its jobs."""
 
     job_type: Text
