@@ -31,12 +31,14 @@ GROUPS = {
     "doctor": "gateleg.cli.doctor",
     "new": "gateleg.cli.new",
 }
+#: The help of groups that load much, so that the list of all commands does not load them.
+HELP = {"jobs": "Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive."}
 
 
 class Commands(TyperGroup):
     """The commands of this module, the groups, and those of registered applications."""
 
-    #: whether only names are needed, so that no application is imported
+    #: whether only names and help are needed, so that no application is imported
     _listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -45,6 +47,8 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command, whose group is imported now."""
+        if self._listing and cmd_name in HELP:
+            return TyperGroup(name=cmd_name, help=HELP[cmd_name])
         if cmd_name in GROUPS:
             command = typer.main.get_command(import_module(GROUPS[cmd_name]).app)
         elif cmd_name in registered():

@@ -2,11 +2,10 @@
 
 import typer
 
+from gateleg.cli.commands import HELP
 from gateleg.cli.jobs import actions, inspection, queues, schedules, submit
 
-app = typer.Typer(
-    help="Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive.", add_completion=False, no_args_is_help=True
-)
+app = typer.Typer(help=HELP["jobs"], add_completion=False, no_args_is_help=True)
 app.command()(submit.submit)
 app.command(name="list")(inspection.listed)
 app.command()(inspection.show)
