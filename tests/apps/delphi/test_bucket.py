@@ -80,4 +80,4 @@ def test_the_page_reads_and_writes_the_bucket_and_no_other_origin(town: Served, 
     policy = page.request.get(f"{town.url}/delphi").headers["content-security-policy"]
     connect = re.search(r"connect-src ([^;]*)", policy)
     assert connect is not None
-    assert connect[1].split() == ["'self'", "ws:", "wss:", bucket]
+    assert connect[1].split() == ["'self'", bucket]
