@@ -51,8 +51,8 @@ def dying_at_step(reporting: Callable[[JobContext], Callable[[float, str], None]
 
 
 def dying_afterwards(act: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    async def act_and_die(*arguments: Any) -> None:
-        await act(*arguments)
+    async def act_and_die(*arguments: Any, **options: Any) -> None:
+        await act(*arguments, **options)
         die()
 
     return act_and_die
