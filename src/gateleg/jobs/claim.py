@@ -24,7 +24,7 @@ from gateleg.jobs.adoption import adopt_by_id, find_valid_job
 from gateleg.jobs.finish import SETTLE, expire, slots_refs
 from gateleg.jobs.queue_context import UnreadableJob
 from gateleg.jobs.submit import BARRIER
-from gateleg.jobs.tables.job import LARGEST_PRIORITY, Job, JobStatus, job_key
+from gateleg.jobs.tables.job import LARGEST_PRIORITY, Job, JobStatus, is_concurrency_key, job_key
 from gateleg.jobs.tables.records import QueueState, RateWindow, Slots
 from gateleg.model import DecodeError, ModelError
 from gateleg.model.wire import iso, to_utc
@@ -380,6 +380,8 @@ class Candidate(NamedTuple):
         if not 0 <= priority <= LARGEST_PRIORITY:
             raise ValueError("not a priority")
         key, start_by = item.get("concurrency_key"), item.get("start_by")
+        if key is not None and not is_concurrency_key(key["S"]):
+            raise ValueError("not a concurrency key")
         return cls(
             job_id=_uuid(item["job_id"]["S"]),
             version=int(item["version"]["N"]),

@@ -14,7 +14,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 import orjson
@@ -45,7 +44,7 @@ from gateleg.jobs.rules import (
     timed_out,
 )
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
-from gateleg.jobs.tables.job import FINISHED, Attempt, Failure, Job, JobStatus, Logs, Progress, Readiness, Results, job_key
+from gateleg.jobs.tables.job import FINISHED, Attempt, Failure, Job, JobStatus, Logs, Progress, Readiness, Results, job_key, slots_text
 from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LogChunk, Slots
 from gateleg.model import ModelError
@@ -244,7 +243,7 @@ def change_status(
 
 def slots_refs(context: QueueContext, key: str) -> list[Ref[Slots]]:
     """The items that count the running jobs of a concurrency key: one in each ledger, because other programs may use only one of them."""
-    return [tables.slots.key(concurrency_key=quote(key, safe="")) for tables in context.ledgers]
+    return [tables.slots.key(concurrency_key=slots_text(key)) for tables in context.ledgers]
 
 
 def _dependent_writes(context: QueueContext, job: Job, status: JobStatus) -> Flow[list[WriteOperation[Any]]]:

@@ -369,6 +369,31 @@ def test_a_priority_that_another_program_changes_out_of_range_is_not_claimed(que
     assert stored(table, str(jobs[0].job_id))["status"] == "PENDING"
 
 
+@pytest.mark.parametrize("status", JobStatus)
+def test_a_concurrency_key_that_the_ledger_cannot_hold_is_named_at_every_door(queue: Queue, table: Any, status: JobStatus) -> None:
+    longest = "ü" * 340 + "xx"
+    too_long = longest + "x"
+    item = pca_item(status=status, version=1, worker_id="w", completed_at="2025-04-23T20:00:00Z")
+    table.put_item(Item=item | {"concurrency_key": too_long})
+    for door in (queue.get, queue.get_or_archived, queue.tree, queue.log, queue.cancel, queue.retry, queue.cancel_tree):
+        with pytest.raises(JobUnreadable, match="concurrency_key: must have at most 2042 bytes"):
+            door(JOB)
+    assert queue.adopt_jobs() == []
+    assert [bad.job_id for bad in queue.set_aside()] == [PCA]
+    table.put_item(Item=item | {"concurrency_key": longest})
+    assert queue.get(JOB).concurrency_key == longest
+    if status is JobStatus.PROCESSING:
+        assert queue.cancel(JOB).status is JobStatus.CANCELLED
+
+
+def test_a_job_whose_concurrency_key_another_program_makes_too_long_is_not_claimed(queue: Queue, table: Any, clock: ManualClock) -> None:
+    broken, good = submitted(queue), submitted(queue)
+    key = {"job_id": str(broken.job_id)}
+    table.update_item(Key=key, UpdateExpression="SET concurrency_key = :k", ExpressionAttributeValues={":k": "x" * 3000})
+    assert [ended.job_id for ended in TestWorker(queue, clock).run()] == [good.job_id]
+    assert [bad.job_id for bad in queue.set_aside()] == [str(broken.job_id)]
+
+
 def test_an_archived_job_that_no_queue_can_hold_is_not_brought_back(queue: Queue, clock: ManualClock) -> None:
     job = queue.cancel(submitted(queue).job_id)
     clock.advance(seconds=31 * 86400)

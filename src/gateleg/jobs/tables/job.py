@@ -221,6 +221,26 @@ def _in_claim_order(priority: int) -> int:
     return priority
 
 
+def slots_text(concurrency_key: str) -> str:
+    """The concurrency key as a part of a key in the ledger, which may not contain `#`."""
+    return quote(concurrency_key, safe="")
+
+
+def is_concurrency_key(text: str) -> bool:
+    """Whether a key in the ledger, of up to 2,048 bytes, can hold a concurrency key."""
+    return len(slots_text(text)) <= _SLOTS_BYTES
+
+
+def _in_the_ledger(concurrency_key: str) -> str:
+    """The concurrency key, if the ledger can hold it. As for priorities, this holds for stored values too."""
+    if not is_concurrency_key(concurrency_key):
+        raise PydanticCustomError("concurrency_key", "must have at most {most} bytes when it is percent-encoded", {"most": _SLOTS_BYTES})
+    return concurrency_key
+
+
+_SLOTS_BYTES = 2048 - len("SLOTS#")
+ConcurrencyKey = Annotated[str, AfterValidator(_in_the_ledger)]
+
 LARGEST_PRIORITY = 100
 #: 0 to 100, higher first
 Priority = Annotated[int, Field(ge=0, le=LARGEST_PRIORITY), AfterValidator(_in_claim_order)]
@@ -309,7 +329,7 @@ class Job(Entity, table=queue_table, defer_build=True):
     tree_path: Attr[str | None] = field(None)
 
     #: at most `concurrency_limit` jobs with this key run at once
-    concurrency_key: Attr[str | None] = field(None)
+    concurrency_key: Attr[ConcurrencyKey | None] = field(None)
     concurrency_limit: Attr[int] = field(1, ge=1)
     #: a repeated submission with this key gets this job
     idempotency_key: Attr[str | None] = field(None)
