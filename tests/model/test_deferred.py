@@ -9,7 +9,24 @@ from uuid import UUID  # noqa: TC003
 
 import pytest
 
-from gateleg.model import GSI, TTL, Attr, Counter, Entity, Key, KeyPart, Pattern, Record, Spec, Table, field, new_uuid, required, spec_of
+from gateleg.model import (
+    GSI,
+    TTL,
+    Attr,
+    Counter,
+    Entity,
+    JsonText,
+    Key,
+    KeyPart,
+    Pattern,
+    Record,
+    Spec,
+    Table,
+    field,
+    new_uuid,
+    required,
+    spec_of,
+)
 from gateleg.model.errors import UnknownComponent
 from gateleg.model.expressions import Placeholders
 
@@ -121,6 +138,44 @@ def test_a_mistake_in_a_deferred_entity_is_found_at_its_first_use() -> None:
     for _ in range(2):
         with pytest.raises(UnknownComponent, match="uses 'other'"):
             spec_of(Wrong)
+
+
+def test_a_deferred_record_keeps_what_it_does_not_know_at_every_depth() -> None:
+    class Note(Record, defer_build=True):
+        text: Attr[str]
+
+    class Page(Record, defer_build=True):
+        notes: Attr[list[Note]] = field(factory=list)
+
+    class Book(Entity, table=Table("noted", hash="id"), defer_build=True):
+        id: Attr[str]
+        page: Attr[Page]
+        last: Attr[Note | None] = field(None)
+
+        key = Key("{id}")
+
+    note = {"M": {"text": {"S": "x"}, "colour": {"S": "red"}}}
+    item = {"id": {"S": "1"}, "page": {"M": {"notes": {"L": [note]}, "number": {"N": "3"}}}, "last": note}
+    book = spec_of(Book).decode(item)
+    assert book.page.notes[0].text == "x"
+    assert spec_of(Book).encode(book) == item
+
+
+def test_expressions_and_json_read_values_of_deferred_records() -> None:
+    class Note(Record, defer_build=True):
+        text: Attr[str] = required(max_length=3)
+
+    class Card(Entity, table=Table("cards", hash="id"), defer_build=True):
+        id: Attr[str]
+        note: Attr[Note]
+        stored: Attr[JsonText[Note]]
+
+        key = Key("{id}")
+
+    item = {"id": {"S": "1"}, "note": {"M": {"text": {"S": "longer than now"}}}, "stored": {"S": '{"text":"longer than now"}'}}
+    card = spec_of(Card).decode(item)
+    assert card.note.text == card.stored.text == "longer than now"
+    assert (Card.note == {"text": "longer than now"}).render(Placeholders()) == "#note = :0"
 
 
 def test_a_subclass_of_a_deferred_entity_is_not_deferred() -> None:

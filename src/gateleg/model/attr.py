@@ -34,7 +34,7 @@ from gateleg.model.key_parts import KeyPart
 from gateleg.model.shapes import CodeScope, ListShape, SetShape, Shape, attr_type, case_of, field_names, shape_of
 from gateleg.model.times import times_in_utc
 from gateleg.model.types import did_you_mean, empty_is_absent, is_special, read_annotation
-from gateleg.model.validation import Bounds, bounds_of, construct_unchecked, field_validator, validator_of, without_bounds
+from gateleg.model.validation import Bounds, bounds_of, construct_unchecked, field_validator, schema_for_reading, validator_of
 from gateleg.model.wire import wire
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
     @cached_property
     def _comparer(self) -> Callable[[Any], Any]:
         """Validates the type but not the bounds, which do not apply to values that are compared or added."""
-        return validator_of(without_bounds(self._adapter.core_schema)).validate_python
+        return validator_of(schema_for_reading(self._adapter)).validate_python
 
     @cached_property
     def _reader(self) -> Callable[[Any], Any]:

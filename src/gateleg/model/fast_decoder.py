@@ -39,6 +39,7 @@ from gateleg.model.types import read_annotation
 from gateleg.model.validation import (
     Schema,
     resolve_reference,
+    schema_for_reading,
     sees_other_fields,
     set_extra,
     set_fields,
@@ -47,7 +48,6 @@ from gateleg.model.validation import (
     unwrap_schema,
     validator_of,
     with_definitions,
-    without_bounds,
 )
 from gateleg.model.wire import to_utc
 from gateleg.plain import is_plain
@@ -113,7 +113,7 @@ def direct_source(spec: Spec[Any], scope: CodeScope, kept: Collection[str] = ())
     """
     if _PLAIN:
         return None
-    schema, definitions = unwrap_schema(without_bounds(spec.entity.__pydantic_core_schema__))
+    schema, definitions = unwrap_schema(schema_for_reading(spec.entity))
     if not _is_plain(schema, spec.entity):
         return None
     slots = {

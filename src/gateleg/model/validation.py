@@ -41,6 +41,22 @@ _BOUNDED = frozenset(
 )
 
 
+def core_schema_of(source: type[BaseModel] | TypeAdapter[Any]) -> Schema:
+    """The schema of a model or of an adapter, built now if that was deferred: until then pydantic holds an object that is no schema."""
+    if isinstance(source, type):
+        if not source.__pydantic_complete__:
+            source.model_rebuild()
+        return cast("Schema", source.__pydantic_core_schema__)
+    if not isinstance(source.core_schema, dict):
+        source.rebuild()
+    return cast("Schema", source.core_schema)
+
+
+def schema_for_reading(source: type[BaseModel] | TypeAdapter[Any]) -> Schema:
+    """The schema of a model or of an adapter without bounds."""
+    return cast("Schema", without_bounds(core_schema_of(source)))
+
+
 def without_bounds(schema: Any) -> Any:
     """Copy a pydantic schema without its bounds, so that it accepts every value of the right type."""
     if isinstance(schema, list):
@@ -66,12 +82,12 @@ def _inner(member: str, entry: Any) -> Any:
 
 def reading_validator(model: type[BaseModel]) -> Callable[[Any], Any]:
     """A function that validates values as the model does, ignoring bounds."""
-    return validator_of(without_bounds(model.__pydantic_core_schema__)).validate_python
+    return validator_of(schema_for_reading(model)).validate_python
 
 
 def json_reader(adapter: TypeAdapter[Any]) -> Callable[[str | bytes], Any]:
     """A function that reads JSON as a type adapter does, ignoring bounds."""
-    return validator_of(without_bounds(adapter.core_schema)).validate_json
+    return validator_of(schema_for_reading(adapter)).validate_json
 
 
 def validator_of(schema: Any, config: Any = None) -> SchemaValidator:
@@ -156,8 +172,7 @@ def field_validator(model: type[BaseModel], name: str, *, bounded: bool = True) 
 
     `bounded=False` ignores the field's bounds, for values that were read.
     """
-    whole: Any = model.__pydantic_core_schema__
-    schema, definitions = unwrap_schema(whole if bounded else without_bounds(whole))
+    schema, definitions = unwrap_schema(core_schema_of(model) if bounded else schema_for_reading(model))
     if schema["type"] != "model" or schema["schema"]["type"] != "model-fields":
         return None
     entry = schema["schema"]["fields"][name]["schema"]
