@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from gateleg.net.encryption import DecryptionFailed, decrypt, encrypt
+from gateleg.net.tokens import DecryptionFailed, decrypt, encrypt
 from gateleg.store import Page
 from gateleg.web.errors import Refusal
 from gateleg.web.tables import StoredSecret
