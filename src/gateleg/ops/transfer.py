@@ -18,8 +18,8 @@ from gateleg.ops.plain_json import from_plain, plain_text, special_types
 from gateleg.ops.values import check_item
 from gateleg.store.operations import ScanProgress, scan
 from gateleg.store.operations.batch_flows import batch_write_flow
-from gateleg.store.operations.entity_reads import is_legacy
 from gateleg.store.operations.operation import item_key
+from gateleg.store.operations.reads import is_legacy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

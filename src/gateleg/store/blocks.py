@@ -14,8 +14,7 @@ from gateleg.model.errors import NotAnEntity
 from gateleg.store.errors import BlockEnded
 from gateleg.store.locks import Lock, release
 from gateleg.store.operations import writes
-from gateleg.store.operations.batches import BatchWrite
-from gateleg.store.operations.transactions import Transact
+from gateleg.store.operations.batches import BatchWrite, Transact
 from gateleg.store.verbs import transaction_method
 
 if TYPE_CHECKING:

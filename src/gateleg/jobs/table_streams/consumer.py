@@ -33,7 +33,7 @@ from gateleg.jobs.table_streams.shards import (
 )
 from gateleg.model import Change, ModelError, read_change, spec_of
 from gateleg.store import StoreError
-from gateleg.store.operations.entity_reads import is_legacy, upcast_item, with_current_key
+from gateleg.store.operations.reads import is_legacy, upcast_item, with_current_key
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 

@@ -20,7 +20,7 @@ from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.retention import Archiver
 from gateleg.model import ModelError
 from gateleg.store import StoreError
-from gateleg.store.transports.group_commit import with_shared_commits
+from gateleg.store.transports.embedded import with_shared_commits
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -20,12 +20,10 @@ from gateleg.model.planning import Collected, CollectionQuery
 from gateleg.store.errors import KeyGivenTwice
 from gateleg.store.flow import Request
 from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.entity_reads import ListReader, current_items, has_legacy_key
-from gateleg.store.operations.legacy_merge import current_item_key, legacy_items, legacy_partitions, without_replaced
-from gateleg.store.operations.merges import Merge
+from gateleg.store.operations.merges import Merge, current_item_key, legacy_items, legacy_partitions, without_replaced
 from gateleg.store.operations.operation import Operation, by_position, check_limit
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions, send_all
-from gateleg.store.operations.reads import projected
+from gateleg.store.operations.reads import ListReader, current_items, has_legacy_key, projected
 from gateleg.store.setup import Position, request_digest
 
 if TYPE_CHECKING:
@@ -34,8 +32,8 @@ if TYPE_CHECKING:
     from gateleg.model import Attr, Condition, Item
     from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow, Payload
-    from gateleg.store.operations.entity_reads import LegacyItem
-    from gateleg.store.operations.legacy_merge import LegacyPartition
+    from gateleg.store.operations.merges import LegacyPartition
+    from gateleg.store.operations.reads import LegacyItem
     from gateleg.store.setup import Setup, Unreadable
 
 __all__ = ["Collect", "ReadPage", "merged_page"]

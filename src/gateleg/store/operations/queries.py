@@ -15,11 +15,9 @@ from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Request, StreamedItems, Together
 from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.entity_reads import LegacyItem, ListReader, current_items, with_current_key
-from gateleg.store.operations.legacy_merge import LegacyMerge, legacy_partitions
-from gateleg.store.operations.merges import Merge
+from gateleg.store.operations.merges import LegacyMerge, Merge, legacy_partitions
 from gateleg.store.operations.operation import Operation, Stream, by_position, check_limit
-from gateleg.store.operations.reads import projected
+from gateleg.store.operations.reads import LegacyItem, ListReader, current_items, projected, with_current_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,10 +13,10 @@ from gateleg.model.expressions import Placeholders
 from gateleg.store.errors import LostRace, NotFound, OutOfScope
 from gateleg.store.flow import Request, StreamedItems, Together
 from gateleg.store.operations.batch_flows import batch_write_flow
-from gateleg.store.operations.entity_reads import ListReader, current_items, hidden, is_legacy, read_form
-from gateleg.store.operations.legacy_merge import newer_items
+from gateleg.store.operations.merges import newer_items
 from gateleg.store.operations.operation import Operation, Stream, item_key
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
+from gateleg.store.operations.reads import ListReader, current_items, hidden, is_legacy, read_form
 from gateleg.store.operations.tables import check_table
 from gateleg.store.operations.write_operation import Delete
 from gateleg.store.setup import RateLimiter
