@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import changelog, copy_steps, expiry, files, keys
+from gateleg.engine import changelog, expiry, files, keys, stored_backups
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.database import Database
 from gateleg.engine.definitions import load
@@ -294,7 +294,7 @@ def _finish_copies_and_restart_backfills(database: Database) -> None:
     """Complete backups and restores and restart backfills: their progress is a rowid, which VACUUM may change."""
     catalog = Catalog(database)
     with database.write() as connection:
-        copy_steps.finish(catalog, connection)
+        stored_backups.finish_copies(catalog, connection)
         # Deleting the rows would pass for complete indexes of expiries.
         connection.execute("UPDATE backfills SET place = 0")
 

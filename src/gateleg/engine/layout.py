@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import chunked_drop, keys, online_copy
+from gateleg.engine import keys, long_work, online_copy
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
 from gateleg.engine.values import Item, item_size, size
@@ -359,7 +359,7 @@ class Layout:
     def drop(self, connection: apsw.Connection) -> None:
         """Drop the SQLite tables of the table and its indexes."""
         for name in (self.name, *(layout.name for layout in self.indexes)):
-            chunked_drop.drop_rows(connection, name)
+            long_work.drop_rows(connection, name)
 
     def items(self, connection: apsw.Connection) -> Iterator[tuple[bytes, int, bytes]]:
         """All base rows, in key order."""

@@ -24,11 +24,11 @@ from gateleg.engine.database import DatabaseConnection
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import Prepared, prepare
 from gateleg.engine.layout import Layout
+from gateleg.engine.long_work import Throttle
 from gateleg.engine.operations import definition
 from gateleg.engine.operations.definition import iso_milliseconds
 from gateleg.engine.operations.items import ItemChange, check_item_size
 from gateleg.engine.schema import Namespace, Table
-from gateleg.engine.throttle import Throttle
 from gateleg.engine.values import canonicalize_item
 from gateleg.export_format import ExportWriter, csv_items, item_line, json_items, lines_of, open_file
 from gateleg.private_files import make_folder, write_file

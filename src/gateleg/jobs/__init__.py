@@ -48,10 +48,9 @@ from gateleg.jobs.monitor.listing import Update, follow, follow_async
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.submission import PreparedSubmission, Submission, SubmitOptions, Submitted
 from gateleg.jobs.tables.job import Job, JobStatus, TableNames
-from gateleg.jobs.tasks import JobContext, Stage, Task, direct_stages, submit_stages
+from gateleg.jobs.tasks import GiveUp, JobContext, Snooze, Stage, Stopped, Task, direct_stages, submit_stages
 
 if TYPE_CHECKING:
     from gateleg.jobs.testing import ManualClock, TestWorker

@@ -26,8 +26,7 @@ from gateleg.jobs.finish import (
 from gateleg.jobs.queue_context import collect_stream, read_jobs
 from gateleg.jobs.rules import Decision, is_name, readiness_at
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Readiness, Results
-from gateleg.jobs.tables.queue_tables import moved_to
-from gateleg.jobs.tables.records import ArchivedJob, LeaderLease, QueueState, WorkerRecord, branch_of, restored
+from gateleg.jobs.tables.records import ArchivedJob, LeaderLease, QueueState, WorkerRecord, branch_of, moved_to, restored
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, check, create, delete, patch, put, upsert
 from gateleg.store.operations import batch_get, find, query, transact
 from gateleg.store.transports import ServiceError, Unreachable

@@ -21,8 +21,7 @@ from gateleg.jobs.change_feed import Notifier
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken, UnknownJobType
 from gateleg.jobs.rules import Retry, is_name
-from gateleg.jobs.signals import GiveUp
-from gateleg.jobs.tasks import Task, config_model, function_of, other_config_annotated, takes_job_second
+from gateleg.jobs.tasks import GiveUp, Task, config_model, function_of, other_config_annotated, takes_job_second
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:

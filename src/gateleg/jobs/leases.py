@@ -22,7 +22,7 @@ from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.finish import is_retryable, reap_one
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness, Running
-from gateleg.jobs.tables.queue_tables import moved_to
+from gateleg.jobs.tables.records import moved_to
 from gateleg.model import ModelError
 from gateleg.model.wire import to_utc
 from gateleg.store import ConditionFailed, NotFound, TooLarge, TransactionCanceled, patch, put

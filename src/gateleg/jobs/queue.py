@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from gateleg.jobs.submission import Submission, Submitted
-    from gateleg.jobs.tables.queue_tables import QueueTables
+    from gateleg.jobs.tables.records import QueueTables
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup

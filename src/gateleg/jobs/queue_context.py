@@ -23,8 +23,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from gateleg.jobs.rules import RETENTION
 from gateleg.jobs.tables.job import Job, JobStatus, job_key
-from gateleg.jobs.tables.queue_tables import QueueTables, tables_beside, tables_named
-from gateleg.jobs.tables.records import ArchivedJob
+from gateleg.jobs.tables.records import ArchivedJob, QueueTables, tables_beside, tables_named
 from gateleg.model import DecodeError, ModelError, spec_of
 from gateleg.store.flow import Request, StreamedItems, Together
 from gateleg.store.operations import batch_get, count, query

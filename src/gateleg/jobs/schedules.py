@@ -23,8 +23,7 @@ from gateleg.jobs.handlers import Handler, check_time
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry, is_name
 from gateleg.jobs.submission import RUN_ATTRIBUTES, Submission, job_of
-from gateleg.jobs.tables.queue_tables import moved_to
-from gateleg.jobs.tables.records import Schedule
+from gateleg.jobs.tables.records import Schedule, moved_to
 from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, patch, put
 from gateleg.store.flow import Pause
 from gateleg.store.operations import batch_get, page, query, retrying, transact

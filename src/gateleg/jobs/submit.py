@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gateleg.jobs.queue_context import QueueContext
-    from gateleg.jobs.tables.queue_tables import QueueTables
-    from gateleg.jobs.tables.records import ArchivedJob
+    from gateleg.jobs.tables.records import ArchivedJob, QueueTables
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 

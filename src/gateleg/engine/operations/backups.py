@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from gateleg.engine import changelog, copy_steps, online_copy, stored_backups
+from gateleg.engine import changelog, online_copy, stored_backups
 from gateleg.engine.catalog import Context
 from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
@@ -43,7 +43,7 @@ def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         if online_copy.is_source(connection, f"items_{table.id}"):
             raise _backup_in_use()
         backup, copy = stored_backups.begin_backup(connection, table, request["BackupName"], context.now(), counted)
-        copy_steps.begin(context.catalog, connection, copy)
+        stored_backups.begin_copy(context.catalog, connection, copy)
     context.wake()
     return {"BackupDetails": _details(backup, "CREATING")}
 
@@ -328,7 +328,7 @@ def _begin_restore(context: Context, connection: apsw.Connection, table: Table, 
     """Create the table and start filling it. Small tables are complete at once; large ones are CREATING until they are filled."""
     table = replace(table, settings={**table.settings, "RestoreSummary": {**summary, "RestoreInProgress": True}})
     table = context.catalog.create(connection, table)
-    copy_steps.begin(context.catalog, connection, begin(f"items_{table.id}"))
+    stored_backups.begin_copy(context.catalog, connection, begin(f"items_{table.id}"))
     return {"TableDescription": describe(table, no_items)}
 
 
