@@ -81,38 +81,31 @@ class Catalog:
 
     def layout(self, namespace: Namespace, name: str) -> Layout:
         """The layout of a table by name or ARN; raises `ResourceNotFoundException` also while the table is being restored or imported."""
-        found = self.available.get((namespace, name))
-        if found is not None:
-            return found
-        found = self._find(namespace, name)
-        if found is not None and found.table.status == "CREATING" and self.refresh():
-            found = self._find(namespace, name)
-        if found is None or found.table.status == "CREATING":
+        layout = self._find(namespace, name)
+        if layout is not None and layout.table.status == "CREATING" and self.refresh():
+            layout = self._find(namespace, name)
+        if layout is None or layout.table.status == "CREATING":
             raise not_found()
-        return found
+        return layout
 
     def cached_layout(self, namespace: Namespace, name: str) -> Layout | None:
         """`layout` from the cache alone; None if it is not there, or if `name` is an ARN."""
         return self.available.get((namespace, name))
 
-    def table(self, namespace: Namespace, name: str) -> Table:
-        """The table by name or ARN; raises the error that item operations answer with."""
-        return self.layout(namespace, name).table
-
     def find_table(self, namespace: Namespace, name: str) -> Table | None:
         """The current definition of a table by name or ARN, or None."""
         self.refresh()
-        found = self._find(namespace, name)
-        return found.table if found else None
+        layout = self._find(namespace, name)
+        return layout.table if layout else None
 
     def _find(self, namespace: Namespace, name: str) -> Layout | None:
         if name.startswith("arn:"):
             name = name.rpartition(":table/")[2].partition("/")[0]
-        found = self._layouts.get((namespace, name))
-        if found is None:
+        layout = self._layouts.get((namespace, name))
+        if layout is None:
             self.refresh()
-            found = self._layouts.get((namespace, name))
-        return found
+            layout = self._layouts.get((namespace, name))
+        return layout
 
     def names(self, namespace: Namespace, after: str | None, limit: int) -> list[str]:
         """Up to `limit` table names in order, after the given one."""
@@ -260,7 +253,8 @@ class Context:
 
     def layout(self, name: str) -> Layout:
         """The layout of a table by its name or ARN."""
-        return self.catalog.layout(self.namespace, name)
+        layout = self.catalog.available.get((self.namespace, name))
+        return self.catalog.layout(self.namespace, name) if layout is None else layout
 
     def response_item(self, stored: bytes) -> Any:
         """A stored item in the form that responses use."""
