@@ -353,12 +353,12 @@ class Origins:
 
 def _preflight(request: IncomingRequest) -> bytes:
     lines = b""
-    for asked, granted in (
+    for requested, granted in (
         (b"access-control-request-headers", b"Access-Control-Allow-Headers: "),
         (b"access-control-request-method", b"Access-Control-Allow-Methods: "),
     ):
-        if asked in request.headers:
-            lines += granted + request.headers[asked] + b"\r\n"
+        if requested in request.headers:
+            lines += granted + request.headers[requested] + b"\r\n"
     return lines + b"Access-Control-Max-Age: 172800\r\n"
 
 

@@ -296,8 +296,8 @@ class _Repair:
                 rows[key] = row
                 self._report.recovered[name] = self._report.recovered.get(name, 0) + 1
             else:
-                found = None if suspect is None else suspect.decode("utf-8", "replace")
-                self._report.lost.append(LostItem(name, format_key(layout.table, key), found))
+                text = None if suspect is None else suspect.decode("utf-8", "replace")
+                self._report.lost.append(LostItem(name, format_key(layout.table, key), text))
         self._report.saved[name] = len(rows)
         return rows, not rows.keys() >= {*missing}
 

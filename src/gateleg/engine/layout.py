@@ -77,16 +77,16 @@ class IndexLayout:
 
     def key(self, item: Item) -> bytes | None:
         """The item's key in this index, or None if the index does not hold the item."""
-        found = self._valid_key(item)
-        return found if found is None or self._tie_breaker is None else found + self._tie_breaker(item)
+        key = self._valid_key(item)
+        return key if key is None or self._tie_breaker is None else key + self._tie_breaker(item)
 
     def _valid_key(self, item: Item) -> bytes | None:
         """The item's key without the tie breaker, or None if the key is not valid.
 
         Writes refuse such keys, but an item that is older than the index can have one; it has no entry.
         """
-        found = self._build_key(item)
-        return found if found is None or len(found) <= ALWAYS_SHORT_ENOUGH or self._fits(item) else None
+        key = self._build_key(item)
+        return key if key is None or len(key) <= ALWAYS_SHORT_ENOUGH or self._fits(item) else None
 
     def _fits(self, item: Item) -> bool:
         try:
@@ -237,9 +237,9 @@ class Layout:
             short = short and 0 < len(content) <= ALWAYS_SHORT_ENOUGH
         if not short:
             self._check_key_values(item)
-        for name, wanted in self._index_keys:
+        for name, index_type in self._index_keys:
             value = item.get(name)
-            if value is not None and not 0 < len(value.get(wanted, "")) <= ALWAYS_SHORT_ENOUGH:
+            if value is not None and not 0 < len(value.get(index_type, "")) <= ALWAYS_SHORT_ENOUGH:
                 for index in self.indexes_by_name:
                     index.check(item)
                 break
@@ -277,15 +277,15 @@ class Layout:
 
     def affected_indexes(self, attributes: frozenset[str]) -> AffectedIndexes:
         """Which indexes, and which of their keys, a write of these attributes can change."""
-        found = self._affected_indexes.get(attributes)
-        if found is None:
+        affected = self._affected_indexes.get(attributes)
+        if affected is None:
             own = {a.name: a.type for layout in self.indexes_by_name for a in layout.index.keys.attributes if a.name in attributes}
-            found = AffectedIndexes(tuple(own.items()), tuple(layout for layout in self.indexes if layout.depends_on(attributes)))
+            affected = AffectedIndexes(tuple(own.items()), tuple(layout for layout in self.indexes if layout.depends_on(attributes)))
             if sum(map(len, attributes)) <= _MAX_CACHED_CHARACTERS:
                 if len(self._affected_indexes) >= _MAX_CACHED_ATTRIBUTE_SETS:
                     self._affected_indexes.clear()
-                self._affected_indexes[attributes] = found
-        return found
+                self._affected_indexes[attributes] = affected
+        return affected
 
     def write(
         self,

@@ -493,20 +493,20 @@ _JAVA = {
 }
 
 
-def wrong_json_type(value: Any, wanted: str) -> str:
+def wrong_json_type(value: Any, expected: str) -> str:
     """DynamoDB's message for a JSON value of the wrong type; `wanted` is String, Boolean, Blob, AttributeValue, Map or List."""
     if isinstance(value, dict):
         return "Start of structure or map found where not expected"
     if isinstance(value, list):
-        return f"Unrecognized collection type {_JAVA[wanted]}"
-    if wanted == "AttributeValue":
+        return f"Unrecognized collection type {_JAVA[expected]}"
+    if expected == "AttributeValue":
         return "Unexpected value type in payload"
-    if wanted == "Blob":
+    if expected == "Blob":
         return "only base-64-encoded strings are convertible to bytes"
-    if wanted in {"Map", "List"}:
+    if expected in {"Map", "List"}:
         return "Unexpected field type"
     if isinstance(value, bool):
-        return f"{'TRUE_VALUE' if value else 'FALSE_VALUE'} cannot be converted to {wanted}"
+        return f"{'TRUE_VALUE' if value else 'FALSE_VALUE'} cannot be converted to {expected}"
     if isinstance(value, str):
-        return "Unexpected token received from parser" if wanted == "Boolean" else f"STRING_VALUE cannot be converted to {wanted}"
-    return f"{'NUMBER_VALUE' if isinstance(value, int) else 'DECIMAL_VALUE'} cannot be converted to {wanted}"
+        return "Unexpected token received from parser" if expected == "Boolean" else f"STRING_VALUE cannot be converted to {expected}"
+    return f"{'NUMBER_VALUE' if isinstance(value, int) else 'DECIMAL_VALUE'} cannot be converted to {expected}"

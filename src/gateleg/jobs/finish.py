@@ -156,10 +156,10 @@ def current_after(context: QueueContext, job: Job, error: Exception, delay: floa
     if isinstance(current, Job):
         return current
     yield Pause(delay)
-    found = yield from find_job(context.holding(job), job.job_id)
-    if found is None:
+    stored = yield from find_job(context.holding(job), job.job_id)
+    if stored is None:
         raise LeaseLost(f"Job {job.job_id} no longer exists.") from error
-    return found
+    return stored
 
 
 def completion(context: QueueContext, job: Job, decision: Decision, now: datetime, *, unchanged: bool = False) -> WriteOperation[Job]:

@@ -159,8 +159,8 @@ def _explained(method: Callable[..., Any], error: TypeError) -> TypeError:
     if raised_inside:
         return error
     _, *parameters = inspect.signature(method).parameters.values()
-    shown = inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
-    return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{shown}.")
+    signature = inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
+    return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{signature}.")
 
 
 class QueueVerbs:

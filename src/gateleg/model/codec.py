@@ -370,9 +370,9 @@ def _is_reported(problems: list[str], attribute: Attribute) -> bool:
 
 
 def _mismatch(attribute: Attribute, value: Value, error: Exception) -> str:
-    found = next(iter(value), "nothing")
-    if attribute.shape.tag and found != attribute.shape.tag:
-        return f"{_full_name(attribute)} has type {found}, expected {attribute.shape.tag}"
+    tag = next(iter(value), "nothing")
+    if attribute.shape.tag and tag != attribute.shape.tag:
+        return f"{_full_name(attribute)} has type {tag}, expected {attribute.shape.tag}"
     return f"{_full_name(attribute)}: {error}"
 
 

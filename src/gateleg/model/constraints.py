@@ -104,8 +104,8 @@ def is_marker(table: Table, item: Item) -> bool:
 
 def markers(spec: Spec[Any], values: Mapping[str, Any]) -> dict[str, Item]:
     """The keys of the markers of an item with these values, by constraint."""
-    found = {name: marker_key(spec, unique, values) for name, unique in spec.uniques.items()}
-    return {name: key for name, key in found.items() if key is not None}
+    keys = {name: marker_key(spec, unique, values) for name, unique in spec.uniques.items()}
+    return {name: key for name, key in keys.items() if key is not None}
 
 
 def marker_key(spec: Spec[Any], unique: Unique, values: Mapping[str, Any]) -> Item | None:

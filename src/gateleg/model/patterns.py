@@ -188,13 +188,13 @@ def _served(spec: Spec[Any], plan: KeyPlan, pattern: Pattern) -> tuple[str, ...]
     """The required arguments if the key serves the pattern, else None."""
     hash_names = tuple(dict.fromkeys(name for entry in plan.hash for name in entry.names))
     range_names = [name for entry in plan.range for name in entry.names]
-    given = set(spec.arguments_of(pattern.by)) if pattern.by else set(hash_names)
-    if not set(hash_names) <= given:
+    arguments = set(spec.arguments_of(pattern.by)) if pattern.by else set(hash_names)
+    if not set(hash_names) <= arguments:
         return None
     lead = 0
-    while lead < len(range_names) and range_names[lead] in given:
+    while lead < len(range_names) and range_names[lead] in arguments:
         lead += 1
-    if given - set(hash_names) - set(range_names[:lead]) - set(spec.arguments_of(hash_names)):
+    if arguments - set(hash_names) - set(range_names[:lead]) - set(spec.arguments_of(hash_names)):
         return None
     if pattern.sorted_by is not None and (lead >= len(range_names) or range_names[lead] != pattern.sorted_by):
         return None
@@ -284,8 +284,8 @@ def in_key_range(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None, 
     """Whether the sort key of a wire item satisfies the key condition of these values and this bound."""
     for entry in plan.range:
         operator, *operands = _range_clause(entry, values, bound)
-        found = item.get(entry.attribute)
-        if found is None or (operands and not compares(found, operator, *operands)):
+        value = item.get(entry.attribute)
+        if value is None or (operands and not compares(value, operator, *operands)):
             return False
         if operator != "=" or not operands:
             break
@@ -573,16 +573,16 @@ class CollectionQuery:
 
     def sort(self, items: Iterable[Item], read: Callable[[Spec[Any], Item], Any] | None = None) -> Collected:
         """Decode wire items and group them by entity. Items of other entities are left out, and items for which `read` returns None."""
-        found: dict[type[BaseModel], list[Any]] = {entity: [] for entity in self.collection.entities}
+        instances: dict[type[BaseModel], list[Any]] = {entity: [] for entity in self.collection.entities}
         for item in items:
             spec = self.collection.table.spec_for(item)
-            if spec is None or spec.entity not in found:
+            if spec is None or spec.entity not in instances:
                 continue
             instance = spec.decode(item) if read is None else read(spec, item)
             # The range may contain other texts: "a b" sorts between "a" and "a#".
             if instance is not None and all(getattr(instance, name) == value for name, value in self._leading.items()):
-                found[spec.entity].append(instance)
-        return Collected(found)
+                instances[spec.entity].append(instance)
+        return Collected(instances)
 
 
 @dataclass(frozen=True)
@@ -595,16 +595,16 @@ class Collected:
 
     def of(self, entity: type[E]) -> list[E]:
         """The items of one entity, in the order of their keys."""
-        return self._found(entity)
+        return self._instances_of(entity)
 
     def one(self, entity: type[E]) -> E | None:
         """The first item of an entity, or None: for entities with one item per partition."""
-        items = self._found(entity)
+        items = self._instances_of(entity)
         return items[0] if items else None
 
-    def _found(self, entity: type[E]) -> list[E]:
+    def _instances_of(self, entity: type[E]) -> list[E]:
         try:
             return self.found[entity]
         except KeyError:
-            names = ", ".join(one.__name__ for one in self.found)
+            names = ", ".join(known.__name__ for known in self.found)
             raise UnknownArgument(f"{entity.__name__} is not part of the collection.", fix=f"It has {names}.") from None

@@ -98,8 +98,8 @@ def upcast(item: Item, spec: Spec[Any]) -> Item:
     try:
         ref = next(steps)
     except StopIteration as end:
-        found: Item = end.value
-        return found
+        current: Item = end.value
+        return current
     raise LookupNeeded(f"An item of {spec.name} has schema {schema_of(item, spec)}; upcasting it needs {ref.entity.__name__} {ref.key}.")
 
 
@@ -166,8 +166,8 @@ def compared_sources(spec: Spec[Any]) -> tuple[KeySource, ...]:
     names = {name for plan in spec.rewritable for name in plan.inputs}
     names |= {name for unique in spec.uniques.values() for name in unique.by}
     names |= {name for counter in spec.counters.values() for name in counter.when}
-    found = (source for name, source in spec.sources.items() if name in names and source.name not in spec.reachable(spec.key))
-    return tuple(source for source in found if source.member is None and source.shape not in ONE_FORM and source.shape.tag in ("S", "N"))
+    sources = (source for name, source in spec.sources.items() if name in names and source.name not in spec.reachable(spec.key))
+    return tuple(source for source in sources if source.member is None and source.shape not in ONE_FORM and source.shape.tag in ("S", "N"))
 
 
 def keep_stored_form(spec: Spec[Any], item: Item, instance: BaseModel) -> None:

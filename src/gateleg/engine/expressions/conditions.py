@@ -62,18 +62,18 @@ class CompiledCondition:
 
 def condition(node: Node, names: Names = NO_NAMES) -> CompiledCondition:
     """Compile a condition from its tree."""
-    found = list(paths_in(node, names))
-    return CompiledCondition(compile_condition(node, names), root_attributes(found), nested_attributes(found))
+    paths = list(paths_in(node, names))
+    return CompiledCondition(compile_condition(node, names), root_attributes(paths), nested_attributes(paths))
 
 
 def paths_in(node: Node, names: Names) -> "list[ResolvedPath]":
     """All resolved paths of a condition."""
-    found: list[ResolvedPath] = []
+    paths: list[ResolvedPath] = []
     waiting: list[Any] = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Path):
-            found.append(resolve(part, names))
+            paths.append(resolve(part, names))
         elif isinstance(part, And | Or):
             waiting.extend(part.parts)
         elif isinstance(part, Not):
@@ -86,7 +86,7 @@ def paths_in(node: Node, names: Names) -> "list[ResolvedPath]":
             waiting.extend((part.operand, *part.choices))
         elif isinstance(part, Call):
             waiting.extend(part.args)
-    return found
+    return paths
 
 
 def compile_condition(node: Node, names: Names = NO_NAMES) -> Test:
@@ -119,8 +119,8 @@ def compile_operand(operand: Operand, names: Names = NO_NAMES) -> Getter:
     inner = compile_operand(operand.args[0], names)
 
     def measure(item: Item, values: Values) -> dict[str, Any] | None:
-        found = inner(item, values)
-        return None if found is None else size(found)
+        value = inner(item, values)
+        return None if value is None else size(value)
 
     return measure
 
@@ -176,11 +176,11 @@ def _compare(node: Compare, names: Names) -> Test:
     relation = RELATIONS[node.operator]
 
     def test(item: Item, values: Values) -> bool:
-        one = left(item, values)
-        if one is None:
+        value = left(item, values)
+        if value is None:
             return False
-        two = right(item, values)
-        return two is not None and relation(one, two)
+        other = right(item, values)
+        return other is not None and relation(value, other)
 
     return test
 
@@ -189,8 +189,8 @@ def _attribute_equals(name: str, placeholder: str) -> Test:
     equal = are_equal
 
     def test(item: Item, values: Values) -> bool:
-        found = item.get(name)
-        return found is not None and equal(found, values[placeholder])
+        value = item.get(name)
+        return value is not None and equal(value, values[placeholder])
 
     return test
 
@@ -199,9 +199,9 @@ def _differs(left: Getter, right: Getter) -> Test:
     """`<>` is the only comparison that a missing value satisfies."""
 
     def test(item: Item, values: Values) -> bool:
-        one = left(item, values)
-        two = right(item, values)
-        return one is None or two is None or not are_equal(one, two)
+        value = left(item, values)
+        other = right(item, values)
+        return value is None or other is None or not are_equal(value, other)
 
     return test
 
@@ -222,8 +222,8 @@ def _in(operand: Getter, choices: list[Getter]) -> Test:
         if value is None:
             return False
         for choice in choices:
-            found = choice(item, values)
-            if found is not None and are_equal(value, found):
+            candidate = choice(item, values)
+            if candidate is not None and are_equal(value, candidate):
                 return True
         return False
 
@@ -251,11 +251,11 @@ def _missing(node: Call, names: Names) -> Test:
 
 
 def _has_type(node: Call, names: Names) -> Test:
-    read, wanted = (compile_operand(arg, names) for arg in node.args)
+    read, read_type = (compile_operand(arg, names) for arg in node.args)
 
     def test(item: Item, values: Values) -> bool:
-        found, named = read(item, values), wanted(item, values)
-        return found is not None and named is not None and named.get("S") in found
+        value, named = read(item, values), read_type(item, values)
+        return value is not None and named is not None and named.get("S") in value
 
     return test
 
@@ -265,11 +265,11 @@ def _relates(relation: Relation) -> Callable[[Call, Names], Test]:
         left, right = (compile_operand(arg, names) for arg in node.args)
 
         def test(item: Item, values: Values) -> bool:
-            one = left(item, values)
-            if one is None:
+            value = left(item, values)
+            if value is None:
                 return False
-            two = right(item, values)
-            return two is not None and relation(one, two)
+            other = right(item, values)
+            return other is not None and relation(value, other)
 
         return test
 
@@ -495,10 +495,10 @@ def constant(operand: Operand, values: Values) -> dict[str, Any] | None:
 
 def defined(value: Value, values: Values) -> dict[str, Any]:
     """The value of a placeholder."""
-    found: dict[str, Any] | None = values.get(value.name)
-    if found is None:
+    content: dict[str, Any] | None = values.get(value.name)
+    if content is None:
         raise InvalidExpression(f"An expression attribute value used in expression is not defined; attribute value: {value.name}")
-    return found
+    return content
 
 
 def constant_type(operand: Operand, values: Values) -> str | None:
@@ -511,14 +511,14 @@ def constant_type(operand: Operand, values: Values) -> str | None:
 
 def check_type(operator: str, operand: Operand, allowed: frozenset[str], values: Values) -> None:
     """Refuse an operand of a type that the operator or function does not accept."""
-    found = constant_type(operand, values)
-    if found is not None and found not in allowed:
-        raise wrong_type(operator, found)
+    tag = constant_type(operand, values)
+    if tag is not None and tag not in allowed:
+        raise wrong_type(operator, tag)
 
 
-def wrong_type(operator: str, found: str) -> InvalidExpression:
+def wrong_type(operator: str, tag: str) -> InvalidExpression:
     """The error for an operand of a wrong type."""
-    return InvalidExpression(f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {found}")
+    return InvalidExpression(f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {tag}")
 
 
 def require_path(call: Call) -> None:

@@ -214,11 +214,11 @@ def sole_key(layout: Layout, where: Node | None, values: Values) -> tuple[Item, 
     key: Item = {}
     rest: list[Node] = []
     for part in conjuncts(where):
-        found = equality(part, names, values)
-        if found is None:
+        fixed = equality(part, names, values)
+        if fixed is None:
             rest.append(part)
-        elif key.setdefault(found[0], found[1]) != found[1]:
-            raise validation(f"Multiple conditions on same key {found[0]}. Only single item Update/Insert/Delete are supported")
+        elif key.setdefault(fixed[0], fixed[1]) != fixed[1]:
+            raise validation(f"Multiple conditions on same key {fixed[0]}. Only single item Update/Insert/Delete are supported")
     if len(key) != len(names):
         raise validation(NO_KEY)
     return key, rest
@@ -230,8 +230,8 @@ def first_key(layout: Layout, where: Node | None, values: Values) -> tuple[Item,
     key: Item = {}
     rest: list[Node] = []
     for part in conjuncts(where):
-        found = equality(part, names, values)
-        if found is None or key.setdefault(found[0], found[1]) != found[1]:
+        fixed = equality(part, names, values)
+        if fixed is None or key.setdefault(fixed[0], fixed[1]) != fixed[1]:
             rest.append(part)
     if len(key) != len(names) or not rest:
         raise validation("EXISTS() must contain a single item read with additional condition")

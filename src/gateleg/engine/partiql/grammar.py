@@ -397,10 +397,10 @@ class Expressions:
 
     def listed(self, item: Callable[[], _T]) -> list[_T]:
         """Parse one or more items separated by commas."""
-        found = [item()]
+        items = [item()]
         while self.skip(","):
-            found.append(item())
-        return found
+            items.append(item())
+        return items
 
     def statement(self) -> Statement:
         """Parse the statement at this position; implemented by the grammar of statements."""
@@ -590,11 +590,11 @@ class Expressions:
         closing, named = _CLOSING[opening]
         if self.skip(closing):
             return ()
-        found = [self.expression()]
+        members = [self.expression()]
         while self.skip(","):
-            found.append(self.expression())
+            members.append(self.expression())
         self.expect(closing, named)
-        return tuple(found)
+        return tuple(members)
 
     def _collection(self, opening: Token, members: tuple[Tree, ...]) -> Tree:
         if opening.text != "(":

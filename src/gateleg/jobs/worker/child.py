@@ -127,10 +127,10 @@ class WorkerConnection:
 
 def _import(address: list[str]) -> Any:
     module, name = address
-    found: Any = importlib.import_module(module)
+    member: Any = importlib.import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        member = getattr(member, part)
+    return member
 
 
 @asynccontextmanager

@@ -104,7 +104,7 @@ class Merge(Generic[E]):
     def take(self, most: int | None) -> list[Item]:
         """Take the next items, up to `most`, until a shard that has further pages is exhausted."""
         if len(self._shards) == 1:
-            return self._take_one(self._shards[0], most)
+            return self._take_from(self._shards[0], most)
         taken: list[Item] = []
         choose = max if self._query.descending else min
         while most is None or len(taken) < most:
@@ -114,7 +114,7 @@ class Merge(Generic[E]):
             shard = choose(full, key=lambda shard: self._query.sort_value(shard.items[0]))
             if not all(self._is_past(other, shard.items[0]) for other in self._shards if not other.items and not other.ended):
                 break
-            taken += self._take_one(shard, 1)
+            taken += self._take_from(shard, 1)
         return taken
 
     def _is_past(self, shard: _Shard, item: Item) -> bool:
@@ -124,7 +124,7 @@ class Merge(Generic[E]):
         here, there = self._query.sort_value(item), self._query.sort_value(shard.start)
         return here >= there if self._query.descending else here <= there
 
-    def _take_one(self, shard: _Shard, most: int | None) -> list[Item]:
+    def _take_from(self, shard: _Shard, most: int | None) -> list[Item]:
         if most is None or most >= len(shard.items):
             items = list(shard.items)
             shard.items.clear()
@@ -227,8 +227,8 @@ class LegacyMerge(Merge[E]):
         self.examined += response.get("ScannedCount", len(response["Items"]))
         older.start = response.get("LastEvaluatedKey")
         older.ended = older.start is None
-        found = yield from legacy_items(older.partition, response["Items"], self._reader)
-        yield from self._keep(older, [item for item in found if self._is_ahead(older, item)])
+        items = yield from legacy_items(older.partition, response["Items"], self._reader)
+        yield from self._keep(older, [item for item in items if self._is_ahead(older, item)])
 
     def _fill_sorted(self, older: _Older, page_size: int | None) -> Flow[None]:
         """Read a whole partition, and keep the items that come next in the query's order."""
@@ -239,9 +239,9 @@ class LegacyMerge(Merge[E]):
         while True:
             response = yield older.partition.page(start, None)
             self.examined += response.get("ScannedCount", len(response["Items"]))
-            found = yield from legacy_items(older.partition, response["Items"], self._reader)
+            items = yield from legacy_items(older.partition, response["Items"], self._reader)
             best = sorted(
-                [*best, *(item for item in found if self._is_ahead(older, item))],
+                [*best, *(item for item in items if self._is_ahead(older, item))],
                 key=lambda item: self._order(item, True),
                 reverse=self._query.descending,
             )
@@ -279,10 +279,10 @@ class LegacyMerge(Merge[E]):
     def _drop_replaced(self) -> Flow[None]:
         """Drop items that the index contains under a legacy key although a newer item exists."""
         spec = spec_of(self._query.entity)
-        shown = [
+        legacy = [
             item for shard in self._shards for item in shard.items if any(has_legacy_key(item, spec, plan) for plan in spec.key.legacy)
         ]
-        replaced = yield from replaced_items(spec, shown, self._reader, self._consistent)
+        replaced = yield from replaced_items(spec, legacy, self._reader, self._consistent)
         if replaced:
             for shard in self._shards:
                 shard.items = deque(item for item in shard.items if current_item_key(self._query, item) not in replaced)
@@ -307,8 +307,10 @@ class LegacyMerge(Merge[E]):
             sources: list[Any] = [*self._shards, *self._older]
             if not all(source.items or source.ended for source in sources):
                 break
-            heads: list[tuple[tuple[Any, ...], Any]] = [(self._order(one.items[0], False), one) for one in self._shards if one.items]
-            heads += [(self._order(one.items[0], True), one) for one in self._older if one.items]
+            heads: list[tuple[tuple[Any, ...], Any]] = [
+                (self._order(shard.items[0], False), shard) for shard in self._shards if shard.items
+            ]
+            heads += [(self._order(older.items[0], True), older) for older in self._older if older.items]
             if not heads:
                 break
             _, source = choose(heads, key=lambda head: head[0])
@@ -316,7 +318,7 @@ class LegacyMerge(Merge[E]):
                 item: Item = source.items.popleft()
                 self._returned.add(current_item_key(self._query, item))
             else:
-                (item,) = self._take_one(source, 1)
+                (item,) = self._take_from(source, 1)
             self._last, self._last_older = item, isinstance(item, LegacyItem)
             taken.append(item)
         return taken
@@ -449,9 +451,9 @@ def newer_items(
     spec: Spec[E], instances: Sequence[E], number: int, setup: Setup, consistent: bool = False
 ) -> Flow[list[list[Item | None]]]:
     """The items stored under the current key, and under legacy forms before `number`, of instances that have that legacy form."""
-    keys = [[spec.ref(one).key, *_older_keys(spec, one)[:number]] for one in instances]
-    wanted = [(spec.table, key) for group in keys for key in group]
-    stored = iter((yield from batch_get_flow(wanted, setup, consistent, f"{spec.name}.legacy")) if wanted else ())
+    keys = [[spec.ref(instance).key, *_older_keys(spec, instance)[:number]] for instance in instances]
+    places = [(spec.table, key) for group in keys for key in group]
+    stored = iter((yield from batch_get_flow(places, setup, consistent, f"{spec.name}.legacy")) if places else ())
     return [[next(stored) for _ in group] for group in keys]
 
 

@@ -139,19 +139,19 @@ class Find(SingleRequest[Any], Generic[E]):
         spec = spec_of(self.ref.entity)
         return decode_flow(spec, item, setup) if needs_lookup(spec, item) else spec.decode(item)
 
-    def _checked(self, found: E | None) -> E | None:
-        if found is None and self.required:
+    def _checked(self, instance: E | None) -> E | None:
+        if instance is None and self.required:
             raise NotFound(f"There is no {self.ref}.")
-        return found
+        return instance
 
     def _older(self, setup: Setup) -> Flow[E | None]:
         spec, ref = spec_of(self.ref.entity), self.ref
         for key in ref.legacy():
             response = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), spec.name + ".get")
             if "Item" in response and not hidden(spec, response["Item"], setup):
-                found = yield from read_older(response["Item"], ref, setup)
-                if found is not None:
-                    return found
+                instance = yield from read_older(response["Item"], ref, setup)
+                if instance is not None:
+                    return instance
         # It may have been moved to its current key after the first read; it never moves back.
         response = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, self.consistent), spec.name + ".get")
         item = shown_item(response.get("Item"), ref.entity, setup)
@@ -178,17 +178,17 @@ class Pick(Operation[dict[str, Any]]):
             # The whole item is needed to check that it is the requested one, and to upcast it.
             response = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), f"{spec.name}.get")
             older = shown_item(response.get("Item"), ref.entity, setup)
-            found = None if older is None else (yield from read_older(older, ref, setup))
-            if found is not None:
-                item = spec.encode(found)
+            instance = None if older is None else (yield from read_older(older, ref, setup))
+            if instance is not None:
+                item = spec.encode(instance)
                 break
         if item is None and spec.key.legacy:
             # It may have been moved to its current key after the first read.
             item = yield from self._projected(setup, ref.key)
         if item is None:
             raise NotFound(f"There is no {ref}.")
-        wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
-        return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
+        names = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
+        return {name: value for name, value in spec.decode_partial(item).items() if name in names}
 
     def _projected(self, setup: Setup, key: Item) -> Flow[Item | None]:
         spec, out = spec_of(self.ref.entity), Placeholders()
@@ -258,7 +258,7 @@ def _read_each(specs: Sequence[Spec[Any]], items: Sequence[Item | None], reader:
             if isinstance(upcast, ModelError):
                 reader.report(Unreadable(spec.ref_of(items[number] or {}), items[number] or {}, upcast))
             current[number] = None if isinstance(upcast, ModelError) else upcast
-    return [reader.one(spec, item) for spec, item in zip(specs, current, strict=True)]
+    return [reader.decode(spec, item) for spec, item in zip(specs, current, strict=True)]
 
 
 def read_item(spec: Spec[Any], item: Item | None, reader: ListReader) -> Flow[Any]:
@@ -266,7 +266,7 @@ def read_item(spec: Spec[Any], item: Item | None, reader: ListReader) -> Flow[An
     if needs_lookup(spec, item):
         assert item is not None
         item = next(iter((yield from current_items(spec, [item], reader))), None)
-    return reader.one(spec, item)
+    return reader.decode(spec, item)
 
 
 def current_items(spec: Spec[Any], items: Sequence[Item], reader: ListReader) -> Flow[list[Item]]:
@@ -362,7 +362,7 @@ class ListReader:
     #: items that upcasters needed, by table and key: an instance, None, or the error if it cannot be decoded
     looked_up: dict[Any, Any] = field(default_factory=dict)
 
-    def all(self, spec: Spec[Any], items: Sequence[Item], decode: Callable[[Item], Any] | None = None) -> list[Any]:
+    def decode_all(self, spec: Spec[Any], items: Sequence[Item], decode: Callable[[Item], Any] | None = None) -> list[Any]:
         """Decode items, without expired and unreadable ones."""
         decode = decode or spec.decode
         if spec.ttl is not None and not self.setup.expired:
@@ -374,15 +374,15 @@ class ListReader:
         except ModelError:
             return list(self._each(spec, items, decode))
 
-    def one(self, spec: Spec[Any], item: Item | None) -> Any:
+    def decode(self, spec: Spec[Any], item: Item | None) -> Any:
         """Decode an item; None if it is missing, expired or unreadable."""
         if item is None or hidden(spec, item, self.setup):
             return None
         return next(self._each(spec, [item], spec.decode), None)
 
-    def results(self, found: Sequence[T]) -> Items[T]:
+    def results(self, results: Sequence[T]) -> Items[T]:
         """The results, with the unreadable items in their `unreadable`."""
-        items = Items(found)
+        items = Items(results)
         items.unreadable = tuple(self.unreadable)
         return items
 
