@@ -20,22 +20,12 @@ from gateleg.engine.values import Item, item_size, size
 from gateleg.plain import is_plain
 
 _PLAIN = is_plain("quick_keys")
-
-
 HASH_KEY_LIMIT = 2048
-
-
 RANGE_KEY_LIMIT = 1024
-
-
 #: A string of this many characters fits any key: no character takes more than four bytes.
 ALWAYS_SHORT_ENOUGH = RANGE_KEY_LIMIT // 4
-
-
 #: Attribute sets for which a table caches the affected indexes.
 _MAX_CACHED_ATTRIBUTE_SETS = 512
-
-
 #: The longest of these: names may have 64 KB each.
 _MAX_CACHED_CHARACTERS = 8192
 

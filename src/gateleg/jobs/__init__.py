@@ -96,7 +96,6 @@ __all__ = [
     "submit_stages",
 ]
 
-
 #: What is imported at its first use, with its module: most processes submit jobs and run none.
 _LAZY_NAMES = {"ManualClock": "gateleg.jobs.testing", "TestWorker": "gateleg.jobs.testing", "Worker": "gateleg.jobs.worker.worker"}
 

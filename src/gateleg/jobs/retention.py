@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
 
 __all__ = ["Archiver"]
-
-
 _TYPE = "application/jsonl"
 
 

@@ -28,12 +28,8 @@ if TYPE_CHECKING:
     from gateleg.model.wire import Item
 
 __all__ = ["RECOUNT", "Counter", "Unique", "is_marker", "marker_key", "markers"]
-
-
 #: The first part of the keys of marker items.
 MARKER = "~unique"
-
-
 #: An attribute that a recount sets on the parent item, and that every change of a counter removes. A recount writes its result only if the
 #: attribute is still there, so it never overwrites a change that happened while it was counting.
 RECOUNT = "~recount"

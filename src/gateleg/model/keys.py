@@ -44,11 +44,7 @@ E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
 E = TypeVar("E", bound=BaseModel)
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
 Form = str | Sequence[str]
-
-
 When = dict[str, tuple[Any, ...]]
 
 

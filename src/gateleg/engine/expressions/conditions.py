@@ -36,15 +36,10 @@ from gateleg.engine.expressions.nodes import (
 from gateleg.engine.values import as_decimal, decode_binary
 
 Wire = dict[str, Any]
-
-
 Relation = Callable[[Wire, Wire], bool]
-
 
 #: A path with resolved aliases.
 ResolvedPath = tuple[str | int, ...]
-
-
 NO_NAMES: Final[dict[str, str]] = {}
 
 
@@ -173,7 +168,11 @@ def _compare(node: Compare, names: Names) -> Test:
         keys = resolve(node.left, names)
         if len(keys) == 1:
             return _attribute_equals(str(keys[0]), node.right.name)
-    relation = RELATIONS[node.operator]
+    return _related(RELATIONS[node.operator], left, right)
+
+
+def _related(relation: Relation, left: Getter, right: Getter) -> Test:
+    """A relation between two values, which a missing one does not have."""
 
     def test(item: Item, values: Values) -> bool:
         value = left(item, values)
@@ -261,25 +260,11 @@ def _has_type(node: Call, names: Names) -> Test:
 
 
 def _relates(relation: Relation) -> Callable[[Call, Names], Test]:
-    def build(node: Call, names: Names) -> Test:
-        left, right = (compile_operand(arg, names) for arg in node.args)
-
-        def test(item: Item, values: Values) -> bool:
-            value = left(item, values)
-            if value is None:
-                return False
-            other = right(item, values)
-            return other is not None and relation(value, other)
-
-        return test
-
-    return build
+    return lambda node, names: _related(relation, *(compile_operand(arg, names) for arg in node.args))
 
 
 #: Longer binaries are not cached, because images and the like would fill the memory.
 _MAX_CACHED_CHARACTERS: Final = 1024
-
-
 _cached_decode = lru_cache(maxsize=4096)(decode_binary)
 
 
@@ -359,17 +344,9 @@ def _ordered(relation: Callable[[Any, Any], bool]) -> Relation:
 
 
 less = _ordered(lt)
-
-
 at_most = _ordered(le)
-
-
 greater = _ordered(gt)
-
-
 at_least = _ordered(ge)
-
-
 RELATIONS: Final[dict[str, Relation]] = {"=": are_equal, "<>": unequal, "<": less, "<=": at_most, ">": greater, ">=": at_least}
 
 
@@ -416,7 +393,6 @@ _FUNCTIONS: Final[dict[str, Callable[[Call, Names], Test]]] = {
     "contains": _relates(contains),
 }
 
-
 CONDITION_FUNCTIONS: Final = {
     "attribute_exists": 1,
     "attribute_not_exists": 1,
@@ -426,34 +402,17 @@ CONDITION_FUNCTIONS: Final = {
     "size": 1,
 }
 
-
 UPDATE_FUNCTIONS: Final = {"if_not_exists": 2, "list_append": 2}
-
-
 FUNCTIONS: Final = CONDITION_FUNCTIONS | UPDATE_FUNCTIONS
-
 
 #: DynamoDB's limit of operators and functions in one expression.
 MAX_OPERATORS: Final = 300
-
-
 TYPES: Final = frozenset({"S", "N", "B", "SS", "NS", "BS", "BOOL", "NULL", "L", "M"})
-
-
 SCALARS: Final = frozenset({"S", "N", "B"})
-
-
 TEXTS: Final = frozenset({"S", "B"})
-
-
 SIZED: Final = TYPES - {"N", "BOOL", "NULL"}
-
-
 NUMBER: Final = frozenset({"N"})
-
-
 LIST: Final = frozenset({"L"})
-
 
 #: Result types that depend on the function alone.
 _RESULTS = {"size": "N", "list_append": "L"}
@@ -528,8 +487,6 @@ def require_path(call: Call) -> None:
 
 
 MAX_DEPTH: Final = 32
-
-
 MAX_INDEX: Final = 2**31 - 1
 
 

@@ -55,17 +55,32 @@ from gateleg.plain import is_plain
 
 T = TypeVar("T")
 
-
 #: Expressions to cache, and name bindings of each.
 MAX_CACHED: Final = 2048
-
-
 MAX_CACHED_BINDINGS: Final = 64
 
+#: DynamoDB's limit for a placeholder, including its `#` or `:`.
+MAX_PLACEHOLDER: Final = 255
+_PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")
 
+#: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come last.
+_LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "AttributesToGet", "ScanFilter")
+
+#: The order in which DynamoDB reads expressions.
+_READING_ORDER: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
+
+#: The field of `Prepared` for each expression; a key condition is filled in when everything else is checked.
+_MEMBERS: Final = {
+    "UpdateExpression": "update",
+    "ConditionExpression": "condition",
+    "FilterExpression": "filter",
+    "ProjectionExpression": "projection",
+    "KeyConditionExpression": "template",
+}
+
+#: Parameters whose error for excessive size includes the size.
+_REPORTS_SIZE: Final = frozenset({"ConditionExpression", "FilterExpression"})
 _PLAIN = is_plain("request_plans")
-
-
 _EMPTY: Final[dict[str, Any]] = {}
 
 
@@ -124,6 +139,36 @@ def prepare_unchecked(request: Mapping[str, Any], operation: str) -> Prepared | 
         return None
     plan = _request_plans.get(_form(request, operation, EXPRESSION_PARAMETERS[operation]))
     return plan.fill(request.get("ExpressionAttributeValues")) if plan is not None and len(request) == plan.members else None
+
+
+def check_parameters(request: Mapping[str, Any], operation: str) -> None:
+    """Refuse expressions together with legacy parameters, and placeholders or a ConditionalOperator that nothing uses.
+
+    DynamoDB looks at this before it looks at keys and items.
+    """
+    form = EXPRESSION_PARAMETERS[operation]
+    expressions = [name for name in form.expressions if request.get(name) is not None]
+    legacy = [] if form.legacy_names.isdisjoint(request) else [name for name in form.legacy if request.get(name) is not None]
+    if expressions and legacy:
+        if "KeyConditionExpression" not in expressions and "KeyConditions" in legacy:
+            legacy.remove("KeyConditions")
+        if legacy:
+            raise validation(
+                "Can not use both expression and non-expression parameters in the same request: "
+                f"Non-expression parameters: {{{', '.join(legacy)}}} Expression parameters: {{{', '.join(expressions)}}}"
+            )
+    if not expressions and request.get("ExpressionAttributeNames") is not None:
+        raise validation("ExpressionAttributeNames can only be specified when using expressions")
+    if request.get("ExpressionAttributeValues") is not None:
+        _check_values_used(form, request)
+    if "ConditionalOperator" in legacy:
+        _check_conditional_operator(request)
+
+
+def check_legacy(request: Mapping[str, Any], operation: str) -> None:
+    """Check what DynamoDB checks before an ExclusiveStartKey: mutually exclusive parameters, and legacy parameters."""
+    check_parameters(request, operation)
+    _read_legacy(request, EXPRESSION_PARAMETERS[operation].legacy_names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,18 +233,23 @@ def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, Request
     return prepared, RequestPlan(like, restricting, template, form.members_of(request))
 
 
-def check_legacy(request: Mapping[str, Any], operation: str) -> None:
-    """Check what DynamoDB checks before an ExclusiveStartKey: mutually exclusive parameters, and legacy parameters."""
-    check_parameters(request, operation)
-    _read_legacy(request, EXPRESSION_PARAMETERS[operation].legacy_names)
-
-
 def _no_key_condition() -> EngineError:
     return validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 
 
-#: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come last.
-_LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "AttributesToGet", "ScanFilter")
+def _check_values_used(form: "ExpressionParameters", request: Mapping[str, Any]) -> None:
+    users = form.with_values
+    if users and all(request.get(name) is None for name in users):
+        verb = "are" if len(users) > 1 else "is"
+        raise validation(f"ExpressionAttributeValues can only be specified when using expressions: {' and '.join(users)} {verb} null")
+
+
+def _check_conditional_operator(request: Mapping[str, Any]) -> None:
+    conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter")
+    if not conditions:
+        raise validation("ConditionalOperator cannot be used without Filter or Expected")
+    if len(conditions) < 2:
+        raise validation("ConditionalOperator can only be used when Filter or Expected has two or more elements")
 
 
 def _read_legacy(request: Mapping[str, Any], parameters: frozenset[str]) -> dict[str, Any]:
@@ -223,7 +273,7 @@ def _read_legacy(request: Mapping[str, Any], parameters: frozenset[str]) -> dict
 def _read_expressions(
     request: Mapping[str, Any], parameters: tuple[str, ...], names: Names, values: Values, members: dict[str, Any]
 ) -> "tuple[Expression[Any], ...]":
-    """Add the compiled expressions to `found`."""
+    """Add the compiled expressions to `members`."""
     expressions = []
     for parameter in parameters:
         text = request.get(parameter)
@@ -234,16 +284,6 @@ def _read_expressions(
     _check_used("ExpressionAttributeNames", names, {name for expression in expressions for name in expression.names})
     _check_used("ExpressionAttributeValues", values, {name for expression in expressions for name in expression.values})
     return tuple(expressions)
-
-
-#: The field of `Prepared` for each expression; a key condition is filled in when everything else is checked.
-_MEMBERS: Final = {
-    "UpdateExpression": "update",
-    "ConditionExpression": "condition",
-    "FilterExpression": "filter",
-    "ProjectionExpression": "projection",
-    "KeyConditionExpression": "template",
-}
 
 
 def _check_used(parameter: str, placeholders: Mapping[str, Any], used: set[str]) -> None:
@@ -300,13 +340,6 @@ def _check_value(key: str, value: Any) -> None:
         raise (InvalidValueError(wrapped, detail) if detail == NESTED or detail.endswith(EMPTY_SET) else validation(wrapped)) from None
 
 
-#: DynamoDB's limit for a placeholder, including its `#` or `:`.
-MAX_PLACEHOLDER: Final = 255
-
-
-_PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")
-
-
 def _check_placeholder(parameter: str, mark: str, key: str) -> None:
     size = text_size(key)
     if size > MAX_PLACEHOLDER:
@@ -314,10 +347,6 @@ def _check_placeholder(parameter: str, mark: str, key: str) -> None:
         raise validation(f"{parameter} contains invalid key: The expression attribute map contains a key that is too long;{detail}")
     if key[:1] != mark or not _PLACEHOLDER.fullmatch(key):
         raise validation(f'{parameter} contains invalid key: Syntax error; key: "{key}"')
-
-
-#: The order in which DynamoDB reads expressions.
-_READING_ORDER: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
 
 
 @dataclass(frozen=True)
@@ -357,13 +386,8 @@ class ExpressionParameters:
 
 
 _PROJECTED = ExpressionParameters(("ProjectionExpression",), ("AttributesToGet",))
-
-
 _CONDITIONAL = ExpressionParameters(("ConditionExpression",), ("Expected", "ConditionalOperator"))
-
-
 _CHECKED = ExpressionParameters(("ConditionExpression",))
-
 
 #: By operation; then by the member names of batches and transactions.
 EXPRESSION_PARAMETERS: Final[dict[str, ExpressionParameters]] = {
@@ -388,51 +412,11 @@ EXPRESSION_PARAMETERS: Final[dict[str, ExpressionParameters]] = {
     "Update": ExpressionParameters(("UpdateExpression", "ConditionExpression")),
 }
 
-
 #: All parameters that concern expressions; a request without any of them is not checked.
 PARAMETERS: Final = frozenset(name for form in EXPRESSION_PARAMETERS.values() for name in (*form.expressions, *form.legacy)) | {
     "ExpressionAttributeNames",
     "ExpressionAttributeValues",
 }
-
-
-def check_parameters(request: Mapping[str, Any], operation: str) -> None:
-    """Refuse expressions together with legacy parameters, and placeholders or a ConditionalOperator that nothing uses.
-
-    DynamoDB looks at this before it looks at keys and items.
-    """
-    form = EXPRESSION_PARAMETERS[operation]
-    expressions = [name for name in form.expressions if request.get(name) is not None]
-    legacy = [] if form.legacy_names.isdisjoint(request) else [name for name in form.legacy if request.get(name) is not None]
-    if expressions and legacy:
-        if "KeyConditionExpression" not in expressions and "KeyConditions" in legacy:
-            legacy.remove("KeyConditions")
-        if legacy:
-            raise validation(
-                "Can not use both expression and non-expression parameters in the same request: "
-                f"Non-expression parameters: {{{', '.join(legacy)}}} Expression parameters: {{{', '.join(expressions)}}}"
-            )
-    if not expressions and request.get("ExpressionAttributeNames") is not None:
-        raise validation("ExpressionAttributeNames can only be specified when using expressions")
-    if request.get("ExpressionAttributeValues") is not None:
-        _check_values_used(form, request)
-    if "ConditionalOperator" in legacy:
-        _check_conditional_operator(request)
-
-
-def _check_values_used(form: ExpressionParameters, request: Mapping[str, Any]) -> None:
-    users = form.with_values
-    if users and all(request.get(name) is None for name in users):
-        verb = "are" if len(users) > 1 else "is"
-        raise validation(f"ExpressionAttributeValues can only be specified when using expressions: {' and '.join(users)} {verb} null")
-
-
-def _check_conditional_operator(request: Mapping[str, Any]) -> None:
-    conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter")
-    if not conditions:
-        raise validation("ConditionalOperator cannot be used without Filter or Expected")
-    if len(conditions) < 2:
-        raise validation("ConditionalOperator can only be used when Filter or Expected has two or more elements")
 
 
 @dataclass(slots=True)
@@ -506,10 +490,6 @@ def is_cacheable(names: Names) -> bool:
 def invalid(parameter: str, fault: InvalidExpression) -> EngineError:
     """The error for an invalid expression."""
     return validation(f"Invalid {parameter}: {fault.message}")
-
-
-#: Parameters whose error for excessive size includes the size.
-_REPORTS_SIZE: Final = frozenset({"ConditionExpression", "FilterExpression"})
 
 
 @lru_cache(maxsize=MAX_CACHED)

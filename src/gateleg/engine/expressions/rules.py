@@ -282,7 +282,8 @@ def _check_update_call(call: Call | Arithmetic, values: Values) -> None:
 
 
 _OPERATORS: Final = {"=": "EQ", "<": "LT", "<=": "LE", ">": "GT", ">=": "GE"}
-_MIRRORED: Final = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+#: Each operator of a comparison as it is with the operands exchanged.
+MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +374,7 @@ def _part(node: Compare | Between | Call, names: Names) -> tuple[str, str, tuple
     name = str(resolve(path, names)[0])
     others = tuple(operand for operand in parts if isinstance(operand, Value | Literal))
     if isinstance(node, Compare):
-        return name, _OPERATORS[operator if place == 0 else _MIRRORED[operator]], others
+        return name, _OPERATORS[operator if place == 0 else MIRRORED[operator]], others
     return name, "BETWEEN" if isinstance(node, Between) else "BEGINS_WITH", others
 
 

@@ -12,7 +12,7 @@ from gateleg.engine.expressions.conditions import NO_NAMES, ResolvedPath, compil
 from gateleg.engine.expressions.grammar import END, SYMBOL, TokenCursor
 from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Getter, Item, Names, Operand, Path, Remove, Set, Value, Values
 from gateleg.engine.expressions.rules import ExpressionSize, expression_size
-from gateleg.engine.values import EXACT, as_decimal, format_decimal, validate
+from gateleg.engine.values import EXACT, OVERFLOW, as_decimal, format_decimal, validate
 from gateleg.plain import is_plain
 
 _PLAIN = is_plain("flat_updates")
@@ -96,7 +96,6 @@ def _part(value: dict[str, Any], tree: Tree) -> dict[str, Any] | None:
 INVALID_PATH = "The document path provided in the update expression is invalid for update"
 MISSING = "The provided expression refers to an attribute that does not exist in the item"
 WRONG_TYPE = "An operand in the update expression has an incorrect data type"
-OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 
 #: Integers with fewer characters than this have a sum of at most 38 digits.
 SAFE_DIGITS = 38

@@ -244,8 +244,6 @@ def collection_metrics(context: Context, layout: Layout, item: Item) -> dict[str
 
 
 _NO_SIZES: Final[Mapping[str, int]] = {}
-
-
 UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
 

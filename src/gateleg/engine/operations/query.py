@@ -491,8 +491,6 @@ def _partitions(source: RowSource, key_range: KeyRange, page: RowPage) -> int:
 
 
 _INVALID = "The provided starting key is invalid"
-
-
 #: Value errors that DynamoDB reports without the prefix above.
 _UNPREFIXED = ("contains duplicates", "number set", "numeric value", "significant digits", "number with magnitude")
 

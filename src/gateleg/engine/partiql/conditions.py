@@ -52,7 +52,7 @@ from gateleg.engine.expressions.conditions import (
     wrong_type,
 )
 from gateleg.engine.expressions.nodes import InvalidExpression
-from gateleg.engine.expressions.rules import MAX_CHOICES, SETS, check_bounds
+from gateleg.engine.expressions.rules import MAX_CHOICES, MIRRORED, SETS, check_bounds
 from gateleg.engine.partiql.grammar import (
     Assign,
     CollectionLiteral,
@@ -167,7 +167,7 @@ class _Conditions:
         if _is_condition(left):
             return self._either(left, tree.operator, right)
         if _is_condition(right):
-            return self._either(right, _MIRRORED[tree.operator], left)
+            return self._either(right, MIRRORED[tree.operator], left)
         first, second = self._operand(left), self._operand(right)
         if tree.operator in _ORDERS:
             for operand in (first, second):
@@ -261,9 +261,6 @@ class _Conditions:
             raise StatementError(f"Invalid attribute type name found; type: {value['S']}, valid types: {_TYPE_NAMES}")
 
 
-_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
 def _is_condition(tree: Tree) -> bool:
     """Whether a tree yields a boolean, so that it can be a condition by itself."""
     if isinstance(tree, OperatorExpression):
@@ -342,8 +339,6 @@ def _operand(tree: Tree, values: Values) -> Operand:
     return call
 
 
-_OVERFLOW: Final = "Number overflow. Attempting to store a number with magnitude larger than supported range"
-_UNDERFLOW: Final = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
 _MIXED: Final = "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
 
 #: DynamoDB's names for the parts of a statement.
@@ -403,7 +398,7 @@ def number(text: str, path: str = "root") -> str:
     if not mantissa.strip("-0."):
         return "0"
     if len(exponent) > 8:
-        raise StatementError(f"{_UNDERFLOW if '-' in exponent else _OVERFLOW} under {path}")
+        raise StatementError(f"{values.UNDERFLOW if '-' in exponent else values.OVERFLOW} under {path}")
     try:
         return values.canonical_number(text)
     except EngineError as error:

@@ -327,8 +327,6 @@ class ExpressionStatement:
 
 
 Statement = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement | ExpressionStatement
-
-
 #: Limits for nested expressions and for the height of trees, well below Python's recursion limit.
 MAX_DEPTH: Final = 180
 MAX_HEIGHT: Final = 100

@@ -169,7 +169,6 @@ _SUMMARY_WORDS = {
     JobStatus.PENDING: "waiting",
 }
 
-
 #: What a job of a tree has that another program has written without these attributes.
 _NEEDED: dict[str, Any] = {"status": JobStatus.PENDING, "job_type": "unknown", "created_at": datetime.min.replace(tzinfo=UTC)}
 

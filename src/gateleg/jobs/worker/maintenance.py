@@ -59,8 +59,6 @@ _EMBEDDED_SURVEY, _REMOTE_SURVEY = (2.0, 100, 10.0), (30.0, 100, 600.0)
 _SET_ASIDE_SECONDS = 10.0
 #: Seconds until an unexpected error of a task is logged again.
 _ERROR_LOG_SECONDS = 600.0
-
-
 #: A queue in one of its tables: the name of the table, and that of the queue.
 _Place = tuple[str, str]
 
