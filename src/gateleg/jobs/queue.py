@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from gateleg.jobs.submission import Submission, Submitted
-    from gateleg.jobs.tables.queue_tables import QueueTables
+    from gateleg.jobs.tables.records import QueueTables
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
@@ -169,8 +169,8 @@ def _explained(method: Callable[..., Any], error: TypeError) -> TypeError:
     if raised_inside:
         return error
     _, *parameters = inspect.signature(method).parameters.values()
-    shown = inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
-    return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{shown}.")
+    signature = inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
+    return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{signature}.")
 
 
 class QueueVerbs:
