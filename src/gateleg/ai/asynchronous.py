@@ -48,15 +48,14 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
-#: Threads for work that computes or blocks; the event loop's own threads are left to others. A stream of an SDK occupies one until its next
-#: event, which may take a minute, so there are more threads than concurrent replies. They are started on demand.
-_THREADS = 256
+#: Threads for work that computes or blocks; the event loop's own threads are left to others. They are started on demand.
+_THREADS = 32
 
 
 class AsyncModels:
     """Models by address, awaited. The same methods as `Models`, with the same arguments and results.
 
-    Endpoints are awaited on the event loop; work that computes or blocks (local embeddings, SDKs) runs in separate threads.
+    Endpoints are awaited on the event loop; work that computes or blocks (local embeddings) runs in separate threads.
     """
 
     def __init__(

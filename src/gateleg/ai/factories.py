@@ -12,14 +12,10 @@ if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.chat_requests import Purpose
     from gateleg.ai.media_jobs import Generation
-    from gateleg.ai.providers.bedrock import BedrockClient
     from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider, MediaProvider
+    from gateleg.ai.providers.remote import Endpoint
     from gateleg.ai.reranking import Reranking
     from gateleg.ai.setup import ModelSetup
-
-
-#: The Gemini API, for requests without its SDK.
-GEMINI = "https://generativelanguage.googleapis.com"
 
 
 class EmbeddingOptions(TypedDict, total=False):
@@ -75,22 +71,19 @@ def _chat(address: ModelAddress, setup: ModelSetup, key: str | None) -> ChatProv
             # Compatible servers may not know the reasoning items of OpenAI's own models.
             return openai.OpenAIChat(address.model, endpoint, openai_responses.ResponsesDialect(reasoning=url == openai.USUAL))
         case "anthropic":
-            from gateleg.ai.providers import anthropic, sdk
+            from gateleg.ai.providers import anthropic
 
             url = address.place or anthropic.USUAL
-            return sdk.SdkChat(
-                address.model, anthropic.AnthropicSdk(address.model, _needed(address, setup, key, url, anthropic.USUAL), url)
-            )
+            endpoint = anthropic.anthropic_endpoint(url, _needed(address, setup, key, url, anthropic.USUAL))
+            return anthropic.AnthropicChat(address.model, endpoint)
         case "gemini":
-            from gateleg.ai.providers import gemini, sdk
+            from gateleg.ai.providers import gemini
 
-            url = address.place or gemini.USUAL
-            client = gemini.GeminiClient(_needed(address, setup, key, url, gemini.USUAL), url)
-            return sdk.SdkChat(address.model, gemini.GeminiSdk(address.model, client))
+            return gemini.GeminiChat(address.model, _gemini(address, setup, key))
         case "bedrock":
-            from gateleg.ai.providers import bedrock, sdk
+            from gateleg.ai.providers import bedrock, remote
 
-            return sdk.SdkChat(address.model, bedrock.BedrockSdk(address.model, _bedrock(address, setup, key)))
+            return remote.RemoteChat(address.model, _bedrock(address, key), bedrock.ConverseDialect())
     raise NotOffered(f"{address.name} is not a chat model.")
 
 
@@ -105,16 +98,14 @@ def open_media(text: str, setup: ModelSetup, key: str | None = None) -> Generati
 def _media(address: ModelAddress, setup: ModelSetup, key: str | None) -> MediaProvider:
     match address.provider:
         case "gemini":
-            from gateleg.ai.providers import gemini_media, remote
+            from gateleg.ai.providers import media
 
-            url = address.place or GEMINI
-            own = _needed(address, setup, key, url, GEMINI)
-            return gemini_media.GeminiMedia(address.model, remote.Endpoint(url), own)
+            return media.GeminiMedia(address.model, _gemini(address, setup, key))
         case "replicate":
-            from gateleg.ai.providers import remote, replicate
+            from gateleg.ai.providers import media, remote
 
-            url = address.place or replicate.USUAL
-            return replicate.ReplicateMedia(address.model, remote.Endpoint(url, _needed(address, setup, key, url, replicate.USUAL)))
+            url = address.place or media.REPLICATE
+            return media.ReplicateMedia(address.model, remote.Endpoint(url, _needed(address, setup, key, url, media.REPLICATE)))
     raise NotOffered(f"{address.name} is not a media model.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
 
 
@@ -159,15 +150,14 @@ def _embeddings(address: ModelAddress, setup: ModelSetup, options: EmbeddingOpti
             endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
             return remote.RemoteEmbeddings(address.model, endpoint, openai.OpenAIDialect(), dimensions=dimensions, prefixes=prefixes)
         case "gemini":
-            from gateleg.ai.providers import gemini
+            from gateleg.ai.providers import gemini, remote
 
-            url = address.place or gemini.USUAL
-            client = gemini.GeminiClient(_needed(address, setup, key, url, gemini.USUAL), url)
-            return gemini.GeminiEmbeddings(address.model, client, dimensions)
+            dialect = gemini.GeminiDialect()
+            return remote.RemoteEmbeddings(address.model, _gemini(address, setup, key), dialect, dimensions=dimensions, batch=gemini.BATCH)
         case "bedrock":
             from gateleg.ai.providers import bedrock
 
-            return bedrock.BedrockEmbeddings(address.model, _bedrock(address, setup, key), dimensions)
+            return bedrock.BedrockEmbeddings(address.model, _bedrock(address, key), dimensions)
     raise NotOffered(f"{address.provider} has no embedding models.")
 
 
@@ -176,12 +166,19 @@ def _known(address: ModelAddress, only: str) -> None:
         raise BadModelAddress(f"Unknown local model {address.model!r}.", fix=f"Use local:{only}.")
 
 
-def _bedrock(address: ModelAddress, setup: ModelSetup, key: str | None) -> BedrockClient:
-    from gateleg.ai.providers.bedrock import BedrockClient
+def _gemini(address: ModelAddress, setup: ModelSetup, key: str | None) -> Endpoint:
+    from gateleg.ai.providers import gemini
+
+    url = address.place or gemini.USUAL
+    return gemini.gemini_endpoint(url, _needed(address, setup, key, url, gemini.USUAL))
+
+
+def _bedrock(address: ModelAddress, key: str | None) -> Endpoint:
+    from gateleg.ai.providers import bedrock
 
     if key is not None:
         raise InvalidModelRequest("Bedrock does not use a key.", fix="Provide AWS credentials as for botocore.")
-    return BedrockClient(address.place, setup.settings.connect_seconds, setup.settings.silence_seconds)
+    return bedrock.BedrockEndpoint(address.place)
 
 
 def _needed(address: ModelAddress, setup: ModelSetup, key: str | None, url: str, usual: str) -> str:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from gateleg.ai.error_translation import error_for
 from gateleg.ai.errors import NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import check_upload_provider, data_url, file_error, kind_of, with_texts
-from gateleg.ai.providers.error_responses import error_for
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect
 from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder, Usage
-from gateleg.net.http import ServerSentEvents
 
 if TYPE_CHECKING:
     from gateleg.ai.chat_requests import ChatRequest
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _STATUSES = {"rate_limit_exceeded": 429, "server_error": 500, "vector_store_timeout": 504}
 
 
-class ResponsesDialect:
+class ResponsesDialect(ChatDialect):
     """Builds and parses `/responses`. With `reasoning`, models return their encrypted reasoning before a tool call."""
 
     def __init__(self, *, reasoning: bool = False) -> None:
         self.reasoning = reasoning
 
-    def build_request(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
-        """The path and body of a request."""
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> ApiRequest:
+        """A request for a response."""
         check_upload_provider(request, "openai")
         if request.stop:
             raise NotOffered("The Responses API does not support stop sequences.", fix="Omit stop, or use openai:MODEL.")
@@ -49,22 +49,18 @@ class ResponsesDialect:
         if request.shape is not None:
             shape = {"type": "json_schema", "name": request.shape.name, "schema": request.shape.schema, "strict": False}
             body["text"] = {"format": shape}
-        return "/responses", body
+        return ApiRequest("/responses", body)
 
-    def reply(self, body: dict[str, Any]) -> Reply:
+    def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
         """Parse a whole reply, as a stream of its items."""
-        reader, builder = self.reader(), ReplyBuilder()
+        reader, builder = self.reader(request), ReplyBuilder()
         for number, item in enumerate(body["output"]):
             for delta in reader.item(number, item):
                 builder.add(delta)
         reader.end(body)
         return builder.whole(reader.finish or "stop", reader.usage, reader.model)
 
-    def framing(self) -> ServerSentEvents:
-        """Streams are server-sent events."""
-        return ServerSentEvents()
-
-    def reader(self) -> ResponsesReader:
+    def reader(self, request: ChatRequest) -> ResponsesReader:
         """A reader for the events of a stream."""
         return ResponsesReader()
 
