@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import struct
 import time
-import zlib
 from base64 import b64encode
 from dataclasses import replace
 from functools import cache
@@ -29,7 +27,7 @@ from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Offload
 from gateleg.net import Chain, Credentials, NoCredentials, amazon, is_throttled, region_of_chain
 from gateleg.net.aws import sign
-from gateleg.net.http import BadResponse
+from gateleg.net.http import EventStream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,12 +84,6 @@ _INPUTS: dict[Purpose, str] = {"document": "search_document", "query": "search_q
 #: An API key of Bedrock, which botocore reads from this variable too; it replaces the signature.
 _KEY_VARIABLE = "AWS_BEARER_TOKEN_BEDROCK"
 _ADVICE = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_PROFILE) and AWS_REGION in the environment of the host."
-#: Bytes of a message of an event stream before its headers: two lengths and their checksum.
-_PRELUDE = 12
-#: The largest message of an event stream that the services send.
-_MAX_MESSAGE = 24 * 1024 * 1024
-#: Lengths of the header values of an event stream by their type, for those of a fixed length.
-_FIXED = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 
 
 @cache
@@ -228,35 +220,6 @@ class ConverseReader:
         return [Delta(text=delta["text"])] if delta.get("text") and not self._shaped else []
 
 
-class EventStream:
-    """Amazon's event streams: messages with lengths, checksums, typed headers and a JSON body. An event is `{its type: its body}`."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """Add received bytes, and return the events that they complete."""
-        self._rest += data
-        events = []
-        while len(self._rest) >= _PRELUDE:
-            size, headers, checksum = struct.unpack("!III", self._rest[:_PRELUDE])
-            if zlib.crc32(self._rest[: _PRELUDE - 4]) != checksum or not _PRELUDE + headers + 4 <= size <= _MAX_MESSAGE:
-                raise BadResponse("The event stream is damaged: the lengths of a message are wrong.")
-            if len(self._rest) < size:
-                break
-            message, self._rest = self._rest[:size], self._rest[size:]
-            if zlib.crc32(message[:-4]) != int.from_bytes(message[-4:], "big"):
-                raise BadResponse("The event stream is damaged: the checksum of a message is wrong.")
-            events.append(_event(_headers(message[_PRELUDE : _PRELUDE + headers]), message[_PRELUDE + headers : -4]))
-        return events
-
-    def end(self) -> list[dict[str, Any]]:
-        """End the stream, which must not be inside of a message."""
-        if self._rest:
-            raise BadResponse("The event stream ended in the middle of a message.")
-        return []
-
-
 class BedrockEmbeddings(RemoteEmbeddings):
     """An embedding model of Amazon, which embeds one text in a call, or of Cohere."""
 
@@ -303,42 +266,6 @@ class CohereDialect(EmbeddingsDialect):
 
 def _path(model: str) -> str:
     return f"/model/{quote(model, safe='')}"
-
-
-def _event(headers: dict[str, str], body: bytes) -> dict[str, Any]:
-    kind = headers.get(":message-type")
-    if kind == "error":
-        return {"error": {"type": headers.get(":error-code", ""), "message": headers.get(":error-message", "")}}
-    try:
-        content = orjson.loads(body) if body else {}
-    except orjson.JSONDecodeError:
-        raise BadResponse("An event of the stream is not JSON.") from None
-    if not isinstance(content, dict):
-        raise BadResponse("An event of the stream is not a JSON object.")
-    if kind == "exception":
-        return {"error": {"type": headers.get(":exception-type", ""), "message": content.get("message") or ""}}
-    return {headers.get(":event-type", ""): content}
-
-
-def _headers(data: bytes) -> dict[str, str]:
-    """The headers of a message that are texts; the others, such as dates, are not needed."""
-    headers: dict[str, str] = {}
-    place = 0
-    try:
-        while place < len(data):
-            name = data[place + 1 : place + 1 + data[place]].decode()
-            place += 1 + data[place]
-            kind, place = data[place], place + 1
-            if kind in _FIXED:
-                place += _FIXED[kind]
-                continue
-            size = int.from_bytes(data[place : place + 2], "big")
-            if kind == 7:
-                headers[name] = data[place + 2 : place + 2 + size].decode()
-            place += 2 + size
-    except (IndexError, UnicodeDecodeError):
-        raise BadResponse("The event stream is damaged: the headers of a message are not readable.") from None
-    return headers
 
 
 def _read_error(status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:

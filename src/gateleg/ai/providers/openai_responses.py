@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateleg.ai.error_translation import error_for
+from gateleg.ai.error_translation import ServiceError, read_error, translate_service_error
 from gateleg.ai.errors import NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import check_upload_provider, data_url, file_error, kind_of, with_texts
@@ -14,6 +15,8 @@ from gateleg.ai.providers.remote import ApiRequest, ChatDialect
 from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, Reply
@@ -60,6 +63,10 @@ class ResponsesDialect(ChatDialect):
         reader.end(body)
         return builder.whole(reader.finish or "stop", reader.usage, reader.model)
 
+    def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:
+        """Parse an error. One in a stream has only a code."""
+        return _failure(body) if status == 200 else read_error(status, headers, body)
+
     def reader(self, request: ChatRequest) -> ResponsesReader:
         """A reader for the events of a stream."""
         return ResponsesReader()
@@ -97,7 +104,7 @@ class ResponsesReader:
             case "response.completed" | "response.incomplete" | "response.failed":
                 self.end(event["response"])
             case "error":
-                raise _failure(event)
+                raise translate_service_error(_failure(orjson.dumps(event)))
         return []
 
     def item(self, number: int, item: dict[str, Any]) -> list[Delta]:
@@ -117,7 +124,7 @@ class ResponsesReader:
         self.model = body.get("model") or self.model
         self.usage = _usage(body.get("usage"))
         if body.get("status") == "failed":
-            raise _failure(body.get("error") or {})
+            raise translate_service_error(_failure(orjson.dumps(body)))
         reason = (body.get("incomplete_details") or {}).get("reason")
         filtered = self._refused or reason == "content_filter"
         self.finish = "filtered" if filtered else "length" if reason else "tools" if self._calls else "stop"
@@ -168,9 +175,10 @@ def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
     raise file_error(file, "OpenAI's Responses API", "images, PDF and texts")
 
 
-def _failure(error: dict[str, Any]) -> Exception:
-    code = str(error.get("code") or "")
-    return error_for(_STATUSES.get(code, 500), code, str(error.get("message") or ""))
+def _failure(body: bytes) -> ServiceError:
+    """The error of an event, or of a response that failed."""
+    error = read_error(200, {}, body)
+    return replace(error, status=_STATUSES.get(error.code, error.status))
 
 
 def _usage(found: dict[str, Any] | None) -> Usage:

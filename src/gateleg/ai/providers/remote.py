@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import orjson
 
-from gateleg.ai.error_translation import read_error, translate_service_error, translated_errors
+from gateleg.ai.error_translation import model_error, read_error, translate_service_error, translated_errors
 from gateleg.ai.errors import AiError, InvalidModelResponse, ModelUnreachable
 from gateleg.ai.providers.token_estimates import estimate
 from gateleg.ai.steps import EmitPiece, Receive, completed
 from gateleg.net.http import HttpRequest, ServerSentEvents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.error_translation import ServiceError
@@ -148,6 +148,8 @@ class RemoteChat:
     def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
         yield from self.prepare(request, deadline)
         body = yield from call(self.endpoint, self.dialect.build_request(self.model, request, stream=False), deadline, self.dialect)
+        if body.get("error"):
+            raise self._stated_error(body)
         reply = read(lambda: self.dialect.reply(body, request))
         return reply if reply.model else replace(reply, model=self.model)
 
@@ -164,7 +166,7 @@ class RemoteChat:
                 data = yield Receive(opened, deadline.wait())
                 for event in _events(framing, data):
                     if event.get("error"):
-                        raise self._error_in_stream(event)
+                        raise self._stated_error(event)
                     for delta in read(partial(reader.read, event)):
                         builder.add(delta)
                         yield EmitPiece(delta)
@@ -182,8 +184,9 @@ class RemoteChat:
         """Estimate the tokens of a text."""
         return completed(estimate(text))
 
-    def _error_in_stream(self, event: dict[str, Any]) -> AiError:
-        return translate_service_error(self.dialect.error(200, {}, orjson.dumps(event)), self.endpoint.key)
+    def _stated_error(self, body: dict[str, Any]) -> AiError:
+        """The error in an event, or in a response whose status says nothing of it."""
+        return translate_service_error(self.dialect.error(200, {}, orjson.dumps(body)), self.endpoint.key)
 
 
 class RemoteEmbeddings:
@@ -317,7 +320,10 @@ def _service_error(endpoint: Endpoint, errors: ErrorDialect, opened: Opened, dat
     return translate_service_error(error, endpoint.key)
 
 
-def _events(framing: Framing, data: bytes) -> list[dict[str, Any]]:
-    """The events that are complete; `data` is empty at the end of the stream."""
+def _events(framing: Framing, data: bytes) -> Iterator[dict[str, Any]]:
+    """The events that are complete, then what is wrong with the next one; `data` is empty at the end of the stream."""
     with translated_errors():
-        return framing.feed(data) if data else framing.end()
+        events = framing.feed(data) if data else framing.end()
+    yield from events
+    if framing.failure is not None:
+        raise model_error(framing.failure)
