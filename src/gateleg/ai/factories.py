@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from gateleg.ai.chat import ChatCalls
-from gateleg.ai.embedding import Embedding
+from gateleg.ai.chat import ChatFlows
+from gateleg.ai.embeddings import EmbeddingFlows, RerankFlows
 from gateleg.ai.errors import BadModelAddress, InvalidModelRequest, KeyMissing, NotOffered
 
 if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.chat_requests import Purpose
-    from gateleg.ai.media_jobs import Generation
+    from gateleg.ai.media_jobs import MediaFlows
     from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider, MediaProvider
     from gateleg.ai.providers.remote import Endpoint
-    from gateleg.ai.reranking import Reranking
     from gateleg.ai.setup import ModelSetup
 
 
@@ -30,16 +29,16 @@ class EmbeddingOptions(TypedDict, total=False):
     prefixes: dict[Purpose, str]
 
 
-def open_chat(text: str, setup: ModelSetup, key: str | None = None, *, cache: bool = False) -> ChatCalls:
+def open_chat(text: str, setup: ModelSetup, key: str | None = None, *, cache: bool = False) -> ChatFlows:
     """The chat model at an address."""
     address = setup.settings.resolve(text)
-    return ChatCalls(address, _chat(address, setup, key), setup, cache)
+    return ChatFlows(address, _chat(address, setup, key), setup, cache)
 
 
-def open_embeddings(text: str, setup: ModelSetup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
+def open_embeddings(text: str, setup: ModelSetup, options: EmbeddingOptions, *, cache: bool = False) -> EmbeddingFlows:
     """The embedding model at an address."""
     address = setup.settings.resolve_embeddings(text)
-    return Embedding(address, _embeddings(address, setup, options), setup, cache)
+    return EmbeddingFlows(address, _embeddings(address, setup, options), setup, cache)
 
 
 def _chat(address: ModelAddress, setup: ModelSetup, key: str | None) -> ChatProvider:
@@ -87,12 +86,12 @@ def _chat(address: ModelAddress, setup: ModelSetup, key: str | None) -> ChatProv
     raise NotOffered(f"{address.name} is not a chat model.")
 
 
-def open_media(text: str, setup: ModelSetup, key: str | None = None) -> Generation:
+def open_media(text: str, setup: ModelSetup, key: str | None = None) -> MediaFlows:
     """The media model at an address."""
-    from gateleg.ai.media_jobs import Generation
+    from gateleg.ai.media_jobs import MediaFlows
 
     address = setup.settings.resolve(text)
-    return Generation(address, _media(address, setup, key), setup)
+    return MediaFlows(address, _media(address, setup, key), setup)
 
 
 def _media(address: ModelAddress, setup: ModelSetup, key: str | None) -> MediaProvider:
@@ -109,10 +108,9 @@ def _media(address: ModelAddress, setup: ModelSetup, key: str | None) -> MediaPr
     raise NotOffered(f"{address.name} is not a media model.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
 
 
-def open_reranker(text: str, setup: ModelSetup, key: str | None = None) -> Reranking:
+def open_reranker(text: str, setup: ModelSetup, key: str | None = None) -> RerankFlows:
     """The reranker at an address."""
     from gateleg.ai.providers import remote, reranking
-    from gateleg.ai.reranking import Reranking
 
     address = setup.settings.resolve(text)
     if address.provider != "rerank":
@@ -122,7 +120,7 @@ def open_reranker(text: str, setup: ModelSetup, key: str | None = None) -> Reran
     if address.place is None:
         raise BadModelAddress(f"{text!r} has no endpoint.", fix="Use rerank:MODEL@https://host/v1.")
     endpoint = remote.Endpoint(address.place, key or setup.settings.key_for(address, address.place, address.place))
-    return Reranking(address, reranking.RemoteReranker(address.model, endpoint), setup)
+    return RerankFlows(address, reranking.RemoteReranker(address.model, endpoint), setup)
 
 
 def _embeddings(address: ModelAddress, setup: ModelSetup, options: EmbeddingOptions) -> EmbeddingsProvider:

@@ -50,21 +50,21 @@ _RETENTION = timedelta(days=60)
 
 
 @dataclass(frozen=True)
-class Generation:
-    """A media model, with the setup that its calls share."""
+class MediaFlows:
+    """A model that generates images, video or sound: submit, poll, fetch."""
 
     address: ModelAddress
     provider: MediaProvider
     setup: ModelSetup
 
     def estimate(self, request: MediaRequest) -> Usage:
-        """The estimated usage and cost of a request. The cost is None without a price."""
+        """The estimated usage and cost of a request. The cost is None if no price is known."""
         seconds = (request.seconds or Decimal(0)) * request.count
         used = Usage(requests=1, images=request.count) if request.kind == "image" else Usage(requests=1, seconds=seconds)
         return self.setup.priced(self.address, used)
 
-    def submit(self, request: MediaRequest, token: str) -> Flow[MediaJob]:
-        """Submit a request, unless the token was used before: then its job is returned."""
+    def submit(self, request: MediaRequest, *, token: str) -> Flow[MediaJob]:
+        """Submit a request. If the token was used before, nothing is submitted and its job is returned."""
         _check(request, token)
         known = yield from self._begun(request, token)
         if known is not None:
@@ -89,7 +89,7 @@ class Generation:
         return (yield from self._submitted(token, request, state, reserved))
 
     def poll(self, token: str) -> Flow[MediaJob]:
-        """The current state of a job. Its end is recorded with its cost."""
+        """The current state of a job."""
         record: MediaRecord | None = yield StoreOperation(find(MediaRecord, token=self._key(token), consistent=True))
         if record is None:
             raise NothingSubmitted(f"Nothing was submitted under the token {token!r}.")
@@ -105,8 +105,8 @@ class Generation:
             return replace(_job(token, record), progress=state.progress)
         return (yield from self._ended(token, record, state))
 
-    def wait(self, token: str, every: float) -> Flow[MediaJob]:
-        """Poll until a job has succeeded. Raises `ContentRefused` or `MediaFailed` otherwise."""
+    def wait(self, token: str, *, every: float = 5.0) -> Flow[MediaJob]:
+        """Poll until the job has succeeded. Raises `ContentRefused` or `MediaFailed` otherwise."""
         while not (job := (yield from self.poll(token))).done:
             yield Pause(every)
         if job.status == "refused":
@@ -115,8 +115,9 @@ class Generation:
             raise MediaFailed(f"The provider could not finish the job: {job.reason or 'no reason given'}.")
         return job
 
-    def fetch(self, output: MediaOutput) -> Flow[Attachment]:
-        """The content of an output."""
+    def fetch(self, job: MediaJob, number: int = 0) -> Flow[Attachment]:
+        """The content of one output."""
+        output = job.outputs[number]
         return (yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.fetch(output, deadline)))
 
     def _key(self, token: str) -> str:

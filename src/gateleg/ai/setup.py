@@ -10,12 +10,13 @@ from gateleg.ai.metering import Meter
 from gateleg.ai.replies import NOTHING, Usage
 from gateleg.ai.retry_policy import RETRIES, RetryPolicy, make_timeouts
 from gateleg.ai.settings import ModelSettings
+from gateleg.ai.steps import completed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateleg.ai.addresses import ModelAddress
-    from gateleg.ai.spending import Account, Spending
+    from gateleg.ai.spending import Account, Ending, Spending
     from gateleg.ai.steps import Flow
     from gateleg.net import Retries
 
@@ -74,6 +75,14 @@ class ModelSetup:
         if spending is not None and reserved is not None:
             yield from spending.settle(reserved, usage)
         return result, usage
+
+    def book(self, model: str, usage: Usage, ending: Ending) -> Flow[None]:
+        """Record a call that was made by other means; without an account, nothing is recorded."""
+        return completed(None) if self.spending is None else self.spending.book(model, usage, ending)
+
+    def settle_lost(self, subject: str | None) -> Flow[int]:
+        """End the calls of the account that were never ended; returns their number."""
+        return completed(0) if self.spending is None else self.spending.settle_lost(subject=subject)
 
     def charge(self, address: ModelAddress, usage: Usage) -> Usage:
         """The usage with its cost, added to the meter."""
