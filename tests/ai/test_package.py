@@ -7,7 +7,7 @@ import pytest
 
 import gateleg.ai
 
-HEAVY = ("numpy", "tokenizers", "safetensors", "xllamacpp", "botocore", "anthropic", "google.genai", "gateleg.engine")
+HEAVY = ("numpy", "tokenizers", "safetensors", "xllamacpp", "botocore", "anthropic", "google.genai", "pydantic_ai", "gateleg.engine")
 
 
 def loaded_by(statement: str) -> list[str]:

@@ -45,6 +45,7 @@ from gateleg.ai.models import (
     Rerank,
 )
 from gateleg.ai.prices import Price
+from gateleg.ai.providers.pydantic_ai import PydanticAiChat
 from gateleg.ai.providers.scripted import Script
 from gateleg.ai.replies import Delta, Reply, Structured, Usage
 from gateleg.ai.settings import DEFAULT_MODEL, ModelSettings
@@ -79,6 +80,7 @@ __all__ = [
     "ModelUnreachable",
     "Models",
     "Price",
+    "PydanticAiChat",
     "RateLimited",
     "Reply",
     "Rerank",

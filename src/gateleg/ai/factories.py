@@ -83,6 +83,15 @@ def _chat(address: ModelAddress, setup: ModelSetup, key: str | None) -> ChatProv
             from gateleg.ai.providers import bedrock, remote
 
             return remote.RemoteChat(address.model, _bedrock(address, key), bedrock.ConverseDialect())
+        case "pydantic-ai":
+            from gateleg.ai.providers.pydantic_ai import PydanticAiChat
+
+            if key is not None or address.place is not None:
+                raise InvalidModelRequest(
+                    f"{address.name} takes neither a key nor a URL here.",
+                    fix="Configure it as pydantic-ai documents, or pass a Model of yours: models.chat_with(PydanticAiChat(model)).",
+                )
+            return PydanticAiChat(address.model)
     raise NotOffered(f"{address.name} is not a chat model.")
 
 
