@@ -23,6 +23,12 @@ def test_heavy_parts_are_loaded_when_they_are_used() -> None:
     assert loaded_by("from gateleg.ai import Models; Models().embeddings()") == ["gateleg.ai"]
 
 
+@pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic", "gemini", "bedrock", "ollama"])
+def test_chat_with_a_remote_model_needs_no_extra(provider: str) -> None:
+    key = "" if provider == "bedrock" else ", key='k'"
+    assert loaded_by(f"from gateleg.ai import Models; Models().chat('{provider}:m'{key})") == ["gateleg.ai"]
+
+
 @pytest.mark.parametrize("name", gateleg.ai.__all__)
 def test_everything_that_is_offered_is_there(name: str) -> None:
     assert hasattr(gateleg.ai, name)

@@ -20,9 +20,8 @@ from gateleg.ai.error_translation import ServiceError, error_for, read_error
 from gateleg.ai.errors import InvalidModelRequest, NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import file_error
-from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, Endpoint, RemoteEmbeddings, turns_of
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, Endpoint, RemoteEmbeddings, matrix, turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Offload
 from gateleg.net import Chain, Credentials, NoCredentials, amazon, is_throttled, region_of_chain

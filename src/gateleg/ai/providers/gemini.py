@@ -13,9 +13,19 @@ from gateleg.ai.error_translation import ServiceError, read_error
 from gateleg.ai.errors import InvalidModelResponse, ModelRefused
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, text_of
-from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, Endpoint, RemoteChat, exchange, read, send, turns_of
+from gateleg.ai.providers.remote import (
+    ApiRequest,
+    ChatDialect,
+    EmbeddingsDialect,
+    Endpoint,
+    RemoteChat,
+    exchange,
+    matrix,
+    read,
+    send,
+    turns_of,
+)
 from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder, Usage
 from gateleg.net.http import HttpRequest
 from gateleg.store.flow import Pause

@@ -9,9 +9,8 @@ import orjson
 from gateleg.ai.errors import NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, with_texts
-from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, post_json
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, post_json
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net.http import JsonLines
 

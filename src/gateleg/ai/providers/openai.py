@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import numpy as np
 import orjson
 
-from gateleg.ai.errors import InvalidModelResponse, NotOffered
+from gateleg.ai.errors import NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import check_upload_provider, data_url, encoded, file_error, kind_of, with_texts
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, read, send
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, read, send
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 
 if TYPE_CHECKING:
@@ -124,19 +123,6 @@ class OpenAIReader:
             if choice.get("finish_reason"):
                 self.finish = _finish(choice["finish_reason"])
         return pieces
-
-
-def matrix(rows: list[list[float]], count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Vectors as an array. Raises `InvalidModelResponse` if their number is wrong or their lengths differ."""
-    if len(rows) != count:
-        raise InvalidModelResponse(f"The response has {len(rows)} vectors for {count} texts.")
-    try:
-        found = np.asarray(rows, dtype=np.float32)
-    except ValueError:
-        raise InvalidModelResponse("The vectors of the response differ in length, or are not numbers.") from None
-    if found.ndim != 2 or not found.shape[1] or not np.isfinite(found).all():
-        raise InvalidModelResponse("The vectors of the response are empty, or contain values that are not numbers.")
-    return found
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -18,6 +18,9 @@ from gateleg.net.http import HttpRequest, ServerSentEvents
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.error_translation import ServiceError
     from gateleg.ai.messages import Attachment, Message
@@ -287,6 +290,22 @@ def read(reading: Callable[[], T]) -> T:
         bad = InvalidModelResponse(f"The response does not have the documented form: {type(error).__name__}: {error}.")
         bad.public = InvalidModelResponse.said
         raise bad from error
+
+
+def matrix(rows: list[list[float]], count: int) -> NDArray[np.float32]:
+    """Vectors as an array. Raises `InvalidModelResponse` if their number is wrong or their lengths differ."""
+    # Imported here, because chat does without it.
+    import numpy as np
+
+    if len(rows) != count:
+        raise InvalidModelResponse(f"The response has {len(rows)} vectors for {count} texts.")
+    try:
+        vectors = np.asarray(rows, dtype=np.float32)
+    except ValueError:
+        raise InvalidModelResponse("The vectors of the response differ in length, or are not numbers.") from None
+    if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
+        raise InvalidModelResponse("The vectors of the response are empty, or contain values that are not numbers.")
+    return vectors
 
 
 def turns_of(
