@@ -44,10 +44,9 @@ from gateleg.ai.models import (
     Models,
     Rerank,
 )
-from gateleg.ai.prices import Price
+from gateleg.ai.provider import Script
 from gateleg.ai.providers.pydantic_ai import PydanticAiChat
-from gateleg.ai.providers.scripted import Script
-from gateleg.ai.replies import Delta, Reply, Structured, Usage
+from gateleg.ai.replies import Delta, Price, Reply, Structured, Usage
 from gateleg.ai.settings import DEFAULT_MODEL, ModelSettings
 from gateleg.ai.spending import Account
 from gateleg.ai.tables import MODEL_TABLES, ModelCall, UsageDay

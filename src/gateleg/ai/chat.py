@@ -12,11 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from gateleg.ai.chat_requests import AnswerSchema, chat_request, file_problems
 from gateleg.ai.errors import AiError, BadStructure, InvalidModelRequest, NotOffered, StreamBroken
-from gateleg.ai.forecasts import forecast_chat
 from gateleg.ai.messages import Assistant, Message, System, User
-from gateleg.ai.providers.protocol import FileProvider
-from gateleg.ai.providers.token_estimates import estimate
-from gateleg.ai.replies import NOTHING, Delta, ReplyBuilder, Structured
+from gateleg.ai.provider import FileProvider
+from gateleg.ai.replies import NOTHING, Delta, ReplyBuilder, Structured, estimate, forecast_chat
 from gateleg.ai.steps import EmitPiece
 
 if TYPE_CHECKING:
@@ -25,10 +23,9 @@ if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.chat_requests import AskOptions, ChatRequest
     from gateleg.ai.messages import Attachment, UploadedFile
-    from gateleg.ai.providers.protocol import ChatProvider
+    from gateleg.ai.provider import ChatProvider
     from gateleg.ai.replies import Reply, TokenCount, Usage
-    from gateleg.ai.retry_policy import CallDeadline
-    from gateleg.ai.setup import ModelSetup
+    from gateleg.ai.setup import CallDeadline, ModelSetup
     from gateleg.ai.steps import Flow
 
 M = TypeVar("M", bound=BaseModel)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ai.errors import InvalidModelRequest, InvalidModelResponse
-from gateleg.ai.forecasts import forecast_texts
+from gateleg.ai.replies import forecast_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.chat_requests import Purpose
-    from gateleg.ai.providers.protocol import EmbeddingsProvider, RerankProvider
+    from gateleg.ai.provider import EmbeddingsProvider, RerankProvider
     from gateleg.ai.replies import TokenCount
     from gateleg.ai.setup import ModelSetup
     from gateleg.ai.steps import Flow

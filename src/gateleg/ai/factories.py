@@ -11,8 +11,8 @@ from gateleg.ai.errors import BadModelAddress, InvalidModelRequest, KeyMissing, 
 if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.chat_requests import Purpose
-    from gateleg.ai.media_jobs import MediaFlows
-    from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider, MediaProvider
+    from gateleg.ai.media import MediaFlows
+    from gateleg.ai.provider import ChatProvider, EmbeddingsProvider, MediaProvider
     from gateleg.ai.providers.remote import Endpoint
     from gateleg.ai.setup import ModelSetup
 
@@ -44,7 +44,7 @@ def open_embeddings(text: str, setup: ModelSetup, options: EmbeddingOptions, *, 
 def _chat(address: ModelAddress, setup: ModelSetup, key: str | None) -> ChatProvider:
     match address.provider:
         case "local":
-            from gateleg.ai.providers.local_chat import LocalChat
+            from gateleg.ai.providers.local import LocalChat
 
             _known(address, "smollm2")
             return LocalChat()
@@ -97,7 +97,7 @@ def _chat(address: ModelAddress, setup: ModelSetup, key: str | None) -> ChatProv
 
 def open_media(text: str, setup: ModelSetup, key: str | None = None) -> MediaFlows:
     """The media model at an address."""
-    from gateleg.ai.media_jobs import MediaFlows
+    from gateleg.ai.media import MediaFlows
 
     address = setup.settings.resolve(text)
     return MediaFlows(address, _media(address, setup, key), setup)
@@ -119,7 +119,7 @@ def _media(address: ModelAddress, setup: ModelSetup, key: str | None) -> MediaPr
 
 def open_reranker(text: str, setup: ModelSetup, key: str | None = None) -> RerankFlows:
     """The reranker at an address."""
-    from gateleg.ai.providers import remote, reranking
+    from gateleg.ai.providers import remote
 
     address = setup.settings.resolve(text)
     if address.provider != "rerank":
@@ -129,7 +129,7 @@ def open_reranker(text: str, setup: ModelSetup, key: str | None = None) -> Reran
     if address.place is None:
         raise BadModelAddress(f"{text!r} has no endpoint.", fix="Use rerank:MODEL@https://host/v1.")
     endpoint = remote.Endpoint(address.place, key or setup.settings.key_for(address, address.place, address.place))
-    return RerankFlows(address, reranking.RemoteReranker(address.model, endpoint), setup)
+    return RerankFlows(address, remote.RemoteReranker(address.model, endpoint), setup)
 
 
 def _embeddings(address: ModelAddress, setup: ModelSetup, options: EmbeddingOptions) -> EmbeddingsProvider:
@@ -138,7 +138,7 @@ def _embeddings(address: ModelAddress, setup: ModelSetup, options: EmbeddingOpti
         raise NotOffered(f"{address.name} does not support prefixes.")
     match address.provider:
         case "local":
-            from gateleg.ai.providers.local_embeddings import LocalEmbeddings
+            from gateleg.ai.providers.local import LocalEmbeddings
 
             _known(address, "minilm")
             if dimensions not in (None, LocalEmbeddings.dimensions):

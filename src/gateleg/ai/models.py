@@ -18,7 +18,7 @@ from gateleg.ai.drivers import AsyncDriver, Driver, LoopStore, check_recordable,
 from gateleg.ai.embeddings import EmbeddingFlows, RerankFlows
 from gateleg.ai.errors import InvalidModelRequest
 from gateleg.ai.factories import open_chat, open_embeddings, open_media, open_reranker
-from gateleg.ai.media_jobs import MediaFlows
+from gateleg.ai.media import MediaFlows
 from gateleg.ai.setup import setup_from
 from gateleg.store.verbs import describe
 
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from gateleg.ai.drivers import OperationRunner
     from gateleg.ai.factories import EmbeddingOptions
     from gateleg.ai.media import MediaRequest
-    from gateleg.ai.metering import Meter
-    from gateleg.ai.providers.protocol import ChatProvider
-    from gateleg.ai.replies import Delta, Usage
+    from gateleg.ai.provider import ChatProvider
+    from gateleg.ai.replies import Delta, Meter, Usage
     from gateleg.ai.settings import ModelSettings
     from gateleg.ai.setup import ModelSetup
     from gateleg.ai.spending import Account, Ending

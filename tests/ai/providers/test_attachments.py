@@ -9,9 +9,9 @@ import pytest
 from gateleg.ai import Attachment, Models, ModelSettings, Script, UploadedFile, User
 from gateleg.ai.chat_requests import ChatRequest
 from gateleg.ai.errors import InvalidModelRequest, NotOffered
-from gateleg.ai.forecasts import forecast_chat
 from gateleg.ai.messages import dump_messages, load_messages
 from gateleg.ai.providers.prompted_tools import prompt_tools
+from gateleg.ai.replies import forecast_chat
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said
 from tests.net.http.faulty import Act, Service, answer, service

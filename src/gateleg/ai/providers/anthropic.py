@@ -9,8 +9,18 @@ from urllib.parse import quote
 import orjson
 
 from gateleg.ai.error_translation import ServiceError, read_error
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, text_of
+from gateleg.ai.messages import (
+    Assistant,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    check_upload_provider,
+    encoded,
+    file_error,
+    kind_of,
+    text_of,
+)
 from gateleg.ai.providers.remote import ApiRequest, ChatDialect, Endpoint, RemoteChat, read, send, turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "https://api.anthropic.com"

@@ -18,9 +18,8 @@ import orjson
 
 from gateleg.ai.error_translation import ServiceError, error_for, read_error
 from gateleg.ai.errors import InvalidModelRequest, NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import file_error
-from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User, file_error
+from gateleg.ai.provider import Embedded
 from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, Endpoint, RemoteEmbeddings, matrix, turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Offload

@@ -11,9 +11,19 @@ import orjson
 
 from gateleg.ai.error_translation import ServiceError, read_error
 from gateleg.ai.errors import InvalidModelResponse, ModelRefused
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, text_of
-from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.messages import (
+    Assistant,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    check_upload_provider,
+    encoded,
+    file_error,
+    kind_of,
+    text_of,
+)
+from gateleg.ai.provider import Embedded
 from gateleg.ai.providers.remote import (
     ApiRequest,
     ChatDialect,
@@ -36,7 +46,7 @@ if TYPE_CHECKING:
     from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, Reply
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "https://generativelanguage.googleapis.com"

@@ -16,17 +16,17 @@ from gateleg.ai.addresses import origin
 from gateleg.ai.error_translation import parse_error_response
 from gateleg.ai.errors import ContentRefused, InvalidModelRequest, InvalidModelResponse, ModelRefused, ModelUnreachable, NotOffered
 from gateleg.ai.media import MediaOutput, MediaState
-from gateleg.ai.messages import Attachment
-from gateleg.ai.providers.attachments import data_url, encoded
+from gateleg.ai.messages import Attachment, data_url, encoded
 from gateleg.ai.providers.remote import read, read_body, send
 from gateleg.ai.replies import Usage
 from gateleg.net.http import HttpRequest
 
 if TYPE_CHECKING:
-    from gateleg.ai.media import MediaRequest, MediaStatus
+    from gateleg.ai.media import MediaRequest
     from gateleg.ai.providers.remote import Endpoint
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow, Opened
+    from gateleg.ai.tables import MediaStatus
 
 _REDIRECTS = 5
 REPLICATE = "https://api.replicate.com/v1"

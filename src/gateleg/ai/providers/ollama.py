@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, with_texts
-from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.messages import (
+    Assistant,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    check_upload_provider,
+    encoded,
+    file_error,
+    kind_of,
+    with_texts,
+)
+from gateleg.ai.provider import Embedded
 from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, post_json
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net.http import JsonLines
@@ -21,7 +31,7 @@ if TYPE_CHECKING:
     from gateleg.ai.messages import Message
     from gateleg.ai.providers.remote import Endpoint
     from gateleg.ai.replies import Finish
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "http://127.0.0.1:11434"

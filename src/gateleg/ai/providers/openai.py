@@ -8,9 +8,20 @@ from urllib.parse import quote
 import orjson
 
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import check_upload_provider, data_url, encoded, file_error, kind_of, with_texts
-from gateleg.ai.providers.protocol import Embedded
+from gateleg.ai.messages import (
+    Assistant,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    check_upload_provider,
+    data_url,
+    encoded,
+    file_error,
+    kind_of,
+    with_texts,
+)
+from gateleg.ai.provider import Embedded
 from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, read, send
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 
@@ -20,7 +31,7 @@ if TYPE_CHECKING:
     from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.messages import Attachment, Message, Tool
     from gateleg.ai.replies import Finish
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "https://api.openai.com/v1"

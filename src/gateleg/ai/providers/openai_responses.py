@@ -9,8 +9,18 @@ import orjson
 
 from gateleg.ai.error_translation import ServiceError, read_error, translate_service_error
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import check_upload_provider, data_url, file_error, kind_of, with_texts
+from gateleg.ai.messages import (
+    Assistant,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    check_upload_provider,
+    data_url,
+    file_error,
+    kind_of,
+    with_texts,
+)
 from gateleg.ai.providers.remote import ApiRequest, ChatDialect
 from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder, Usage
 

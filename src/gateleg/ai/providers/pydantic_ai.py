@@ -23,10 +23,8 @@ from gateleg.ai.errors import (
     ModelUnreachable,
     NotOffered,
 )
-from gateleg.ai.messages import Assistant, Attachment, System, ToolResult, User
-from gateleg.ai.providers.attachments import kind_of, with_texts
-from gateleg.ai.providers.token_estimates import estimate
-from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder, Usage
+from gateleg.ai.messages import Assistant, Attachment, System, ToolResult, User, kind_of, with_texts
+from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder, Usage, estimate
 from gateleg.ai.steps import EmitPiece, Offload, Receive, Subscribe, completed
 from gateleg.extras import install_hint
 from gateleg.net import retry_after
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import Message
     from gateleg.ai.replies import Finish, Reply, TokenCount
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow, Source
 
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "filtered", "tool_call": "tools"}

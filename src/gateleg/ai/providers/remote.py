@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +12,8 @@ import orjson
 
 from gateleg.ai.error_translation import model_error, read_error, translate_service_error, translated_errors
 from gateleg.ai.errors import AiError, InvalidModelResponse, ModelUnreachable
-from gateleg.ai.providers.token_estimates import estimate
+from gateleg.ai.provider import Reranked
+from gateleg.ai.replies import Usage, estimate
 from gateleg.ai.steps import EmitPiece, Receive, completed
 from gateleg.net.http import HttpRequest, ServerSentEvents
 
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
     from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.error_translation import ServiceError
     from gateleg.ai.messages import Attachment, Message
-    from gateleg.ai.providers.protocol import Embedded
-    from gateleg.ai.replies import Delta, Finish, Reply, ReplyBuilder, TokenCount, Usage
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.provider import Embedded
+    from gateleg.ai.replies import Delta, Finish, Reply, ReplyBuilder, TokenCount
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow, Opened
     from gateleg.net.http import Framing
 
@@ -228,6 +230,24 @@ class RemoteEmbeddings:
         return completed([estimate(text) for text in texts])
 
 
+class RemoteReranker:
+    """A model behind the `/rerank` API of Cohere and Jina, which many servers implement (vLLM, llama.cpp, LocalAI)."""
+
+    #: the maximum number of texts in a call, as documented by the services
+    batch = 1000
+
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
+        self.model = model
+        self.endpoint = endpoint
+
+    def rerank(self, query: str, texts: Sequence[str], deadline: CallDeadline) -> Flow[Reranked]:
+        """The scores of texts, in order."""
+        # Services refuse empty texts, but every text needs a score.
+        body = {"model": self.model, "query": query, "documents": [text or " " for text in texts], "top_n": len(texts)}
+        answer = yield from post_json(self.endpoint, "/rerank", body, deadline)
+        return read(lambda: Reranked(_scores(answer, len(texts)), _rerank_usage(answer)))
+
+
 class _CommonErrors(ErrorDialect):
     """Errors in the forms that most services use."""
 
@@ -346,3 +366,17 @@ def _events(framing: Framing, data: bytes) -> Iterator[dict[str, Any]]:
     yield from events
     if framing.failure is not None:
         raise model_error(framing.failure)
+
+
+def _scores(body: dict[str, Any], count: int) -> tuple[float, ...]:
+    scores = {int(result["index"]): float(result["relevance_score"]) for result in body["results"]}
+    if sorted(scores) != list(range(count)) or not all(map(math.isfinite, scores.values())):
+        raise InvalidModelResponse(f"The response has scores for {len(scores)} texts, but {count} were sent.")
+    return tuple(scores[index] for index in range(count))
+
+
+def _rerank_usage(body: dict[str, Any]) -> Usage:
+    """Cohere bills searches, Jina tokens."""
+    searches = ((body.get("meta") or {}).get("billed_units") or {}).get("search_units")
+    tokens = (body.get("usage") or {}).get("total_tokens")
+    return Usage() if searches is None and tokens is None else Usage(input=int(tokens or 0), requests=int(searches or 1))
