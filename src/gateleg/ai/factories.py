@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
 from gateleg.ai.chat import ChatFlows
 from gateleg.ai.embeddings import EmbeddingFlows, RerankFlows
-from gateleg.ai.errors import BadModelAddress, InvalidModelRequest, KeyMissing, NotOffered
+from gateleg.ai.errors import AiError, BadModelAddress, InvalidModelRequest, KeyMissing, NotOffered
 
 if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from gateleg.ai.media import MediaFlows
     from gateleg.ai.provider import ChatProvider, EmbeddingsProvider, MediaProvider
     from gateleg.ai.providers.remote import Endpoint
+    from gateleg.ai.settings import ModelSettings
     from gateleg.ai.setup import ModelSetup
 
 
@@ -39,6 +41,63 @@ def open_embeddings(text: str, setup: ModelSetup, options: EmbeddingOptions, *, 
     """The embedding model at an address."""
     address = setup.settings.resolve_embeddings(text)
     return EmbeddingFlows(address, _embeddings(address, setup, options), setup, cache)
+
+
+def problems_of(setup: ModelSetup) -> list[AiError]:
+    """What keeps the models and providers of the settings from being used: missing keys, credentials, packages and weights.
+
+    Nothing is sent. Finding credentials may take a moment.
+    """
+    settings = setup.settings
+    chats = {settings.chat} if "chat" in settings.model_fields_set else set()
+    embeddings = {settings.embeddings} if "embeddings" in settings.model_fields_set else set()
+    checks = [
+        *(partial(_check_chat, text, setup) for text in sorted(chats)),
+        *(partial(_check_embeddings, text, setup) for text in sorted(embeddings)),
+        *(partial(_check_key, name, settings) for name in settings.providers),
+    ]
+    #: one for each thing to do
+    problems: dict[str, AiError] = {}
+    for check in checks:
+        try:
+            check()
+        except AiError as error:
+            problems.setdefault(str(error.fix), error)
+    return list(problems.values())
+
+
+def _check_chat(text: str, setup: ModelSetup) -> None:
+    address = setup.settings.resolve(text)
+    _chat(address, setup, None)
+    if address.provider == "local":
+        from gateleg.ai.providers.local import check_installed
+
+        check_installed()
+    _check_credentials(address)
+
+
+def _check_embeddings(text: str, setup: ModelSetup) -> None:
+    address = setup.settings.resolve_embeddings(text)
+    _embeddings(address, setup, {})
+    if address.provider == "local":
+        from gateleg.ai.minilm import check_installed
+
+        check_installed()
+    _check_credentials(address)
+
+
+def _check_credentials(address: ModelAddress) -> None:
+    if address.provider == "bedrock":
+        from gateleg.ai.providers.bedrock import check_credentials
+
+        check_credentials(address.place)
+
+
+def _check_key(name: str, settings: ModelSettings) -> None:
+    """Read the key of a provider, whatever its endpoint is."""
+    address = settings.resolve(f"{name}:*")
+    endpoint = settings.providers[name].url or "https://its.own"
+    settings.key_for(address, endpoint, endpoint)
 
 
 def _chat(address: ModelAddress, setup: ModelSetup, key: str | None) -> ChatProvider:
@@ -191,7 +250,7 @@ def _bedrock(address: ModelAddress, key: str | None) -> Endpoint:
 def _needed(address: ModelAddress, setup: ModelSetup, key: str | None, url: str, usual: str) -> str:
     found = key or setup.settings.key_for(address, url, usual)
     if found is None:
-        raise KeyMissing(f"{address} needs a key.")
+        raise _key_missing(address)
     return found
 
 
@@ -199,5 +258,14 @@ def _key(address: ModelAddress, setup: ModelSetup, key: str | None, url: str, us
     """The key for an endpoint. The provider's own endpoint requires one; other servers may not."""
     found = key or setup.settings.key_for(address, url, usual)
     if found is None and url == usual:
-        raise KeyMissing(f"{address} needs a key.")
+        raise _key_missing(address)
     return found
+
+
+def _key_missing(address: ModelAddress) -> KeyMissing:
+    variable = f"{address.vendor.upper().replace('-', '_')}_API_KEY"
+    return KeyMissing(
+        f"{address} needs a key, and none is configured.",
+        fix=f'Set [models.providers.{address.vendor}] key_env = "{variable}" in gateleg.toml, or the name of another environment variable '
+        "that holds it; in Python, pass key=...",
+    )

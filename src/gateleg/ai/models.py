@@ -17,7 +17,7 @@ from gateleg.ai.chat import ChatFlows
 from gateleg.ai.drivers import AsyncDriver, Driver, LoopStore, check_recordable, check_thread
 from gateleg.ai.embeddings import EmbeddingFlows, RerankFlows
 from gateleg.ai.errors import InvalidModelRequest
-from gateleg.ai.factories import open_chat, open_embeddings, open_media, open_reranker
+from gateleg.ai.factories import open_chat, open_embeddings, open_media, open_reranker, problems_of
 from gateleg.ai.media import MediaFlows
 from gateleg.ai.setup import setup_from
 from gateleg.store.verbs import describe
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 
     from gateleg.ai.drivers import OperationRunner
+    from gateleg.ai.errors import AiError
     from gateleg.ai.factories import EmbeddingOptions
     from gateleg.ai.media import MediaRequest
     from gateleg.ai.provider import ChatProvider
@@ -233,6 +234,10 @@ class ModelsFacade(Generic[ChatT, EmbeddingsT, MediaT, RerankT]):
     def usage(self) -> dict[str, Usage]:
         """The usage so far, by model address."""
         return self._setup.meter.totals()
+
+    def problems(self) -> list[AiError]:
+        """What keeps the models and providers of the settings from being used, such as a missing key. Nothing is sent to them."""
+        return problems_of(self._setup)
 
     def _require_store(self, required: bool, message: str) -> None:
         if required and self._store is None:

@@ -162,5 +162,5 @@ class Script:
         said = line(request) if callable(line) else line
         if isinstance(said, Reply):
             return said
-        parse_tool_reply = sum(estimate(message.text).tokens for message in request.messages)
-        return Reply(said, usage=Usage(parse_tool_reply, estimate(said).tokens), model="script")
+        tokens = sum(estimate(message.text).tokens for message in request.messages)
+        return Reply(said, usage=Usage(tokens, estimate(said).tokens), model="script")

