@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.consistency_scan import ConsistencyScan, WrongCount, WrongMarker, scan_tables, tables_to_read
 from gateleg.model import DecodeError
-from gateleg.model.constraints import RECOUNT, markers
 from gateleg.model.expressions import Placeholders, equals, exists
 from gateleg.model.planning import as_marked, take_marker
+from gateleg.model.tables import RECOUNT, markers
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import check_keys
 from gateleg.store.setup import retry_conflicts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.migrate.backfill import Fault, belongs, read_current
 from gateleg.model import ModelError, spec_of
-from gateleg.model.constraints import is_marker, markers
+from gateleg.model.tables import is_marker, markers
 from gateleg.store.operations.operation import ItemKey, item_key
 from gateleg.store.operations.reads import upcast_item
 from gateleg.store.operations.scans import Scan

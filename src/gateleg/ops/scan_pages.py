@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import Table
-from gateleg.model.constraints import is_marker
+from gateleg.model.tables import is_marker
 from gateleg.store import TableMissing
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import describe

@@ -19,7 +19,7 @@ from gateleg.migrate.moves.copies import EpochEnded
 from gateleg.migrate.moves.phases import PHASES
 from gateleg.migrate.moves.tables import Checkpoint, migrations_table
 from gateleg.model import spec_of
-from gateleg.model.constraints import is_marker
+from gateleg.model.tables import is_marker
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.reads import Find
 from gateleg.store.operations.write_operation import Delete, Put
