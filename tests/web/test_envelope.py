@@ -10,14 +10,14 @@ from fastapi import FastAPI
 from gateleg import jobs
 from gateleg.ai import errors as ai_errors
 from gateleg.errors import GatelegError
+from gateleg.host import errors
+from gateleg.host.errors import Refusal
 from gateleg.jobs import errors as job_errors
 from gateleg.model import errors as model_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.store.errors import StoreError
-from gateleg.web import errors as web_errors
 from gateleg.web.envelope import advice_for, body_of, error_response, status_of
-from gateleg.web.errors import Refusal
 from tests.web.sample import Song
 
 E = TypeVar("E", bound=GatelegError)
@@ -60,7 +60,7 @@ def test_what_the_caller_did_wrong_is_never_the_hosts_fault() -> None:
     assert status_of(ValueError()) == 500
 
 
-@pytest.mark.parametrize("kind", kinds(web_errors, Refusal))
+@pytest.mark.parametrize("kind", kinds(errors, Refusal))
 def test_every_refusal_of_the_host_has_a_code_of_its_own_and_a_status(kind: type[Refusal]) -> None:
     assert 400 <= kind.status < 600
     assert kind.__doc__
@@ -214,7 +214,7 @@ def test_what_a_store_says_of_itself_is_for_the_log_only(error: GatelegError, ca
 
 def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
     """They may repeat what was sent to it."""
-    from gateleg.ai.providers.error_responses import parse_error_response
+    from gateleg.ai.error_translation import parse_error_response
 
     body = b'{"error": {"code": "rate_limit", "message": "You said: the secret plan. Your key sk-0123456789."}}'
     error = parse_error_response(429, {"retry-after": "7"}, body, "sk-0123456789")
@@ -228,7 +228,7 @@ def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
 
 
 def test_code_of_a_service_that_is_not_a_name_is_not_answered() -> None:
-    from gateleg.ai.providers.error_responses import error_for
+    from gateleg.ai.error_translation import error_for
 
     assert body_of(error_for(400, "the secret plan", "x"))["error"]["message"] == "The service answered 400."
 

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from gateleg.jobs import ManualClock
 from gateleg.web.app import flat_routes
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
 from gateleg.web.surfaces import SurfaceRoute
 from tests.web.conftest import Staff, client_of
 from tests.web.sockets import Socket
@@ -42,6 +42,9 @@ RULES: dict[tuple[str, str], int] = {
     ("POST", "/api/jobs/bulk"): OPERATOR,
     ("POST", "/api/jobs/retry"): OPERATOR,
     ("POST", "/api/jobs/cancel"): OPERATOR,
+    ("POST", "/api/jobs/priority"): OPERATOR,
+    ("POST", "/api/jobs/archive"): OPERATOR,
+    ("POST", "/api/jobs/{job_id}/archive"): OPERATOR,
     ("GET", "/api/jobs/types"): VIEWER,
     ("GET", "/api/jobs/workers"): VIEWER,
     ("GET", "/api/jobs/archive"): VIEWER,

@@ -35,7 +35,17 @@ from gateleg.jobs.finish import finish
 from gateleg.jobs.foreign_jobs import adopt_jobs, find_set_aside, record_set_aside, set_aside, survey
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.leases import correct_delays, promote, reap, renew
-from gateleg.jobs.monitor.listing import archive_page, cancel_tree, jobs_page, own_jobs_page, read_log, read_update, tree
+from gateleg.jobs.monitor.listing import (
+    archive_page,
+    cancel_tree,
+    ids_beginning,
+    jobs_page,
+    own_jobs_page,
+    read_log,
+    read_update,
+    tree,
+    unfinished_tree,
+)
 from gateleg.jobs.monitor.stats import history, record_history, stats, write_counts
 from gateleg.jobs.queue_context import (
     QueueContext,
@@ -253,6 +263,8 @@ class QueueVerbs:
     archive_page = Verb(archive_page)
     tree = Verb(by_id(tree))
     cancel_tree = Verb(by_id(cancel_tree))
+    unfinished_tree = Verb(unfinished_tree)
+    ids_beginning = Verb(ids_beginning)
     schedule = Verb(schedule)
     schedules = Verb(schedules)
     schedules_page = Verb(schedules_page)

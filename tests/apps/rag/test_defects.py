@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from gateleg.ai.chat_requests import Purpose
-from gateleg.ai.providers.local_embeddings import LocalEmbeddings
+from gateleg.ai.providers.local import LocalEmbeddings
 from gateleg.apps.rag.answering.answer_stream import AskRequest
 from gateleg.apps.rag.answering.service import ask_once
 from gateleg.apps.rag.ingesting.submission import NewDocument
@@ -17,7 +17,7 @@ from gateleg.apps.rag.parsing.parser import parse_here
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.apps.rag.tables import Collection, Document, DocumentStatus, IngestionType
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 from tests.apps.rag.ingesting.library import open_library
 from tests.apps.rag.parsing import samples
 from tests.apps.rag.served import ROOT, Served

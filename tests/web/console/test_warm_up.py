@@ -9,10 +9,10 @@ import asyncio, logging, sys
 from pathlib import Path
 from nicegui import Client
 from gateleg.web.app import create_app
-from gateleg.web.console.warm_up import warm
-from gateleg.web.host import Host
+from gateleg.web.console.mounting import warm
+from gateleg.host.host import Host
 from gateleg.web.server import listen, serve
-from gateleg.web.settings import Settings
+from gateleg.host.settings import Settings
 
 logging.basicConfig(level=logging.DEBUG, format="%(message)s", stream=sys.stdout)
 settings = Settings(store="embedded::memory:", objects=f"dir:{sys.argv[1]}", data=Path(sys.argv[1]), port=0)
@@ -20,7 +20,7 @@ settings = Settings(store="embedded::memory:", objects=f"dir:{sys.argv[1]}", dat
 async def main():
     async with Host.open(settings) as host:
         if len(sys.argv) > 2:
-            await host.keys.create("ann", __import__("gateleg.web").web.Role.ADMIN)
+            await host.keys.create("ann", __import__("gateleg.host").host.Role.ADMIN)
         stop = asyncio.Event()
         await serve(host, create_app(host), listen(settings), stop=stop, ready=stop.set, first=warm)
         print("pages open:", len(Client.instances))

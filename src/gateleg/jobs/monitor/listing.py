@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from uuid import UUID
 
 from gateleg.jobs.admin import cancel
 from gateleg.jobs.adoption import get_or_archived
@@ -19,12 +21,11 @@ from gateleg.jobs.rules import escape_undecodable
 from gateleg.jobs.tables.job import FINISHED, KEPT_LINES, Job, JobStatus, LogEntry, Logs, Progress, owner_of
 from gateleg.jobs.tables.records import ArchivedJob, EventChunk, LogChunk
 from gateleg.store import Page
-from gateleg.store.operations import page, query
+from gateleg.store.operations import page, query, scan
 from gateleg.store.operations.pages import merged_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
-    from uuid import UUID
 
     from gateleg.jobs.change_feed import ChangeFeed
     from gateleg.jobs.queue_context import QueueContext
@@ -284,6 +285,26 @@ def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
     return branch(top)
 
 
+def ids_beginning(context: QueueContext, text: str) -> Flow[list[UUID]]:
+    """The ids of the queue's jobs that begin with a text, in order. Reads the whole tables once."""
+    found: list[UUID] = []
+    for member in context.members:
+        items = yield from collect_stream(scan(member.tables.all[0], filter=Job.job_id.begins_with(text.lower())), context)
+        for item in items:
+            # Other programs may write ids that are no UUIDs.
+            with suppress(ValueError):
+                found.append(UUID(item["job_id"]["S"]))
+    return sorted(found, key=str)
+
+
+def unfinished_tree(context: QueueContext, job_id: UUID) -> Flow[list[UUID]]:
+    """The ids of a job, which may be in the archive, and of all jobs below it, without those that have finished; parents first."""
+    top = yield from get_or_archived(context, job_id)
+    below = yield from _descendants(context, top)
+    unfinished = [values["job_id"] for values in below if values["job_id"] != job_id and values.get("status") not in FINISHED]
+    return unfinished if top.status in FINISHED else [job_id, *unfinished]
+
+
 def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = None, force: bool = False) -> Flow[list[Job]]:
     """Cancel a job and its descendants, parents first, and return them as they are now. `reason` and `force` are as in `cancel`.
 
@@ -291,11 +312,7 @@ def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = Non
     """
     top = yield from cancel(context, job_id, reason=reason, force=force)
     cancelled, seen = [top], {job_id}
-    while True:
-        descendants = yield from _descendants(context, top)
-        fresh = [values["job_id"] for values in descendants if values["job_id"] not in seen and values.get("status") not in FINISHED]
-        if not fresh:
-            return cancelled
+    while fresh := [other for other in (yield from unfinished_tree(context, job_id)) if other not in seen]:
         for other in fresh:
             seen.add(other)
             try:
@@ -303,6 +320,7 @@ def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = Non
             except JobUnreadable:
                 # It is noted, and the rest of the tree is cancelled.
                 continue
+    return cancelled
 
 
 #: The maximum length of a line; longer ones are split.

@@ -1,65 +1,60 @@
-"""Buttons and the actions behind them: check the role, run, then notify of success or failure."""
+"""Actions on a page: ask, perform, and say what was done or why not."""
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
-from nicegui import context, ui
+from nicegui import ui
 
-from gateleg.web.console.failures import describe_error
-from gateleg.web.console.markup import Tag, tag
-from gateleg.web.principal import Role
+from gateleg.host.actions import ActionCall, perform
+from gateleg.host.principal import Role
+from gateleg.web.console.dialogs import button, carry_out
+from gateleg.web.console.forms import confirm
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
+    from pydantic import BaseModel
+
+    from gateleg.host.actions import Action
     from gateleg.web.console.frame import View
+    from gateleg.web.console.markup import Tag
 
-__all__ = ["button", "carry_out", "carry_out_and_open"]
-
-
-def button(text: str, do: Callable[[], Awaitable[Any] | Any] | None = None, *, icon: str | None = None, look: str = "") -> Tag:
-    """A button. `look` is one or more of `first`, `danger`, `bare`, `small`; it is disabled while an asynchronous action runs."""
-    element = tag("button", classes=f"deed {look}".strip(), type="button")
-    with element:
-        if icon is not None:
-            ui.icon(icon)
-        tag("span", text)
-    if do is not None:
-        wanted = do
-
-        async def pressed() -> None:
-            element.classes("busy")
-            try:
-                answer = wanted()
-                if inspect.isawaitable(answer):
-                    await answer
-            finally:
-                element.classes(remove="busy")
-
-        element.on("click", pressed)
-    return element
+__all__ = ["act", "action_button"]
 
 
-async def carry_out(view: View, role: Role, work: Callable[[], Awaitable[Any]], done: str = "") -> bool:
-    """Run an action for the caller, who needs `role`; show `done` or the error. Returns whether it succeeded."""
-    client = context.client
-    try:
-        view.require(role)
-        await work()
-    except Exception as error:
-        words = describe_error(error)
-        with client:
-            ui.notification(f"{words.what} {words.fix}".strip(), icon="error", timeout=8, close_button="Close", position="bottom")
+async def act(view: View, action: Action[Any, Any], given: BaseModel, *, loss: str = "", confirmed: bool = False) -> bool:
+    """Perform an action for the caller of a page. Returns whether it was done.
+
+    An action that asks is confirmed first, unless that is done; `loss` says it better than the action's own question, if the page knows
+    more.
+    """
+    question = loss or action.asks
+    if question and not confirmed and not await confirm(f"{action.title}?", question, verb=action.title, harmless=not action.dangerous):
         return False
-    if done:
-        with client:
-            ui.notification(done, icon="check", timeout=3, position="bottom")
+    words: list[str] = []
+
+    async def work() -> None:
+        result = await perform(action, ActionCall(view.host, view.principal, view.request_id), given)
+        words.append(action.done(result))
+
+    # The action checks who may do it.
+    if not await carry_out(view, Role.MEMBER, work):
+        return False
+    ui.notification(words[0], icon="check", timeout=3, position="bottom")
+    view.live.refresh_all()
     return True
 
 
-async def carry_out_and_open(view: View, work: Callable[[], Awaitable[Any]], done: str, address: str) -> None:
-    """Run an action that is guarded by an application's own rules, then open a page. Errors are shown."""
-    if await carry_out(view, Role.MEMBER, work, done):
-        ui.navigate.to(address)
+def action_button(
+    view: View,
+    action: Action[Any, Any],
+    given: Callable[[], BaseModel],
+    *,
+    text: str | None = None,
+    icon: str | None = None,
+    look: str = "",
+    loss: Callable[[], str] = str,
+) -> Tag:
+    """A button that performs an action. `given` is asked for its input when the button is pressed."""
+    return button(text or action.title, lambda: act(view, action, given(), loss=loss()), icon=icon, look=look)

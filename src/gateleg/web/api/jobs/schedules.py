@@ -6,6 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AliasChoices, Field
 
+from gateleg.host.host import Host
+from gateleg.host.job_views import JobDetail, ScheduleView
 from gateleg.jobs import ScheduleMissing
 from gateleg.jobs.schedules import run_submission
 from gateleg.jobs.submission import RunAttributes
@@ -13,9 +15,7 @@ from gateleg.jobs.tables import Schedule
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.etags import tagged
 from gateleg.web.api.jobs.lists import SubmissionResult, Text
-from gateleg.web.api.jobs.views import JobDetail, ScheduleView
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.host import Host
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
