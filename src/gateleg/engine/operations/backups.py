@@ -13,8 +13,8 @@ import apsw
 
 from gateleg.engine import changelog, long_work, stored_backups
 from gateleg.engine.catalog import Context
-from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
+from gateleg.engine.file_format import load_table
 from gateleg.engine.long_work import Copy
 from gateleg.engine.operations.definition import (
     ON_DEMAND,
@@ -161,7 +161,7 @@ def _details(backup: Backup, status: str) -> dict[str, Any]:
 
 
 def _summary(backup: Backup) -> dict[str, Any]:
-    table = load(backup.definition)
+    table = load_table(backup.definition)
     return {"TableName": table.name, "TableId": table.uuid, "TableArn": table.arn, **_details(backup, _status(backup))}
 
 
@@ -170,7 +170,7 @@ def _status(backup: Backup) -> str:
 
 
 def _description(backup: Backup, status: str) -> dict[str, Any]:
-    table = load(backup.definition)
+    table = load_table(backup.definition)
     return {
         "BackupDetails": _details(backup, status),
         "SourceTableDetails": _source(backup, table),
@@ -449,7 +449,7 @@ def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict
         backup = _find_backup(connection, context, request["BackupArn"])
         if not backup.complete:
             raise _backup_in_use()
-        source = load(backup.definition)
+        source = load_table(backup.definition)
         _check_target(context, request["TargetTableName"])
         table = _restored_table(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
