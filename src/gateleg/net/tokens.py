@@ -45,7 +45,7 @@ class TokenExpired(BadToken):
     fix = "Request a new one."
 
 
-class DecryptionFailed(Exception):
+class DecryptionFailed(BadToken):
     """A ciphertext was made with another key or for another context, or was changed."""
 
 
