@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
 
 __all__ = ["Count", "Metric", "distinct_stage", "labels", "lookalikes", "metrics", "moments", "quantile", "series"]
+
 #: How many waiting jobs are read to count their types.
 _MAX_TYPED_JOBS = 2000
 #: The type of a job that another program has written without a type.
