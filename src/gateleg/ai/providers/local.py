@@ -180,11 +180,11 @@ def _map_pieces(flow: Flow[Reply], tell: Callable[[Delta], list[Delta]]) -> Flow
                 step = flow.send(None)
                 continue
             try:
-                came = yield step
+                result = yield step
             except Exception as error:
                 step = flow.throw(error)
             else:
-                step = flow.send(came)
+                step = flow.send(result)
     except StopIteration as end:
         reply: Reply = end.value
         return reply
@@ -212,8 +212,8 @@ class LocalEmbeddings:
         for start in range(0, len(batches), step := 4 * core_count()):
             deadline.left()
             some = batches[start : start + step]
-            found = yield Offload(partial(model.embed_tokens, [tokens for _, tokens in some]))
-            for (places, tokens), rows in zip(some, found, strict=True):
+            computed = yield Offload(partial(model.embed_tokens, [tokens for _, tokens in some]))
+            for (places, tokens), rows in zip(some, computed, strict=True):
                 vectors[places] = rows
                 used += sum(map(len, tokens))
         return Embedded(vectors, Usage(input=used))

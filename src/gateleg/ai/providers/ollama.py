@@ -150,13 +150,13 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _images(message: User) -> dict[str, list[str]]:
-    found: list[str] = []
+    images: list[str] = []
     for file in message.files:
         if isinstance(file, UploadedFile) or kind_of(file) not in ("image", "text"):
             raise file_error(file, "Ollama", "images and texts")
         if kind_of(file) == "image":
-            found.append(encoded(file))
-    return {"images": found} if found else {}
+            images.append(encoded(file))
+    return {"images": images} if images else {}
 
 
 def _call(call: dict[str, Any], number: int) -> tuple[str, str, str]:
