@@ -20,7 +20,7 @@ from gateleg.ai.messages import (
     with_texts,
 )
 from gateleg.ai.provider import Embedded
-from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, post_json
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, request_json
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net.http import JsonLines
 
@@ -105,7 +105,7 @@ class OllamaChat(RemoteChat):
         if not any(kind_of(file) == "image" for file in request.files):
             return
         if self._abilities is None:
-            body = yield from post_json(self.endpoint, "/api/show", {"model": self.model}, deadline)
+            body = yield from request_json(self.endpoint, ApiRequest("/api/show", {"model": self.model}), deadline)
             self._abilities = frozenset(map(str, body.get("capabilities") or ("vision",)))
         if "vision" not in self._abilities:
             raise NotOffered(
