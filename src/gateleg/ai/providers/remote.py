@@ -127,9 +127,9 @@ class Endpoint:
     ) -> HttpRequest:
         """A multipart request with a file and form fields."""
         boundary = secrets.token_hex(16)
-        called = (file.name or "file").replace('"', "_").encode("ascii", "replace").decode()
+        file_name = (file.name or "file").replace('"', "_").encode("ascii", "replace").decode()
         parts = [f'--{boundary}\r\ncontent-disposition: form-data; name="{key}"\r\n\r\n{value}\r\n' for key, value in fields.items()]
-        parts.append(f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{called}"\r\n')
+        parts.append(f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{file_name}"\r\n')
         parts.append(f"content-type: {file.media_type}\r\n\r\n")
         data = "".join(parts).encode() + file.data + f"\r\n--{boundary}--\r\n".encode()
         kind = {"content-type": f"multipart/form-data; boundary={boundary}"}
