@@ -296,8 +296,10 @@ def presign(
     encoded = canonical_query(parameters.items())
     path = address.path + quote(key, safe="/-_.~")
     lines = [(name.encode(), value.encode()) for name, value in signed]
-    made = signature(credentials.secret, stamp, scope, canonical_request(method.encode(), path.encode(), encoded, lines, UNSIGNED_PAYLOAD))
-    return f"{address.origin}{path}?{encoded.decode()}&X-Amz-Signature={made}"
+    signed_digest = signature(
+        credentials.secret, stamp, scope, canonical_request(method.encode(), path.encode(), encoded, lines, UNSIGNED_PAYLOAD)
+    )
+    return f"{address.origin}{path}?{encoded.decode()}&X-Amz-Signature={signed_digest}"
 
 
 def sign(

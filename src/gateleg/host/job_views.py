@@ -1,4 +1,4 @@
-"""Jobs as the API shows them. The token that lets a worker write is never shown."""
+"""Jobs as they are shown outside: by the API, in the JSON of commands, for agents. The token that lets a worker write is never shown."""
 
 from datetime import datetime
 from typing import Any
@@ -11,10 +11,8 @@ from gateleg.jobs.handlers import Handler
 from gateleg.jobs.monitor import Branch
 from gateleg.jobs.queue_context import UnreadableJob
 from gateleg.jobs.tables import ArchivedJob, Attempt, LogEntry, Progress, Schedule, WorkerRecord
-from gateleg.store import Page
-from gateleg.web.api.pages import Listing
 
-__all__ = ["JobDetail", "JobListing", "JobView", "UnreadableJobView"]
+__all__ = ["BranchView", "JobDetail", "JobView", "LineView", "ScheduleView", "TypeView", "UnreadableJobView", "WorkerView"]
 
 
 class ProgressView(BaseModel):
@@ -104,20 +102,6 @@ class UnreadableJobView(BaseModel):
     def of(cls, bad: UnreadableJob) -> "UnreadableJobView":
         """What is wrong with an item."""
         return cls(job_id=bad.job_id, problems=list(bad.problems))
-
-
-class JobListing(Listing[JobView]):
-    """One page of jobs."""
-
-    unreadable: list[UnreadableJobView] = Field(
-        default=[], description="Items that belong on this page, but are not valid jobs: another program has written them."
-    )
-
-    @classmethod
-    def of(cls, page: Page[Any]) -> "JobListing":
-        """A page of the queue or of the archive."""
-        unreadable = [UnreadableJobView.of(UnreadableJob.of(bad)) for bad in page.unreadable]
-        return cls(items=[JobView.of(job) for job in page], next=page.next, unreadable=unreadable)
 
 
 class JobDetail(JobView):
