@@ -1,14 +1,19 @@
-"""The documentation site: its navigation has every page once, and it loads nothing from another host."""
+"""The documentation site: its navigation has every page once, it loads nothing from other hosts, and pages look as in the repository."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown import markdown
+from markdown_it import MarkdownIt
 
 from tests.docs.modules import DOCS, docs_module
 
 contents = docs_module("contents")
 site_hooks = docs_module("site_hooks")
+#: Those of mkdocs.yml that decide what is a block.
+EXTENSIONS = ["attr_list", "md_in_html", "tables", "pymdownx.superfences"]
 
 
 def pages(entries: list[Any]) -> list[str]:
@@ -19,6 +24,18 @@ def pages(entries: list[Any]) -> list[str]:
 def test_the_navigation_has_every_page_once() -> None:
     written = [*(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")), *contents.ROOT_PAGES]
     assert sorted(pages(contents.navigation())) == sorted(written)
+
+
+def blocks(html: str) -> dict[str, int]:
+    """How many lists, items, tables and code blocks a page has."""
+    return {tag: len(re.findall(rf"<{tag}[ >]", html)) for tag in ("ul", "ol", "li", "table", "pre", "h2", "h3")}
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.relative_to(DOCS).as_posix()) for page in sorted(DOCS.rglob("*.md"))])
+def test_a_page_has_the_same_blocks_in_the_repository_and_on_the_site(page: Path) -> None:
+    # The repository's pages are CommonMark; the site's need an empty line before a list, and four spaces for code in one.
+    text = page.read_text()
+    assert blocks(markdown(text, extensions=EXTENSIONS)) == blocks(MarkdownIt("commonmark").enable("table").render(text))
 
 
 def test_the_first_tab_has_what_a_newcomer_reads() -> None:
