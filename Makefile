@@ -125,8 +125,8 @@ site-version: $(READY) ## Commit the site of this release to the branch gh-pages
 	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 mike deploy --update-aliases "$$($(BIN)/python -c 'import gateleg; print(gateleg.__version__)')" latest
 	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 mike set-default latest
 
-clean: ## Remove the environment and caches, but not the data
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean: ## Remove the environment, the built site and caches, but not the data
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Gateleg needs Python 3.11 or later: make PYTHON=python3.11 $(MAKECMDGOALS)")'

@@ -59,8 +59,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in what is generated, and let links to the pages beside the README lead to their copies."""
+    """Fill in what is generated, let links to the pages beside the README lead to their copies, and rank the page in searches."""
+    page.meta.setdefault("search", {"boost": _boost(page.file.src_uri)})
     return _ROOT_LINK.sub(r"](\1\2", generate.fill(markdown, generate.FRAGMENTS))
+
+
+def _boost(name: str) -> float:
+    """How much a page counts in searches: guides come before reference, and both before pages for contributors."""
+    return 0.3 if name in ROOT_PAGES else 1.0 if name.startswith("reference/") else 2.0
 
 
 def on_post_build(config: MkDocsConfig) -> None:
