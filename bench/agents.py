@@ -42,10 +42,10 @@ from gateleg.apps.agents.tables import (
     WizardGroup,
 )
 from gateleg.apps.agents.tenancy import assemble
+from gateleg.host import Principal, Role
+from gateleg.host.host import settings_only_resources
+from gateleg.host.settings import Settings
 from gateleg.store import AsyncStore, Metrics
-from gateleg.web import Principal, Role
-from gateleg.web.host import settings_only_resources
-from gateleg.web.settings import Settings
 from peers import ours, running
 
 HERE = Path(__file__).parent

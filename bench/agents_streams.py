@@ -38,10 +38,10 @@ from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.tables import Agent, VersionPointer, new_id
 from gateleg.apps.agents.tenancy import RequestedTenant, assemble
+from gateleg.host import Principal, Role
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.jobs.worker import WorkerPool
-from gateleg.web import Principal, Role
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 
 ANN = Principal("ann", Role.MEMBER, tenant="acme")
 #: Seconds before the first token, and between two.

@@ -27,8 +27,8 @@ import httpx
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from gateleg.web.host_secret import read_secret
-from gateleg.web.local_access import token_from
+from gateleg.host.credentials import token_from
+from gateleg.host.host_secret import read_secret
 
 COMMAND = [sys.executable, "-c", "from gateleg.cli import main; main()", "up", "--demo", "--no-browser", "--port", "0", "--drain", "0"]
 PATHS = ("/", "/jobs")

@@ -20,11 +20,11 @@ from typing import Any
 import orjson
 from starlette.requests import Request
 
+from gateleg.host.live import Hub
 from gateleg.jobs import AsyncQueue, JobContext, Jobs, Submission, Worker
 from gateleg.jobs.tables.records import EventChunk
 from gateleg.store import AsyncStore
-from gateleg.web.events import Hub
-from gateleg.web.streams import job_stream
+from gateleg.web.sse import job_stream
 
 jobs = Jobs()
 #: Seconds between two events: 25 tokens a second.

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from gateleg.host.credentials import token_from
+from gateleg.host.host_secret import read_secret
 from gateleg.web.chromium import find_chromium
-from gateleg.web.host_secret import read_secret
-from gateleg.web.local_access import token_from
 
 COMMAND = [sys.executable, "-c", "from gateleg.cli import main; main()", "up", "--demo", "--no-browser", "--port", "0", "--drain", "0"]
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"]

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from gateleg.migrate import MoveOptions, Phase, RateLimits
-from gateleg.migrate.moves.passes import progress_of
+from gateleg.migrate.moves.passes import backfill, progress_of
 from gateleg.migrate.moves.steps import advance, verify
-from gateleg.migrate.moves.tasks import backfill
 from gateleg.store import Call, Store
 from migrate import SEGMENTS, STAGE, fill, move, moved, notes
 

@@ -23,6 +23,12 @@ from gateleg.cli.installed import application_errors, own_applications, register
 from gateleg.endpoint import errors as endpoint_errors
 from gateleg.engine.engine import handler_of
 from gateleg.engine.protocol import OPERATIONS
+from gateleg.host import errors as web_errors
+from gateleg.host import secrets as secret_errors
+from gateleg.host import webhooks as webhook_errors
+from gateleg.host.host import settings_only_resources
+from gateleg.host.sections import section_key
+from gateleg.host.settings import PREFIX, Settings, format_setting
 from gateleg.jobs import errors as job_errors
 from gateleg.migrate import errors as migrate_errors
 from gateleg.model import errors as model_errors
@@ -31,18 +37,11 @@ from gateleg.net import errors as net_errors
 from gateleg.net import tokens as token_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
-from gateleg.web import errors as web_errors
-from gateleg.web import health, object_routes, streams
-from gateleg.web import secret_store as secret_errors
-from gateleg.web.api import ROUTERS
+from gateleg.web import health, object_routes, sse
+from gateleg.web.api import ROUTERS, webhooks
 from gateleg.web.app import flat_routes
-from gateleg.web.host import settings_only_resources
 from gateleg.web.member_jobs import member_job_routes
-from gateleg.web.sections import section_key
-from gateleg.web.settings import PREFIX, Settings, format_setting
-from gateleg.web.uploads import rules as upload_errors
-from gateleg.web.webhooks import hooks as webhook_errors
-from gateleg.web.webhooks import routes as webhooks
+from gateleg.web.uploads import fields as upload_errors
 
 PAGES = Path(__file__).parent / "reference"
 _PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -176,7 +175,7 @@ def http() -> str:
     """Every HTTP route of the host and of its applications."""
     lines: list[str] = []
     groups: dict[str, list[str]] = {}
-    for router in (health.router, *ROUTERS, webhooks.router, streams.router, object_routes.router):
+    for router in (health.router, *ROUTERS, webhooks.router, sse.router, object_routes.router):
         for route in router.routes:
             if getattr(route, "include_in_schema", False):
                 groups.setdefault(str(route.tags[0]), []).append(_address(route))  # type: ignore[attr-defined]

@@ -9,6 +9,8 @@ import pytest
 from gateleg.ai import errors as ai_errors
 from gateleg.cli.installed import application_errors
 from gateleg.errors import GatelegError, problem_message
+from gateleg.host import errors
+from gateleg.host.settings import BadSettings
 from gateleg.jobs import GiveUp, Snooze, Stopped
 from gateleg.jobs import errors as job_errors
 from gateleg.migrate.errors import Unsettled
@@ -18,8 +20,6 @@ from gateleg.net import tokens as token_errors
 from gateleg.objects import errors as object_errors
 from gateleg.ops.templates import NotExpressible
 from gateleg.store import errors as store_errors
-from gateleg.web import errors as web_errors
-from gateleg.web.settings import BadSettings
 
 ROOMS = (
     model_errors,
@@ -29,7 +29,7 @@ ROOMS = (
     token_errors,
     job_errors,
     ai_errors,
-    web_errors,
+    errors,
     *application_errors().values(),
 )
 
@@ -81,7 +81,7 @@ def test_a_pickled_error_says_the_same() -> None:
         store_errors.ConstraintFailed("x", attribute="a", bound="ge=0"),
         job_errors.BadConfig("x", problems=[{"loc": ("a",), "msg": "too small"}]),
         ai_errors.BadStructure("x", text="{", problems=["not JSON"], attempts=2),
-        web_errors.NotSignedIn(),
+        errors.NotSignedIn(),
     ],
     ids=lambda error: type(error).__name__,
 )
@@ -118,7 +118,7 @@ def test_the_code_of_an_error_is_its_name_unless_it_says_otherwise() -> None:
 def test_no_two_errors_have_one_code_except_below_each_other() -> None:
     owners: dict[str, type[GatelegError]] = {}
     # The host's codes are words of HTTP, such as not-found, which rooms may share with it.
-    for kind in (kind for kind in KINDS if issubclass(kind, GatelegError) and kind.__module__ != web_errors.__name__):
+    for kind in (kind for kind in KINDS if issubclass(kind, GatelegError) and kind.__module__ != errors.__name__):
         other = owners.setdefault(kind.code, kind)
         assert issubclass(kind, other) or issubclass(other, kind), f"{kind} and {other} are both {kind.code!r}"
 

@@ -70,7 +70,7 @@ ROOTS = (
     "ai",
     "migrate",
     "ops",
-    "web",
+    "host",
     "commands",
     *(f"apps.{path.parent.name}" for path in (SOURCE / "gateleg" / "apps").glob("*/application.py")),
 )

@@ -13,10 +13,10 @@ from gateleg.apps.agents.application import application as agents
 from gateleg.apps.delphi.application import application as delphi
 from gateleg.apps.mv.application import application as mv
 from gateleg.apps.rag.application import application as rag
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import load_settings
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import load_settings
 from tests.test_rooms import MODULES
 
 FORM = "multipart/form-data"

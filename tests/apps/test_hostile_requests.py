@@ -22,13 +22,13 @@ import httpx
 import pytest
 
 from gateleg.cli.installed import installed_applications
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs.worker import exclude_loaded_modules
 from gateleg.web.app import create_app
 from gateleg.web.documents import openapi
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
 from gateleg.web.schema_examples import example_of
-from gateleg.web.settings import Settings
 
 S = TypeVar("S")
 #: Shapes of strings and of bodies for each route. `make slow` takes all of them.

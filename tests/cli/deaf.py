@@ -7,8 +7,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from gateleg.host import Application
 from gateleg.jobs import JobContext, Jobs
-from gateleg.web import Application
 
 jobs = Jobs()
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 APPLICATION = """
-from gateleg.web import Application
+from gateleg.host import Application
 
 application = Application(name="{name}", title="{name}", icon="star", {more})
 """

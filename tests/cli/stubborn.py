@@ -5,8 +5,8 @@ import contextlib
 import threading
 from typing import Any
 
+from gateleg.host import Application
 from gateleg.jobs import JobContext, Jobs
-from gateleg.web import Application
 
 jobs = Jobs()
 

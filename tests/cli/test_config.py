@@ -49,7 +49,7 @@ def test_a_long_value_is_whole_where_no_terminal_cuts_it() -> None:
 
 FILMS = """
 from pydantic import BaseModel
-from gateleg.web import Application
+from gateleg.host import Application
 
 class FilmSettings(BaseModel):
     fps: int = 24

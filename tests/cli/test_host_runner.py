@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import asyncio, gc
 from gateleg.cli.host_runner import prepare_to_answer
-from gateleg.web.settings import Settings
+from gateleg.host.settings import Settings
 
 asyncio.run(prepare_to_answer(Settings(console=False)))
 print(gc.get_freeze_count())

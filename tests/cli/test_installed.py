@@ -19,8 +19,8 @@ from gateleg.cli.installed import (
     reason_for,
     registered,
 )
+from gateleg.host.settings import Settings
 from gateleg.store import Store
-from gateleg.web.settings import Settings
 from tests.cli.strangers import APPLICATION, install
 
 
@@ -214,7 +214,7 @@ def test_a_command_says_which_extra_it_misses(
     command: list[str], module: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gateleg.commands.packages.find_spec", lambda name: None if name == module else object())
+    monkeypatch.setattr("gateleg.commands.opening.find_spec", lambda name: None if name == module else object())
     told = CliRunner().invoke(app, command)
     assert told.exit_code == 1
     assert told.stderr.startswith(f"gateleg: {module} is not installed. Install the extra `{extra}`: `pip install '.[{extra}]'`")

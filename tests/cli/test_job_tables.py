@@ -20,7 +20,7 @@ CHORES = "tests.jobs.chores"
 #: An application that brings queue tables, whose job type is `ship`.
 SHOP = """
 from gateleg.jobs import JobContext, Jobs, TableNames
-from gateleg.web import Application
+from gateleg.host import Application
 
 jobs = Jobs()
 

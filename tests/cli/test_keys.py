@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gateleg.cli.commands import app
+from gateleg.host.credentials import digest_of
+from gateleg.host.tables import ApiKey, AuditEntry
 from gateleg.store import Store
-from gateleg.web.keys import digest_of
-from gateleg.web.tables import ApiKey, AuditEntry
 
 
 @pytest.fixture

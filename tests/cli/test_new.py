@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
 from gateleg.cli.installed import find_installed
-from gateleg.web.settings import Settings
+from gateleg.host.settings import Settings
 from tests.cli.strangers import install
 
 

@@ -11,18 +11,18 @@ from typer.testing import CliRunner, Result
 from gateleg.cli import installed
 from gateleg.cli.commands import app
 from gateleg.commands import settings_from
+from gateleg.host.settings import BadSettings, Settings, load_settings
 from gateleg.jobs import JobStatus, Queue, Submission, TestWorker
 from gateleg.jobs.retention import log_key
 from gateleg.jobs.rules import RETENTION
 from gateleg.objects import open_objects
 from gateleg.store import Store
-from gateleg.web.settings import BadSettings, Settings, load_settings
 from tests.jobs.chores import jobs
 
 SHOP = """
 from gateleg.jobs import Jobs
 from gateleg.model import Attr, Entity, Key, Pattern, Table
-from gateleg.web import Application
+from gateleg.host import Application
 
 orders = Table("Orders", hash="order_id")
 

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
 from gateleg.cli.demo.application import application
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs.tables import TABLES
 from gateleg.model import Table
 from gateleg.store import Store
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 
 #: Where one of two processes used to fail, it did so in a third of all rounds.
 ROUNDS = 10

@@ -10,13 +10,13 @@ from typer.testing import CliRunner, Result
 from gateleg.apps.mv.application import application as mv
 from gateleg.cli.commands import app
 from gateleg.cli.installed import find_installed
+from gateleg.host import Application
+from gateleg.host.application import BadApplication, check_applications
+from gateleg.host.host import Host
+from gateleg.host.settings import BadSettings, Settings, load_settings
 from gateleg.model import Table
 from gateleg.store import Store
 from gateleg.store.flow import Flow, Request
-from gateleg.web import Application
-from gateleg.web.application import BadApplication, check_applications
-from gateleg.web.host import Host
-from gateleg.web.settings import BadSettings, Settings, load_settings
 
 VARIABLE = "DYNAMODB_TABLE_NAME"
 

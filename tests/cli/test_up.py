@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
 from gateleg.cli.up import _announce
-from gateleg.web import Application
-from gateleg.web.settings import Settings
+from gateleg.host import Application
+from gateleg.host.settings import Settings
 
 COMMAND = [sys.executable, "-c", "from gateleg.cli import main; main()"]
 

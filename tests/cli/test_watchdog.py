@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gateleg.cli.watchdog import SILENT
+from gateleg.cli.shutdown import SILENT
 from gateleg.jobs import Queue, Submission
 from gateleg.store import Store
 from tests.cli.deaf import jobs

@@ -16,13 +16,13 @@ from gateleg.cli.commands import app
 from gateleg.cli.worker import _limits, _opened, _warn_of_unserved
 from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.engine import Engine
+from gateleg.host.settings import Settings
 from gateleg.jobs import Queue, Submission, follow
 from gateleg.jobs import QueueSettings as JobSettings
 from gateleg.jobs import TestWorker as InlineWorker
 from gateleg.jobs.retention import log_key
 from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
-from gateleg.web.settings import Settings
 from tests.cli import stubborn
 from tests.jobs import chores
 

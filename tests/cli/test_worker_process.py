@@ -7,9 +7,9 @@ from pathlib import Path
 
 from gateleg.cli.demo.application import application
 from gateleg.cli.worker_process import WorkerTask, worker_process
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs import JobStatus, Submission, follow_async
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 
 
 def settings_in(folder: Path) -> Settings:

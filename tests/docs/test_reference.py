@@ -38,7 +38,8 @@ def _public(module: ModuleType) -> list[str]:
     exported: list[str] | None = getattr(module, "__all__", None)
     if exported is not None:
         return exported
-    return [name for name, value in vars(module).items() if name[0] != "_" and getattr(value, "__module__", "") in ("", module.__name__)]
+    own = {name: value for name, value in vars(module).items() if name[0] != "_" and not isinstance(value, ModuleType)}
+    return [name for name, value in own.items() if getattr(value, "__module__", "") in ("", module.__name__)]
 
 
 def imported(page: Path) -> set[str]:

@@ -15,11 +15,11 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg import plain
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs import AsyncQueue, GiveUp, JobContext, Jobs, JobStatus, Submission, Worker
 from gateleg.model import GSI, Attr, Counter, Entity, Key, States, Table, Unique, field, state
 from gateleg.store import AsyncStore, IllegalTransition, NotFound, Store, UniqueTaken
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 from tests.jobs.worker.test_worker import done
 from tests.web.sample import make_application
 from tests.web.served import listening

@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from gateleg.cli.commands import app as commands
 from gateleg.cli.installed import find_installed
+from gateleg.host import Application, Principal, Role
+from gateleg.host.doctor import examine
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.jobs import JobStatus, Worker
-from gateleg.web import Application, Principal, Role
 from gateleg.web.app import create_app
-from gateleg.web.doctor import examine
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 from tests.cli.strangers import install
 from tests.web.conftest import client_of
 from tests.web.sockets import Socket

@@ -125,7 +125,7 @@ def test_writers_in_between_lose_nothing(deeds: list[tuple[int, str]], wrong: in
     with Store(open_embedded()) as store, pytest.MonkeyPatch.context() as patched:
         # With one round only, a wrong correction is not corrected by the next; with short pages, writers come between them.
         patched.setattr("gateleg.migrate.consistency._MAX_ROUNDS", 1)
-        patched.setattr("gateleg.migrate.consistency_scan.Scan", lambda table, **options: Scan(table, page_size=4, **options))
+        patched.setattr("gateleg.migrate.consistency.Scan", lambda table, **options: Scan(table, page_size=4, **options))
         store.create_tables(shelves)
         store.create(Shelf(shelf="a"))
         store.create(Case(case_id="c"))

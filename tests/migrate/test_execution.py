@@ -5,7 +5,7 @@ import pytest
 
 from gateleg.migrate import Step, TableSettings, apply, plan_of
 from gateleg.migrate.execution import until_settled
-from gateleg.migrate.inspection import inspect_table
+from gateleg.migrate.shapes import inspect_table
 from gateleg.model import GSI, LSI, Table
 from gateleg.store import Refused, Store
 from gateleg.store.flow import Pause, Request

@@ -4,8 +4,7 @@ import pytest
 
 from gateleg.model import Attr, Entity, Key, Record, States, Table, field, required, state
 from gateleg.ops import document
-from gateleg.ops.comments import attribute_comments
-from gateleg.ops.diagrams import state_diagram
+from gateleg.ops.documents import attribute_comments, state_diagram
 from tests.model.seeds import agents, delphi, jobs, mv, rag
 
 TABLES = [mv.projects, jobs.queue, rag.collections, rag.documents, rag.vector_stores, agents.agents, delphi.embeddings]

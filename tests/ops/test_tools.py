@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.model import spec_of
 from gateleg.ops import read_tools
-from gateleg.ops.mcp import McpSession
+from gateleg.ops.tools import McpSession
 from gateleg.store import Store
 from tests.model.seeds import agents, delphi, jobs, mv, rag
 from tests.model.seeds.jobs import Job

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from gateleg.model import GSI, ModelError, Table
-from gateleg.ops.scan_pages import browse, described_table, position_after, position_of
-from gateleg.ops.transfer import BadLine, LineReader, line_of, load, stored_items
+from gateleg.ops.transfer import BadLine, LineReader, browse, described_table, line_of, load, position_after, position_of, stored_items
 from gateleg.store import CursorRejected, Store, TableMissing
 from gateleg.store.transports import ServiceError
 from tests.model.seeds import mv, rag

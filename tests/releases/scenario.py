@@ -17,6 +17,10 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from gateleg.host.credentials import Keys, Sessions
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
+from gateleg.host.tables import access_table
 from gateleg.jobs import GiveUp, Jobs, JobStatus, ManualClock, Queue, Retry, Submission, TestWorker, claim
 from gateleg.jobs.tables.job import TableNames
 from gateleg.migrate import Migration, Migrator
@@ -24,11 +28,6 @@ from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, Version, 
 from gateleg.net import Secret
 from gateleg.objects.links import Grant, LinkSigner
 from gateleg.store import AsyncStore, Store
-from gateleg.web.keys import Keys
-from gateleg.web.principal import Role
-from gateleg.web.sessions import Sessions
-from gateleg.web.settings import Settings
-from gateleg.web.tables import access_table
 
 #: After the times that the engine's own clock takes for expired.
 START = datetime(2100, 1, 1, tzinfo=UTC)

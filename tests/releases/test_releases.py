@@ -8,16 +8,15 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from gateleg.host.credentials import Keys, Sessions
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import JobStatus, ManualClock, Queue, Submission, TestWorker
 from gateleg.jobs.leases import LeaseObserver
 from gateleg.migrate import Migration, Migrator
 from gateleg.net import Secret
 from gateleg.objects.links import LinkSigner
 from gateleg.store import AsyncStore, CursorRejected, Store
-from gateleg.web.keys import Keys
-from gateleg.web.principal import Role
-from gateleg.web.sessions import Sessions
-from gateleg.web.settings import Settings
 from tests.engine.formats.history import unpack
 from tests.engine.formats.test_formats import differences
 from tests.releases import scenario

@@ -6,11 +6,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock, TestWorker
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import Settings
 from tests.web.sample import make_application
 
 HOME = "http://127.0.0.1:8000"

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gateleg.host import Application, Resources
 from gateleg.jobs import JobContext, Jobs
-from gateleg.web import Application, Resources
 
 
 class StudioSettings(BaseModel):

@@ -10,10 +10,10 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route, WebSocketRoute
 
+from gateleg.host import Application, Event, EventRoute, Listener, Refusal, Resources, Role, Surface
 from gateleg.jobs import JobContext, Jobs, Retry
 from gateleg.model import Attr, Entity, Key, Pattern, Table, required
 from gateleg.model.errors import DerivedKeyUnknown
-from gateleg.web import Application, Event, EventRoute, Listener, Refusal, Resources, Role, Surface
 from gateleg.web.api.calls import Using
 from gateleg.web.bodies import body_limit
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
+from gateleg.host.host import Host
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
 from gateleg.web.server import listen, serve
 
 

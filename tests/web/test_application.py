@@ -6,14 +6,14 @@ import pytest
 from fastapi import APIRouter
 from pydantic import BaseModel
 
+from gateleg.host import Application, Resources
+from gateleg.host.application import BadApplication, check_applications
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs import Jobs, Submission
 from gateleg.jobs.handlers import DeclaredSchedule
 from gateleg.model import Attr, Entity, Key, Table
-from gateleg.web import Application, Resources
 from gateleg.web.app import create_app
-from gateleg.web.application import BadApplication, check_applications
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 
 
 def named(name: str) -> Application:

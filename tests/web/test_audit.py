@@ -3,11 +3,11 @@ import logging
 
 import pytest
 
+from gateleg.host import audit as audits
+from gateleg.host.audit import Audit
+from gateleg.host.principal import Principal, Role
+from gateleg.host.tables import audit_table
 from gateleg.store import AsyncStore
-from gateleg.web import audit as audits
-from gateleg.web.audit import Audit
-from gateleg.web.principal import Principal, Role
-from gateleg.web.tables import audit_table
 
 
 async def test_an_entry_that_cannot_be_written_is_logged_and_written_later(

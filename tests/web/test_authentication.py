@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
+from gateleg.host.credentials import COOKIE, host_name
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock
 from gateleg.net import is_loopback
 from gateleg.store.transports import Unreachable
 from gateleg.web.app import create_app
 from gateleg.web.authentication import is_member_path, same_origin
-from gateleg.web.host import Host
-from gateleg.web.local_access import host_name
-from gateleg.web.principal import Role
-from gateleg.web.sessions import COOKIE
-from gateleg.web.settings import Settings
 from tests.web.conftest import HOME, client_of
 from tests.web.sockets import Socket
 

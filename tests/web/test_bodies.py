@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateleg.host.settings import Settings
 from gateleg.web.bodies import JsonValues, limits_of
-from gateleg.web.settings import Settings
 
 
 def test_a_page_of_the_console_may_upload_more(settings: Settings) -> None:

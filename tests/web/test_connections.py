@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from gateleg.web.connections import ConnectionLimits, Connections
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
 from tests.web.served import connected, listening, told
 
 HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"

@@ -16,11 +16,11 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.web.app import create_app
 from gateleg.web.documents import openapi
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import Settings
 from tests.web.sample import make_application
 
 #: Requests for each operation: such as the document allows, and such as it does not. `make slow` makes more.

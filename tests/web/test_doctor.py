@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from gateleg.host import Application, Check, CheckResult, Resources
+from gateleg.host.doctor import clock_result, disk_result, examine, private_files_result, worker_result
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs.tables import WorkerRecord
-from gateleg.web import Application, Check, CheckResult, Resources
-from gateleg.web.doctor import clock_result, disk_result, examine, private_files_result, worker_result
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 from tests.web.sample import make_application
 
 

@@ -16,14 +16,14 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 from fastapi import FastAPI
 
+from gateleg.host.credentials import NewKey
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock
 from gateleg.web.app import create_app
 from gateleg.web.dynamodb import NotEmbedded, signing_secret
-from gateleg.web.host import Host
-from gateleg.web.keys import NewKey
-from gateleg.web.principal import Role
 from gateleg.web.server import address_of, listen, serve
-from gateleg.web.settings import Settings
 from tests.web.conftest import HOME, Staff, client_of
 
 ADDRESS = f"{HOME}/dynamodb"

@@ -5,12 +5,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.store.error_translation import translated
 from gateleg.store.errors import NotDynamoDB
 from gateleg.store.transports import ServiceError
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 from tests.web.conftest import HOME
 
 CALL = {"x-amz-target": "DynamoDB_20120810.ListTables", "content-type": "application/x-amz-json-1.0"}

@@ -10,14 +10,14 @@ from fastapi import FastAPI
 from gateleg import jobs
 from gateleg.ai import errors as ai_errors
 from gateleg.errors import GatelegError
+from gateleg.host import errors
+from gateleg.host.errors import Refusal
 from gateleg.jobs import errors as job_errors
 from gateleg.model import errors as model_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
 from gateleg.store.errors import StoreError
-from gateleg.web import errors as web_errors
 from gateleg.web.envelope import advice_for, body_of, error_response, status_of
-from gateleg.web.errors import Refusal
 from tests.web.sample import Song
 
 E = TypeVar("E", bound=GatelegError)
@@ -60,7 +60,7 @@ def test_what_the_caller_did_wrong_is_never_the_hosts_fault() -> None:
     assert status_of(ValueError()) == 500
 
 
-@pytest.mark.parametrize("kind", kinds(web_errors, Refusal))
+@pytest.mark.parametrize("kind", kinds(errors, Refusal))
 def test_every_refusal_of_the_host_has_a_code_of_its_own_and_a_status(kind: type[Refusal]) -> None:
     assert 400 <= kind.status < 600
     assert kind.__doc__

@@ -1,9 +1,9 @@
 import pytest
 from fastapi import FastAPI
 
-from gateleg.web import streams
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.web import sse
 from tests.web.conftest import Staff
 from tests.web.streaming import reading
 
@@ -31,7 +31,7 @@ async def test_a_listener_who_may_not_follow_is_told_in_the_envelope(staff: Staf
 async def test_a_silent_stream_lives_and_ends_with_the_key_of_its_listener(
     host: Host, app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.01)
     key = await host.keys.create("bob", Role.OPERATOR)
     async with reading(app, "/events/music/silence", authorization=f"Bearer {key.token}") as stream:
         await stream.chunks.get()

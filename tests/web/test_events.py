@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateleg.web.events import Hub, TooManyFollowers
+from gateleg.host.live import Hub, TooManyFollowers
 
 
 class Source:
@@ -107,7 +107,7 @@ async def test_closing_ends_all_at_once_and_lets_nobody_begin() -> None:
 
 
 async def test_there_is_an_end_to_how_many_follow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.events.MAX_FOLLOWERS", 1)
+    monkeypatch.setattr("gateleg.host.live.MAX_FOLLOWERS", 1)
     hub, source = Hub(), Source()
     async with hub.follow("a", source):
         with pytest.raises(TooManyFollowers):

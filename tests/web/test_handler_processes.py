@@ -4,11 +4,11 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from gateleg.host import Application
+from gateleg.host.host import Host
+from gateleg.host.queues import factory_of
+from gateleg.host.settings import Settings, load_settings
 from gateleg.jobs import Jobs, JobStatus, Submission, Worker
-from gateleg.web import Application
-from gateleg.web.handler_factories import factory_of
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings, load_settings
 from tests.jobs.worker.test_worker import done
 from tests.web.process_application import application
 

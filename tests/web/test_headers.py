@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from gateleg.host.host import Host
 from gateleg.net import Credentials
 from gateleg.objects import S3Objects
 from gateleg.web.app import create_app
 from gateleg.web.headers import console_policy
-from gateleg.web.host import Host
 from tests.objects.s3.bucket import MemoryClient
 from tests.web.conftest import client_of
 

@@ -3,9 +3,9 @@ import re
 import httpx
 from fastapi import FastAPI
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from gateleg.jobs import ManualClock
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
 from tests.web.conftest import client_of, run_all
 from tests.web.sample import songs
 

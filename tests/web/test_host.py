@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from gateleg.host.host import Host, describe_store
+from gateleg.host.settings import Settings
 from gateleg.migrate import Migrator, Phase, load_migrations, migrations_table
 from gateleg.migrate.errors import CodeOlder
 from gateleg.model import Table
 from gateleg.store import KeysDiffer, Store
-from gateleg.web.host import Host, describe_store
-from gateleg.web.settings import Settings
 from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, old_agents
 from tests.migrate.sample_application import application as agency
 

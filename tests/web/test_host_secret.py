@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.web.host_secret import SecretCutShort, given_secret, kept_secret
+from gateleg.host.host_secret import SecretCutShort, given_secret, kept_secret
 
 
 def test_a_secret_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:

@@ -2,11 +2,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gateleg.host.credentials import Keys
+from gateleg.host.errors import ApiKeyMissing, BadKey, KeyExpired, KeyRefused, KeyRevoked
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from gateleg.jobs import ManualClock
-from gateleg.web.errors import ApiKeyMissing, BadKey, KeyExpired, KeyRefused, KeyRevoked
-from gateleg.web.host import Host
-from gateleg.web.keys import Keys
-from gateleg.web.principal import Role
 
 
 async def test_a_key_is_recognised_with_all_it_stands_for(host: Host) -> None:

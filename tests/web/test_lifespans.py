@@ -7,11 +7,11 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from gateleg.errors import GatelegError
+from gateleg.host import Application, Resources
+from gateleg.host.host import Host
+from gateleg.host.lifespans import LifespanFailed, asgi_lifespan, run_in_own_task
+from gateleg.host.settings import Settings
 from gateleg.jobs import Jobs, Submission
-from gateleg.web import Application, Resources
-from gateleg.web.host import Host
-from gateleg.web.lifespans import LifespanFailed, asgi_lifespan, run_in_own_task
-from gateleg.web.settings import Settings
 
 
 def with_lifespan(told: list[object], fails: bool = False) -> Application:

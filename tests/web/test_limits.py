@@ -2,12 +2,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
 from gateleg.web.limits import Buckets
-from gateleg.web.principal import Role
-from gateleg.web.settings import Settings
 from tests.web.conftest import client_of
 
 

@@ -7,12 +7,11 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from gateleg.cli.installed import own_applications
-from gateleg.web import health, object_routes, streams
-from gateleg.web.api import ROUTERS
-from gateleg.web.host import settings_only_resources
+from gateleg.host.host import settings_only_resources
+from gateleg.host.settings import Settings
+from gateleg.web import health, object_routes, sse
+from gateleg.web.api import ROUTERS, webhooks
 from gateleg.web.member_jobs import member_job_routes
-from gateleg.web.settings import Settings
-from gateleg.web.webhooks import routes as webhooks
 
 #: Pairs of query parameters that page: the most results, and where to begin. RAG has the names of the system that it replaces.
 PAGING = ({"limit", "cursor"}, {"limit", "after"}, {"pageSize", "lastEvaluatedKey"})
@@ -31,7 +30,7 @@ UNPAGED = {
 def document() -> dict[str, Any]:
     """The OpenAPI document of a host with all applications of Gateleg, none of which is opened."""
     app = FastAPI()
-    for router in (health.router, *ROUTERS, webhooks.router, streams.router, object_routes.router):
+    for router in (health.router, *ROUTERS, webhooks.router, sse.router, object_routes.router):
         app.include_router(router)
     for application in own_applications().values():
         app.include_router(member_job_routes(application))

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gateleg.web.host import Host
+from gateleg.host.host import Host
 from tests.web.served import connected, listening
 
 

@@ -1,7 +1,7 @@
 import json
 import logging
 
-from gateleg.web.logs import HumanLines, JsonFormatter, redacted
+from gateleg.host.logs import HumanLines, JsonFormatter, redacted
 
 TOKEN = "gl_abcdefghijkl_" + "A" * 43
 

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from gateleg.jobs import ManualClock
 from gateleg.web.app import flat_routes
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
 from gateleg.web.surfaces import SurfaceRoute
 from tests.web.conftest import Staff, client_of
 from tests.web.sockets import Socket

@@ -9,13 +9,13 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.host import Application, Principal, Resources, submitted_by
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import Job, JobContext, Jobs, ManualClock, Retry, Submission
 from gateleg.jobs.tables import ArchivedJob
-from gateleg.web import Application, Principal, Resources, submitted_by
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import Settings
 from tests.web.conftest import client_of, run_all
 from tests.web.streaming import reading
 

@@ -9,13 +9,13 @@ import pytest
 from fastapi import APIRouter
 
 from gateleg.ai import Account, ModelSettings, Reply, Script, Usage, UsageDay, User
-from gateleg.web import Application, Resources
+from gateleg.host import Application, Resources
+from gateleg.host.host import Host
+from gateleg.host.model_usage import BadPeriod, read_usage
+from gateleg.host.principal import Role
+from gateleg.host.settings import BadSettings, load_settings
 from gateleg.web.api.calls import Using
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.model_usage import BadPeriod, read_usage
-from gateleg.web.principal import Role
-from gateleg.web.settings import BadSettings, load_settings
 from tests.ai.speaking import said
 from tests.net.http.faulty import Service, service
 from tests.web.conftest import client_of
@@ -147,7 +147,7 @@ async def test_usage_of_several_days_comes_newest_first(host: Host) -> None:
 
 
 async def test_tables_of_models_are_the_hosts_and_answers_are_for_admins(host: Host) -> None:
-    from gateleg.web.principal import Principal
+    from gateleg.host.principal import Principal
 
     assert {"GatelegModelCache", "GatelegModelUsage"} <= {table.name for table in host.tables}
     seen = {role: {table.name for table in host.tables_for(Principal("x", role))} for role in (Role.VIEWER, Role.ADMIN)}
@@ -203,7 +203,7 @@ def test_what_is_wrong_with_the_section_is_told_without_keys(tmp_path: Path, tex
 
 
 def test_row_of_the_page_says_what_the_cost_leaves_out() -> None:
-    from gateleg.web.console.settings.models import usage_row
+    from gateleg.web.console.settings.page import usage_row
 
     usage = UsageDay(day="2026-11-16", slot="[]", application="mv", model="m", calls=3, failed=1, unpriced=2, images=4)
     cells = usage_row(usage).cells

@@ -7,12 +7,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gateleg.host.credentials import COOKIE
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.sessions import COOKIE
-from gateleg.web.settings import Settings
 from tests.web.conftest import HOME, client_of
 from tests.web.sample import make_application
 from tests.web.streaming import reading

@@ -6,12 +6,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from gateleg.net import Credentials
 from gateleg.objects import S3Objects, ThreadedObjects
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
 from gateleg.web.object_routes import policy_of, served_type
-from gateleg.web.principal import Role
 from tests.objects.s3.bucket import MemoryClient
 from tests.web.conftest import client_of
 

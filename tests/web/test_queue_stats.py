@@ -1,6 +1,6 @@
+from gateleg.host.host import Host
 from gateleg.jobs import ManualClock, Submission
 from gateleg.jobs.monitor import QueueStats
-from gateleg.web.host import Host
 
 
 def waiting(found: tuple[QueueStats, ...]) -> dict[str, int]:

@@ -12,14 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app as commands
+from gateleg.host.application import Application, BadApplication
+from gateleg.host.doctor import examine
+from gateleg.host.host import Host
+from gateleg.host.queues import further_tables
+from gateleg.host.resources import Resources
+from gateleg.host.settings import Settings
 from gateleg.jobs import AsyncQueue, JobContext, Jobs, JobStatus, Queue, Submission, TableNames, Worker
 from gateleg.store import AsyncStore, Store
-from gateleg.web.application import Application, BadApplication
-from gateleg.web.doctor import examine
-from gateleg.web.host import Host
-from gateleg.web.queue_rules import further_tables
-from gateleg.web.resources import Resources
-from gateleg.web.settings import Settings
 
 BY_SHOP = TableNames("ShopJobQueue", "ShopJobLedger", "ShopJobArchive", "order", "OrderIndex")
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from gateleg.web import AgentTool, Application, Found, Principal, Resources, Role
+from gateleg.host import AgentTool, Application, Found, Principal, Resources, Role
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.web.app import create_app
 from gateleg.web.console.search import exact, search_results
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 from tests.web.conftest import client_of
 from tests.web.sample import make_application
 

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from gateleg.host.secrets import BadSecret, SecretNotFound, Secrets, SecretUnreadable
+from gateleg.host.tables import StoredSecret, secrets_table
 from gateleg.net import Secret
 from gateleg.store import AsyncStore
-from gateleg.web.secret_store import BadSecret, SecretNotFound, Secrets, SecretUnreadable
-from gateleg.web.tables import StoredSecret, secrets_table
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, Field, SecretStr
 
-from gateleg.web import Application, Resources
-from gateleg.web.host import Host
-from gateleg.web.settings import BadSettings, Settings, load_settings
+from gateleg.host import Application, Resources
+from gateleg.host.host import Host
+from gateleg.host.settings import BadSettings, Settings, load_settings
 
 
 class Lens(BaseModel):

@@ -7,12 +7,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings, load_settings
 from gateleg.jobs import ManualClock
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
 from gateleg.web.server import BadCertificate, CannotListen, HostOpenToAll, address_of, check_reach, listen, serve
-from gateleg.web.settings import Settings, load_settings
 
 
 async def test_a_host_serves_until_it_is_told_to_stop_and_streams_do_not_hold_it_up(host: Host) -> None:

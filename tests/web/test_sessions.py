@@ -2,11 +2,11 @@ from datetime import timedelta
 
 import pytest
 
+from gateleg.host.credentials import NewSession
+from gateleg.host.errors import KeyRefused, KeyRevoked, NotSignedIn
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from gateleg.jobs import ManualClock
-from gateleg.web.errors import KeyRefused, KeyRevoked, NotSignedIn
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.sessions import NewSession
 
 
 async def begun(host: Host) -> NewSession:

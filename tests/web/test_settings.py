@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.web.settings import BadSettings, Settings, load_settings
+from gateleg.host.settings import BadSettings, Settings, load_settings
 
 
 def written(folder: Path, text: str) -> Path:

@@ -6,12 +6,12 @@ from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateleg.host.credentials import COOKIE
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.sessions import COOKIE
-from gateleg.web.settings import Settings
 from gateleg.web.signin import safe_next
 from tests.web.conftest import HOME, client_of
 

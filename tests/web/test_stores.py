@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from gateleg.host.errors import StoreNotConfigured
+from gateleg.host.host import Host
+from gateleg.host.settings import BadSettings, Settings, load_settings
 from gateleg.net.errors import AddressRefused
 from gateleg.net.http import HttpRequest
 from gateleg.objects import S3Objects, ThreadedObjects
-from gateleg.web.errors import StoreNotConfigured
-from gateleg.web.host import Host
-from gateleg.web.settings import BadSettings, Settings, load_settings
 from tests.net.http.faulty import answer, service
 from tests.web.sample import make_application
 

@@ -5,12 +5,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobContext, JobStatus, ManualClock, Submission
 from gateleg.jobs.tables import LogEntry
 from gateleg.jobs.tables.job import Logs
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.streams import JobUpdateEvents, StreamPosition, position_from
+from gateleg.web.sse import JobUpdateEvents, StreamPosition, position_from
 from tests.web.conftest import run_all
 from tests.web.streaming import Event, reading
 
@@ -94,7 +94,7 @@ async def test_a_job_that_is_not_there_is_not_followed(client: httpx.AsyncClient
 
 
 async def test_statistics_are_told_when_they_change(host: Host, app: FastAPI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.streams.MAX_AGE_SECONDS", 0.01)
+    monkeypatch.setattr("gateleg.web.sse.MAX_AGE_SECONDS", 0.01)
     async with reading(app, "/events/stats") as stream:
         first = await stream.next()
         assert first is not None
@@ -120,7 +120,7 @@ async def test_two_hundred_readers_of_statistics_cost_as_much_as_one(host: Host,
 
 
 async def test_silence_is_broken_by_comments(host: Host, app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.streams.HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr("gateleg.web.sse.HEARTBEAT_SECONDS", 0.01)
     job_id = await submitted(host)
     async with reading(app, f"/events/jobs/{job_id}") as stream:
         await stream.next()
@@ -128,7 +128,7 @@ async def test_silence_is_broken_by_comments(host: Host, app: FastAPI, monkeypat
 
 
 async def test_a_stream_ends_when_its_key_is_revoked(host: Host, app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.streams.HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr("gateleg.web.sse.HEARTBEAT_SECONDS", 0.01)
     made = await host.keys.create("ann", Role.VIEWER)
     job_id = await submitted(host)
     async with reading(app, f"/events/jobs/{job_id}", authorization=f"Bearer {made.token}") as stream:

@@ -16,7 +16,10 @@ from typer.testing import CliRunner
 from gateleg.apps.delphi.api import NewJob as NewConversationJob
 from gateleg.cli.commands import app as commands
 from gateleg.cli.jobs import schedules as schedule_commands
-from gateleg.cli.jobs.submit import submit as submit_command
+from gateleg.cli.jobs.actions import submit as submit_command
+from gateleg.host.application import Application
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs import Jobs, Queue, Submission, SubmitOptions
 from gateleg.jobs.submission import ATTRIBUTES, EARLIER_NAMES, RUN_ATTRIBUTES, JobAttributes, RunAttributes
 from gateleg.jobs.tables import Schedule
@@ -25,10 +28,7 @@ from gateleg.web.api.jobs.lists import NewJob
 from gateleg.web.api.jobs.schedules import NewSchedule
 from gateleg.web.api.jobs.views import JobDetail, ScheduleView
 from gateleg.web.app import create_app
-from gateleg.web.application import Application
 from gateleg.web.console.jobs.submit import JOB_OPTIONS, SCHEDULE_OPTIONS
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 
 #: What a request says relatively, an answer says absolutely.
 RELATIVE = {"delay": "run_at", "start_within": "start_by"}

@@ -4,12 +4,12 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from gateleg.web import Application, Refusal, Resources, Role, Surface
+from gateleg.host import Application, Refusal, Resources, Role, Surface
+from gateleg.host.application import BadApplication
+from gateleg.host.credentials import COOKIE
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.web.app import create_app
-from gateleg.web.application import BadApplication
-from gateleg.web.host import Host
-from gateleg.web.sessions import COOKIE
-from gateleg.web.settings import Settings
 from tests.web.conftest import HOME, Staff, client_of
 from tests.web.sample import Band, make_application
 from tests.web.sockets import Socket

@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
+from gateleg.host import Application, Resources
+from gateleg.host.change_consumers import REPEAT_JOB, RepeatedChanges, consumer_of, consuming
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs import JobStatus, Submission, Worker
 from gateleg.jobs.monitor.listing import follow_async
 from gateleg.jobs.table_streams import ShardLease, TableStreams
 from gateleg.model import Attr, Change, Entity, Key, Table
-from gateleg.web import Application, Resources
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
-from gateleg.web.stream_jobs import REPEAT_JOB, RepeatedChanges, consumer_of
-from gateleg.web.table_streams import consuming
 
 notes = Table("Notes", hash="id", stream="NEW_AND_OLD_IMAGES")
 

@@ -3,10 +3,9 @@
 import pytest
 from fastapi import FastAPI
 
-from gateleg.web.errors import NotAllowed
-from gateleg.web.host import Host
-from gateleg.web.principal import Principal, Role
-from gateleg.web.tenant_admin import managed_tenant, may_manage
+from gateleg.host.errors import NotAllowed
+from gateleg.host.host import Host
+from gateleg.host.principal import Principal, Role, managed_tenant, may_manage
 from tests.web.conftest import client_of
 
 GROUP = "tenant-admins"

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from gateleg.host.object_watch import FolderSource, ObjectChange, ObjectsSource, Watch
+from gateleg.host.tables import watches_table
 from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, ManualClock, Submission
 from gateleg.objects import AsyncObjects, DirectoryObjects, ObjectPage, ThreadedObjects
 from gateleg.store import AsyncStore
-from gateleg.web.tables import watches_table
-from gateleg.web.watch import FolderSource, ObjectChange, ObjectsSource, Watch
 
 
 class Ingest(BaseModel):

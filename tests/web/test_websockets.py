@@ -2,8 +2,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from tests.web.sockets import Socket
 
 PATH = "/api/music/rehearsal"

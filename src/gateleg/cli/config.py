@@ -2,8 +2,8 @@
 
 import typer
 
+from gateleg.commands.opening import explaining_bad_settings
 from gateleg.commands.options import ConfigOption, JsonOption
-from gateleg.commands.settings import explaining_bad_settings
 
 app = typer.Typer(add_completion=False)
 

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gateleg.commands.failures import FAILED
 from gateleg.commands.options import ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.commands.printing import FAILED
 
 if TYPE_CHECKING:
     from gateleg.cli.installed import Installed
-    from gateleg.web.doctor import Diagnosis
-    from gateleg.web.settings import Settings
+    from gateleg.host.doctor import Diagnosis
+    from gateleg.host.settings import Settings
 
 app = typer.Typer(add_completion=False)
 _MARKS = {"ok": "ok     ", "warning": "warning", "failed": "FAILED "}
@@ -43,8 +43,8 @@ def doctor(
 
 
 def _left_out(installed: "Installed") -> "list[Diagnosis]":
-    from gateleg.web.contributions import CheckResult
-    from gateleg.web.doctor import Diagnosis
+    from gateleg.host.application import CheckResult
+    from gateleg.host.doctor import Diagnosis
 
     broken = [one for one in installed.left_out if not one.is_optional]
     return [Diagnosis("application", CheckResult("failed", one.reason, fix="Fix or uninstall it."), one.name) for one in broken]
@@ -52,9 +52,9 @@ def _left_out(installed: "Installed") -> "list[Diagnosis]":
 
 async def _examined(settings: "Settings", installed: "Installed") -> "list[Diagnosis]":
     from gateleg.commands.opening import missing_store
-    from gateleg.web.contributions import CheckResult
-    from gateleg.web.doctor import Diagnosis, examine
-    from gateleg.web.host import Host
+    from gateleg.host.application import CheckResult
+    from gateleg.host.doctor import Diagnosis, examine
+    from gateleg.host.host import Host
 
     problem = missing_store(settings)
     if problem is not None:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import ConfigOption
-from gateleg.commands.printing import count
-from gateleg.commands.settings import settings_from
+from gateleg.commands.printing import MISUSED, count, fail
 
 if TYPE_CHECKING:
     import ssl

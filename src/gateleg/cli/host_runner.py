@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from gateleg.commands.failures import FAILED, fail
-from gateleg.commands.settings import explaining_bad_settings
+from gateleg.commands.opening import explaining_bad_settings
+from gateleg.commands.printing import FAILED, fail
 from gateleg.event_loops import new_event_loop
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
-    from gateleg.web import Application
-    from gateleg.web.host import Host
-    from gateleg.web.settings import Settings
+    from gateleg.host import Application
+    from gateleg.host.host import Host
+    from gateleg.host.settings import Settings
 
     Beside = Callable[[asyncio.Event], AbstractAsyncContextManager[object]]
 
@@ -50,8 +50,8 @@ def run_host(
     """
     import asyncio
 
-    from gateleg.commands.packages import require_packages
-    from gateleg.web.logs import set_up_logs
+    from gateleg.commands.opening import require_packages
+    from gateleg.host.logs import set_up_logs
 
     require_packages("web", "fastapi", "uvicorn", *(["nicegui"] if settings.console else []))
     set_up_logs(settings)
@@ -66,11 +66,11 @@ def run_host(
 
 def explain(error: Exception, settings: Settings) -> NoReturn:
     """Explain an expected error; anything else is a bug of Gateleg and keeps its traceback."""
+    from gateleg.host import Refusal
+    from gateleg.host.settings import BadSettings
     from gateleg.model import ModelError
     from gateleg.objects import ObjectsError
     from gateleg.store import StoreError
-    from gateleg.web import Refusal
-    from gateleg.web.settings import BadSettings
 
     if isinstance(error, BadSettings):
         with explaining_bad_settings():
@@ -97,11 +97,9 @@ async def _run(
     import asyncio
     import contextlib
 
-    from gateleg.cli.shutdown import stopping_on_signals
-    from gateleg.cli.store_startup import open_when_available
-    from gateleg.cli.watchdog import watching
+    from gateleg.cli.shutdown import open_when_available, stopping_on_signals, watching
+    from gateleg.host.host import Host
     from gateleg.jobs.worker import DRAIN_GRACE
-    from gateleg.web.host import Host
     from gateleg.web.server import address_of, check_reach, listen, serve
 
     stop = asyncio.Event()
@@ -146,7 +144,7 @@ async def prepare_to_answer(settings: Settings) -> None:
     from gateleg.jobs.worker import exclude_loaded_modules
 
     if settings.console:
-        from gateleg.web.console.warm_up import warm
+        from gateleg.web.console.mounting import warm
 
         await warm()
     exclude_loaded_modules()

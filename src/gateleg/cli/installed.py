@@ -15,16 +15,16 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from gateleg.commands.failures import MISUSED, fail
-from gateleg.commands.settings import explaining_bad_settings, settings_from
+from gateleg.commands.opening import explaining_bad_settings, settings_from
+from gateleg.commands.printing import MISUSED, fail
 from gateleg.extras import MissingPackage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from pathlib import Path
 
-    from gateleg.web import Application
-    from gateleg.web.settings import Settings
+    from gateleg.host import Application
+    from gateleg.host.settings import Settings
 
 GROUP = "gateleg.applications"
 _OWN = "gateleg"
@@ -101,7 +101,7 @@ def settings_of_tables(config: Path | None, **flags: Any) -> Settings:
 
 
 def _add(installed: Installed, found: Application | LeftOut) -> None:
-    from gateleg.web.application import BadApplication, check_applications
+    from gateleg.host.application import BadApplication, check_applications
 
     if isinstance(found, LeftOut):
         installed.left_out.append(found)
@@ -145,7 +145,7 @@ def installed_applications(settings: Settings, *, demo: bool = False) -> list[Ap
 
 def load_application(entry: EntryPoint) -> Application | LeftOut:
     """The application of an entry point, or why it cannot be used. No exception of its module is raised."""
-    from gateleg.web import Application
+    from gateleg.host import Application
 
     try:
         found = entry.load()
@@ -198,7 +198,7 @@ def load_commands(name: str) -> Any:
 
 def named_application(place: str) -> Application:
     """The application at `module:object`."""
-    from gateleg.web import Application
+    from gateleg.host import Application
 
     found = loaded(place, "application")
     if isinstance(found, ModuleType):

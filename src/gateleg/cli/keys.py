@@ -1,26 +1,29 @@
-"""`gateleg keys`: who may use a host."""
+"""`gateleg keys`: who may use a host.
+
+Who acts when a command changes something.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from gateleg.cli.principals import command_line_principal
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import ConfigOption, CursorOption, JsonOption, LimitOption, PrefixOption, StoreOption
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
 
+    from gateleg.host.audit import Audit
+    from gateleg.host.credentials import Keys
+    from gateleg.host.settings import Settings
+    from gateleg.host.tables import ApiKey
     from gateleg.store import Page
-    from gateleg.web.audit import Audit
-    from gateleg.web.keys import Keys
-    from gateleg.web.settings import Settings
-    from gateleg.web.tables import ApiKey
+
+R = TypeVar("R")
 
 app = typer.Typer(help="API keys of a host: create, list and revoke them.", add_completion=False, no_args_is_help=True)
-R = TypeVar("R")
 
 
 def _with_keys(
@@ -36,10 +39,10 @@ def _with_keys(
 
     from gateleg.cli.host_runner import explain
     from gateleg.commands.opening import CURSOR_KEY, print_new_store, require_store
+    from gateleg.host.audit import Audit
+    from gateleg.host.credentials import Keys
+    from gateleg.host.tables import TABLES
     from gateleg.store import AsyncStore
-    from gateleg.web.audit import Audit
-    from gateleg.web.keys import Keys
-    from gateleg.web.tables import TABLES
 
     settings = settings_from(config, store=store, prefix=prefix)
     if create:
@@ -63,8 +66,8 @@ def _tenant_check(settings: "Settings") -> "Callable[[str], None]":
 
     def check(tenant: str) -> None:
         from gateleg.cli.installed import installed_applications
-        from gateleg.web.application import tenant_check
-        from gateleg.web.sections import NoSettings
+        from gateleg.host.application import tenant_check
+        from gateleg.host.sections import NoSettings
 
         installed = installed_applications(settings)
         tenant_check([(one, settings.section(one.name, one.settings or NoSettings)) for one in installed])(tenant)
@@ -91,7 +94,7 @@ def create(
     """Create a key and print it. It is shown only once."""
 
     async def work(keys: "Keys", audit: "Audit") -> str:
-        from gateleg.web import Role
+        from gateleg.host import Role
 
         ends_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
         made = await keys.create(name, Role[role.upper()], groups=group or (), tenant=tenant, ends_at=ends_at, by="command line")
@@ -159,3 +162,10 @@ def revoke(
 
     key = _with_keys(config, store, prefix, work)
     typer.echo(f"{key.key_id} ({key.name}) is revoked")
+
+
+def command_line_principal() -> Any:
+    """The user of the command, who is an admin."""
+    from gateleg.host import Principal, Role
+
+    return Principal("command line", Role.ADMIN)

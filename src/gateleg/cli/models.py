@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
-from gateleg.commands.settings import settings_from
 
 app = typer.Typer(help="Models: their usage and cost.", add_completion=False, no_args_is_help=True)
 _DAYS = ["%Y-%m-%d"]
@@ -36,8 +36,8 @@ def usage(
     from gateleg.cli.host_runner import explain
     from gateleg.commands.opening import require_store
     from gateleg.commands.printing import print_json, print_rows
+    from gateleg.host.model_usage import read_usage
     from gateleg.store import AsyncStore
-    from gateleg.web.model_usage import read_usage
 
     settings = settings_from(config, store=store, prefix=prefix)
     require_store(settings)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.printing import MISUSED, fail
 
 app = typer.Typer(add_completion=False)
 
@@ -19,8 +19,8 @@ def new(
     import keyword
 
     from gateleg.cli.scaffold import files_of
-    from gateleg.web import Application, Refusal
-    from gateleg.web.application import check_applications
+    from gateleg.host import Application, Refusal
+    from gateleg.host.application import check_applications
 
     try:
         check_applications([Application(name=name, title=name, icon="notes")])

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from gateleg.cli.principals import command_line_principal
+from gateleg.cli.keys import command_line_principal
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
 
-    from gateleg.web.audit import Audit
-    from gateleg.web.secret_store import SecretInfo, Secrets
+    from gateleg.host.audit import Audit
+    from gateleg.host.secrets import SecretInfo, Secrets
 
 app = typer.Typer(help="Secrets of applications and tenants, encrypted in the store.", add_completion=False, no_args_is_help=True)
 R = TypeVar("R")
@@ -35,10 +35,10 @@ def _with_secrets(
 
     from gateleg.cli.host_runner import explain
     from gateleg.commands.opening import require_store
+    from gateleg.host.audit import Audit
+    from gateleg.host.secrets import Secrets
+    from gateleg.host.tables import TABLES
     from gateleg.store import AsyncStore
-    from gateleg.web.audit import Audit
-    from gateleg.web.secret_store import Secrets
-    from gateleg.web.tables import TABLES
 
     settings = settings_from(config, store=store, prefix=prefix)
     require_store(settings)
@@ -140,7 +140,7 @@ def rekey(
     former = _asked("The old secret of the host")
 
     async def work(secrets: "Secrets", audit: "Audit") -> int:
-        from gateleg.web.host_secret import given_secret
+        from gateleg.host.host_secret import given_secret
 
         count = await secrets.rekey(given_secret(former))
         await audit.note(command_line_principal(), "secret.rekey", application, count=count)

@@ -3,6 +3,7 @@
 import typer
 
 from gateleg.cli.host_runner import announce_link
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import (
     ConfigOption,
     DataOption,
@@ -14,7 +15,6 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.commands.settings import settings_from
 
 app = typer.Typer(add_completion=False)
 
@@ -34,7 +34,7 @@ def serve(
     """Serve the API and the console; run workers with `gateleg worker`. SIGINT and SIGTERM let running requests finish."""
     from gateleg.cli.host_runner import run_host
     from gateleg.cli.installed import installed_applications
-    from gateleg.web.settings import format_setting
+    from gateleg.host.settings import format_setting
 
     settings = settings_from(
         config, store=store, data=data, objects=objects, prefix=prefix, host=host, port=port, dynamodb=dynamodb, log=log

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.installed import settings_of_tables
-from gateleg.commands.failures import FAILED, MISUSED, fail
 from gateleg.commands.opening import opened
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
-from gateleg.commands.printing import print_json
+from gateleg.commands.printing import FAILED, MISUSED, fail, print_json
 
 if TYPE_CHECKING:
+    from gateleg.host import Application
+    from gateleg.host.settings import Settings
     from gateleg.jobs.table_streams import FailedChange
-    from gateleg.web import Application
-    from gateleg.web.settings import Settings
 
 app = typer.Typer(
     help="Changes that an application's handlers failed to process: list and repeat them.", add_completion=False, no_args_is_help=True
@@ -75,7 +74,7 @@ def repeat(
 
 async def _repeated(settings: "Settings", application: "Application", event: str | None) -> tuple[int, int]:
     from gateleg.commands.opening import open_resources
-    from gateleg.web.stream_jobs import consumer_of
+    from gateleg.host.change_consumers import consumer_of
 
     counts = [(0, 0)]
     async with open_resources(application, settings) as resources:

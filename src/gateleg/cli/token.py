@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import ConfigOption
-from gateleg.commands.settings import settings_from
 
 app = typer.Typer(add_completion=False)
 
@@ -17,7 +17,7 @@ def token(
 ) -> None:
     """Print the token of a host without keys, for `Authorization: Bearer ...`. It stops working once the first key is created."""
     from gateleg.cli.host_runner import explain
-    from gateleg.web.local_access import token_from
+    from gateleg.host.credentials import token_from
 
     settings = settings_from(config, data=data)
     try:

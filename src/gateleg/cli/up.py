@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.host_runner import announce_link
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import (
     ConfigOption,
     DataOption,
@@ -17,16 +18,15 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from gateleg.web.application import Application
-    from gateleg.web.host import Host
-    from gateleg.web.settings import Settings
+    from gateleg.host.application import Application
+    from gateleg.host.host import Host
+    from gateleg.host.settings import Settings
 
 app = typer.Typer(add_completion=False)
 
@@ -78,7 +78,7 @@ def up(
 
 
 def _announce(address: str, settings: "Settings", applications: "Sequence[Application]") -> None:
-    from gateleg.web.settings import format_setting
+    from gateleg.host.settings import format_setting
 
     typer.echo(f"Gateleg is up at {address}")
     typer.echo(f"  {format_setting(settings.store)} · {format_setting(settings.objects)} · API at {address}/api/docs · Ctrl-C stops it")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import (
     AppOption,
     ConfigOption,
@@ -15,17 +15,17 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.commands.settings import settings_from
+from gateleg.commands.printing import MISUSED, fail
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator
 
+    from gateleg.host.settings import Settings
     from gateleg.jobs import AsyncQueue
     from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.jobs.worker import WorkerPool
     from gateleg.objects import AsyncObjects
-    from gateleg.web.settings import Settings
 
 app = typer.Typer(add_completion=False)
 
@@ -60,8 +60,8 @@ def worker(
     import asyncio
 
     from gateleg.cli.host_runner import explain
+    from gateleg.host.logs import set_up_logs
     from gateleg.jobs import QueueSettings as JobSettings
-    from gateleg.web.logs import set_up_logs
 
     weights = None if queues is None else _weights(queues)
     limits = {} if limit is None else _limits(limit)
@@ -85,11 +85,9 @@ async def _work(
 ) -> None:
     import asyncio
 
-    from gateleg.cli.shutdown import exit_soon, stopping_on_signals
-    from gateleg.cli.store_startup import open_when_available
-    from gateleg.cli.watchdog import watching
+    from gateleg.cli.shutdown import exit_soon, open_when_available, stopping_on_signals, watching
+    from gateleg.host.settings import format_setting
     from gateleg.jobs.worker import DRAIN_GRACE, WorkerPool, exclude_loaded_modules
-    from gateleg.web.settings import format_setting
 
     stop = asyncio.Event()
     with stopping_on_signals(stop, drain + DRAIN_GRACE, f"running jobs have up to {drain:g} s to finish"):
@@ -130,15 +128,15 @@ async def _stop_when(stop: "asyncio.Event", workers: "WorkerPool") -> None:
 async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -> "AsyncIterator[tuple[AsyncQueue, AsyncObjects | None]]":
     """The queue to work on. Applications get all resources of a host; plain handlers the store, and objects for long logs."""
     from gateleg.cli.installed import installed_applications, loaded
-    from gateleg.cli.jobs.log_objects import log_objects
+    from gateleg.cli.jobs.archive_sweep import log_objects
     from gateleg.cli.jobs.queue_connection import brought_tables
+    from gateleg.host import Application
+    from gateleg.host.change_consumers import consuming
+    from gateleg.host.host import Host
+    from gateleg.host.queues import queue_rules
     from gateleg.jobs import AsyncQueue, Jobs
     from gateleg.jobs.tables import tables_named
     from gateleg.store import AsyncStore
-    from gateleg.web import Application
-    from gateleg.web.host import Host
-    from gateleg.web.queue_rules import queue_rules
-    from gateleg.web.table_streams import consuming
 
     found = None if app is None else loaded(app, "jobs")
     if found is None or isinstance(found, Application):

@@ -23,7 +23,7 @@ from gateleg.jobs.worker import DRAIN_GRACE
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from gateleg.web.settings import Settings
+    from gateleg.host.settings import Settings
 
 _log = logging.getLogger("gateleg.cli")
 #: Seconds before a worker that died is restarted: the first and the longest pause.
@@ -111,12 +111,12 @@ def _started(task: WorkerTask) -> subprocess.Popen[bytes]:
 async def _work(task: WorkerTask) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
-    from gateleg.cli.watchdog import watching
+    from gateleg.cli.shutdown import watching
+    from gateleg.host.change_consumers import consuming
+    from gateleg.host.host import Host
+    from gateleg.host.logs import set_up_logs
+    from gateleg.host.settings import Settings
     from gateleg.jobs.worker import WorkerPool, exclude_loaded_modules
-    from gateleg.web.host import Host
-    from gateleg.web.logs import set_up_logs
-    from gateleg.web.settings import Settings
-    from gateleg.web.table_streams import consuming
 
     settings = Settings.unpack(task.settings)
     set_up_logs(settings)

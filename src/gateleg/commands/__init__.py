@@ -17,9 +17,15 @@ try:
 except ModuleNotFoundError as error:
     raise explained(error) from error
 
-from gateleg.commands.configs import read_config
-from gateleg.commands.failures import FAILED, MISUSED, fail
-from gateleg.commands.opening import open_resources, opened, require_store
+from gateleg.commands.opening import (
+    explaining_bad_settings,
+    open_resources,
+    opened,
+    read_config,
+    require_packages,
+    require_store,
+    settings_from,
+)
 from gateleg.commands.options import (
     AppOption,
     ConfigOption,
@@ -32,10 +38,7 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.commands.packages import require_packages
-from gateleg.commands.printing import console, print_items, print_json, print_rows
-from gateleg.commands.progress import Steps
-from gateleg.commands.settings import explaining_bad_settings, settings_from
+from gateleg.commands.printing import FAILED, MISUSED, Steps, console, fail, print_items, print_json, print_rows
 
 __all__ = [
     "FAILED",

@@ -1,21 +1,35 @@
-"""Open the store of a command, and explain failures."""
+"""Open the store of a command, and explain failures.
+
+The settings of a command: `gateleg.toml`, overridden by `GATELEG_*`, overridden by its flags.
+
+Check for optional packages that a command needs.
+
+The config of a job on a command line.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gateleg.commands.failures import FAILED, fail
-from gateleg.commands.settings import explaining_bad_settings
+from gateleg.commands.printing import FAILED, MISUSED, fail
+from gateleg.extras import MissingPackage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
 
+    from gateleg.host import Application, Resources
+    from gateleg.host.settings import Settings
     from gateleg.store import Store
-    from gateleg.web import Application, Resources
-    from gateleg.web.settings import Settings
+
+__all__ = ["read_config", "require_packages"]
+
 
 #: Cursors need no secret here, because users of the command line may read the whole table anyway. The key only binds a cursor to its query.
 CURSOR_KEY = b"gateleg tables"
@@ -42,7 +56,7 @@ async def open_resources(application: Application, settings: Settings, *, create
 
     An embedded store that does not exist is created only with `create`, for commands that a new user may run first.
     """
-    from gateleg.web.host import Host
+    from gateleg.host.host import Host
 
     with explaining_bad_settings(), _explained(settings, FAILED):
         if not create:
@@ -104,3 +118,44 @@ def missing_store(settings: Settings) -> str | None:
         f"{database_file(address.place)} does not exist. Choose another with --store, GATELEG_STORE or `store` in gateleg.toml, "
         "or create this one with `gateleg up` or `gateleg tables apply`"
     )
+
+
+def settings_from(config: Path | None, **flags: Any) -> Settings:
+    """The effective settings. Flags that are None count as not set. Invalid settings end the command."""
+    import os
+
+    from gateleg.host.settings import load_settings
+
+    with explaining_bad_settings():
+        return load_settings(flags=flags, environ=os.environ, file=config, given=config is not None)
+
+
+@contextmanager
+def explaining_bad_settings() -> Iterator[None]:
+    """End the command if the settings are invalid, with one line for each problem."""
+    from gateleg.host.settings import BadSettings
+
+    try:
+        yield
+    except BadSettings as error:
+        for problem in error.problems[:-1]:
+            typer.echo(f"gateleg: {problem}", err=True)
+        fail(error.problems[-1], MISUSED)
+
+
+def require_packages(extra: str, *modules: str) -> None:
+    """End the command with an installation hint if a module of an extra is missing. Nothing is imported."""
+    for module in modules:
+        if find_spec(module) is None:
+            fail(str(MissingPackage(module, extra)))
+
+
+def read_config(text: str) -> dict[str, Any]:
+    """Parse a config from JSON text, or from standard input for `-`. Invalid JSON ends the command."""
+    try:
+        found = json.loads(sys.stdin.read() if text == "-" else text)
+    except ValueError as error:
+        fail(f"the config is not JSON: {error}", MISUSED)
+    if not isinstance(found, dict):
+        fail("the config must be a JSON object", MISUSED)
+    return found

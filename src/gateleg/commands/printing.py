@@ -1,19 +1,27 @@
-"""Print tables of values: aligned columns for people, JSON for programs."""
+"""Print tables of values: aligned columns for people, JSON for programs.
+
+Progress of a slow command: a bar for each step on a terminal.
+
+Failures of commands: one line on standard error, and an exit status for scripts.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console
 
     from gateleg.model import Item
+
+__all__ = ["Steps"]
+
 
 #: the width of output that does not go to a terminal
 _WIDTH = 120
@@ -83,3 +91,53 @@ def print_rows(rows: Sequence[Mapping[str, str]], first: Sequence[str] = (), tit
     left = [name for name in names if name not in shown]
     if left:
         out.print(f"Not shown: {', '.join(left)} (--json shows all)", style="dim")
+
+
+class Steps:
+    """Shows the progress of steps: `with Steps({"reading": "Reading the files"}) as report: report("reading", 0.5)`.
+
+    A step is complete when the next one starts, and the last one at the end of the block, unless an error is raised.
+    """
+
+    def __init__(self, titles: Mapping[str, str]) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        self._bars = Progress(*columns, console=Console(stderr=True))
+        self._titles = titles
+        self._step = ""
+
+    def __enter__(self) -> Callable[[str, float], None]:
+        self._bars.start()
+        return self._report
+
+    def __exit__(self, *failure: object) -> None:
+        if failure[0] is None:
+            self._finish()
+        self._bars.stop()
+
+    def _report(self, step: str, done: float) -> None:
+        if step != self._step:
+            self._finish()
+            self._step = step
+            self._bars.add_task(self._titles.get(step, step), total=1.0)
+        self._bars.update(self._bars.task_ids[-1], completed=done)
+
+    def _finish(self) -> None:
+        if self._bars.task_ids:
+            self._bars.update(self._bars.task_ids[-1], completed=1.0)
+
+
+#: The command could not do its work.
+FAILED = 1
+#: The arguments are invalid; also the status for an unknown option.
+MISUSED = 2
+
+
+def fail(message: str, status: int = FAILED) -> NoReturn:
+    """Print the message to standard error and end the command."""
+    from gateleg.store.errors import without_credentials
+
+    typer.echo(f"gateleg: {without_credentials(message)}", err=True)
+    raise typer.Exit(status)

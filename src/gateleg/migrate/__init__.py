@@ -10,23 +10,19 @@ a store for clients of either entity, in every phase. A `Migration` has a number
 """
 
 from gateleg.migrate.backfill import Fault, Report, backfill
-from gateleg.migrate.consistency import ConsistencyReport, check_consistency
-from gateleg.migrate.consistency_scan import WrongCount, WrongMarker
+from gateleg.migrate.consistency import ConsistencyReport, WrongCount, WrongMarker, check_consistency
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.errors import Unsettled
 from gateleg.migrate.execution import Outcome, Watcher, apply, plan_of
-from gateleg.migrate.inspection import inspect_table
-from gateleg.migrate.migrations import Migration, load_migrations
+from gateleg.migrate.ledger import MigrationStatus
+from gateleg.migrate.migrations import Migration, Plan, Step, load_migrations
 from gateleg.migrate.migrator import Migrator
-from gateleg.migrate.moves.declaration import KeyMove, MoveStage
-from gateleg.migrate.moves.moving import Moving
+from gateleg.migrate.moves.declaration import KeyMove, MoveStage, Phase
 from gateleg.migrate.moves.passes import RateLimits
-from gateleg.migrate.moves.phases import Phase
+from gateleg.migrate.moves.registry import Moving
 from gateleg.migrate.moves.steps import MoveOptions, Verification
 from gateleg.migrate.moves.tables import migrations_table
-from gateleg.migrate.plans import Plan, Step
-from gateleg.migrate.shapes import Capacity, Deployed, TableSettings, TableShape, declared_shape, deployed_shape
-from gateleg.migrate.statuses import MigrationStatus
+from gateleg.migrate.shapes import Capacity, Deployed, TableSettings, TableShape, declared_shape, deployed_shape, inspect_table
 
 __all__ = [
     "Capacity",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import NoBackup
 from gateleg.migrate.execution import create_backup, until_settled
-from gateleg.migrate.inspection import offered
-from gateleg.migrate.moves.digests import canonical
+from gateleg.migrate.moves.items import canonical
+from gateleg.migrate.shapes import offered
 from gateleg.store.flow import Request
 from gateleg.store.operations.batch_flows import GET_LIMIT, batch_write_flow, rounds
 from gateleg.store.operations.operation import item_key

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.migrate.creation import create_table, enable_recovery, enable_ttl
-from gateleg.migrate.index_steps import index_steps
-from gateleg.migrate.plans import Plan, Step
-from gateleg.migrate.shapes import Capacity, TableSettings
+from gateleg.migrate.migrations import Plan, Step
+from gateleg.migrate.shapes import Capacity, TableSettings, create_table, enable_recovery, enable_ttl, index_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

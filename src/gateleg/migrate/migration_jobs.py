@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from gateleg.jobs import GiveUp, JobContext, Jobs, Retry
 from gateleg.migrate.errors import MoveError, Paused
 from gateleg.migrate.migrator import MigrationCallbacks, Migrator
+from gateleg.migrate.moves.declaration import Phase
 from gateleg.migrate.moves.passes import RateLimits, describe_progress
-from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.steps import MoveOptions
 
 if TYPE_CHECKING:

@@ -4,6 +4,10 @@
     migration = Migration(3, "orders-by-customer", moves=(orders_move,))
 
 The application names the package: `Application(..., migrations="shop.migrations")`.
+
+Pause a migration on any host: work stops after the current page or before the next step.
+
+Plans: the steps that a service can take, and the differences that only a new table would resolve.
 """
 
 from __future__ import annotations
@@ -13,19 +17,31 @@ import itertools
 import pkgutil
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.migrate.errors import BadMigration
-from gateleg.migrate.moves.phases import Phase
+from gateleg.migrate import ledger
+from gateleg.migrate.errors import BadMigration, MigrationRefused, Paused
+from gateleg.migrate.moves.control import set_paused
+from gateleg.migrate.moves.declaration import Phase
+from gateleg.migrate.moves.tables import MigrationRecord
+from gateleg.store import NotFound
+from gateleg.store.operations.reads import Find
+from gateleg.store.operations.write_operation import Patch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from pydantic import BaseModel
 
-    from gateleg.migrate.moves.declaration import KeyMove
-    from gateleg.model import Table
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
+    from gateleg.migrate.shapes import Wire
+    from gateleg.model import Ref, Table
     from gateleg.store import Store
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+__all__ = ["check_paused", "check_stage", "pause", "resume", "stages_of"]
+
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _RULE = "Use a number from 1 to 999999, and a name of up to 64 lower-case letters, digits and hyphens."
@@ -113,3 +129,127 @@ def load_migrations(package: str) -> tuple[Migration, ...]:
                 raise BadMigration(f"{module.__name__} has no `migration`.")
             found.append(migration)
     return in_order(found)
+
+
+def stages_of(one: Migration, stage: str | None) -> list[tuple[KeyMove, MoveStage]]:
+    """The stages of a migration's moves: all, or those with a name."""
+    return [(move, which) for move in one.moves for which in move.stages if stage in (None, which.name)]
+
+
+def check_stage(migrations: Sequence[Migration], stage: str | None) -> None:
+    """Raise `MigrationRefused` if no migration has a stage with that name."""
+    if stage is not None and not any(stages_of(one, stage) for one in migrations):
+        names = dict.fromkeys(which.name for one in migrations for _, which in stages_of(one, None))
+        raise MigrationRefused(f"There is no stage {stage!r}.", fix=f"Use one of {', '.join(names)}." if names else "Leave out the stage.")
+
+
+def pause(application: str, one: Migration, by: str, setup: Setup, *, stage: str | None = None) -> Flow[None]:
+    """Pause a migration, or one of its stages. Older code may do this too, because it harms nothing."""
+    yield from _set(application, one, by, setup, paused=True, stage=stage)
+
+
+def resume(
+    application: str, migrations: Sequence[Migration], one: Migration, by: str, setup: Setup, *, stage: str | None = None
+) -> Flow[None]:
+    """Resume a migration; it continues when somebody applies it. Raises `CodeOlder` as `apply` does."""
+    yield from ledger.check_code(application, migrations, setup)
+    yield from _set(application, one, by, setup, paused=False, stage=stage)
+
+
+def check_paused(application: str, one: Migration, setup: Setup) -> Flow[None]:
+    """Raise `Paused` if a migration is paused."""
+    record: MigrationRecord | None = yield from Find(_ref(application, one), consistent=True).flow(setup)
+    if record is not None and record.paused:
+        raise Paused(f"{one} is paused.")
+
+
+def _set(application: str, one: Migration, by: str, setup: Setup, *, paused: bool, stage: str | None) -> Flow[None]:
+    check_stage([one], stage)
+    for move, which in stages_of(one, stage):
+        yield from set_paused(move, which, paused, setup, by=by)
+    if stage is None or not paused:
+        # Resuming a stage also resumes its migration.
+        try:
+            yield from Patch(_ref(application, one), (MigrationRecord.paused.set(paused),), returning="none").flow(setup)
+        except NotFound:
+            if not one.moves:
+                raise MigrationRefused(f"{one} has not begun.", fix="There is nothing to pause.") from None
+    yield from ledger.log(application, one, "pause" if paused else "resume", by, setup)
+
+
+def _ref(application: str, one: Migration) -> Ref[MigrationRecord]:
+    return MigrationRecord.key(application=application, number=one.number)
+
+
+Action = Literal[
+    "create-table",
+    "delete-table",
+    "create-index",
+    "delete-index",
+    "change-billing",
+    "change-stream",
+    "change-ttl",
+    "change-protection",
+    "change-recovery",
+    "change-tags",
+]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request on the way from the deployed table to the declared one."""
+
+    #: the physical table name
+    table: str
+    action: Action
+    title: str
+    operation: str
+    request: Wire
+    #: what would be lost, to be confirmed first; empty if nothing
+    loses: str = ""
+    #: further information
+    note: str = ""
+
+    def data(self) -> dict[str, Any]:
+        """The step as JSON data."""
+        members = {"action": self.action, "title": self.title, "operation": self.operation, "request": self.request}
+        return members | {"loses": self.loses or None, "note": self.note or None}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps for one table."""
+
+    table: str
+    exists: bool
+    steps: tuple[Step, ...] = ()
+    #: differences that require a new table
+    rebuild: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    #: approximate number of items
+    items: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the deployed table matches its declaration."""
+        return not self.steps and not self.rebuild
+
+    @property
+    def state(self) -> Literal["missing", "needs a new table", "differs", "in sync"]:
+        """How the table compares with its declaration."""
+        if not self.exists:
+            return "missing"
+        if self.rebuild:
+            return "needs a new table"
+        return "differs" if self.steps else "in sync"
+
+    def data(self) -> dict[str, Any]:
+        """The plan as JSON data."""
+        return {
+            "table": self.table,
+            "state": self.state,
+            "items": self.items,
+            "steps": [step.data() for step in self.steps],
+            "needs_new_table": list(self.rebuild),
+            "notes": list(self.notes),
+        }

@@ -12,19 +12,17 @@ from gateleg.migrate.backfill import Fault, backfill
 from gateleg.migrate.consistency import check_consistency
 from gateleg.migrate.errors import MigrationRefused, NoBackup, Paused, UnknownMigration
 from gateleg.migrate.execution import apply as apply_table
-from gateleg.migrate.execution import plan_of
-from gateleg.migrate.migrations import Migration, in_order
+from gateleg.migrate.execution import counted_tables, plan_of, refuse_problems, table_problems
+from gateleg.migrate.ledger import MigrationStatus, error_summary, read_statuses
+from gateleg.migrate.migrations import Migration, check_paused, check_stage, in_order, pause, resume, stages_of
 from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.control import read_state, stored_key
+from gateleg.migrate.moves.declaration import Phase, phases_between
 from gateleg.migrate.moves.passes import progress_of
-from gateleg.migrate.moves.phases import Phase, phases_between
-from gateleg.migrate.moves.retries import repeat_failed
+from gateleg.migrate.moves.rewrites import repeat_failed
 from gateleg.migrate.moves.steps import MoveOptions
 from gateleg.migrate.moves.tables import ItemError, LedgerEntry
-from gateleg.migrate.pauses import check_paused, check_stage, pause, resume, stages_of
-from gateleg.migrate.preflight import counted_tables, refuse_problems, table_problems
 from gateleg.migrate.shapes import TableSettings
-from gateleg.migrate.statuses import MigrationStatus, error_summary, read_statuses
 from gateleg.model import spec_of
 from gateleg.store.locks import locks, renew
 from gateleg.store.operations.tables import check_keys
@@ -34,9 +32,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.migrate.backfill import Report as BackfillReport
+    from gateleg.migrate.migrations import Step
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.tables import Checkpoint, MigrationRecord
-    from gateleg.migrate.plans import Step
     from gateleg.model import Table
     from gateleg.store import Store
     from gateleg.store.locks import Lock

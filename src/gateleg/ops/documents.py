@@ -1,8 +1,15 @@
-"""The schema document of a table, generated from its declaration: keys, indexes, attributes, states and access patterns."""
+"""The schema document of a table, generated from its declaration: keys, indexes, attributes, states and access patterns.
+
+The `#:` comments above attributes, read from the source.
+
+Mermaid diagrams of tables with their indexes, and of states.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
@@ -10,16 +17,17 @@ from pydantic import BaseModel
 from gateleg.model.inspection import lint
 from gateleg.model.shapes import attr_type, case_of, field_names
 from gateleg.model.types import traits_of
-from gateleg.ops.comments import attribute_comments
-from gateleg.ops.diagrams import state_diagram, table_diagram
 from gateleg.ops.explanations import explain, key_forms
-from gateleg.ops.types import constraints, default_of, type_name
+from gateleg.ops.values import constraints, default_of, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gateleg.model import Access, Spec, Table
+    from gateleg.model import Access, Index, Spec, States, Table
     from gateleg.model.keys import KeyPlan
+
+__all__ = ["attribute_comments"]
+
 
 _TYPES = {"S": "text", "N": "number", "B": "binary"}
 
@@ -163,3 +171,86 @@ def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     kept = [at for at in range(len(heads)) if any(row[at] for row in rows)]
     lines = [[heads[at] for at in kept], ["---"] * len(kept), *([row[at].replace("|", "\\|") for at in kept] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+_COMMENT = re.compile(r"\s*#:\s?(.*)")
+_ATTRIBUTE = re.compile(r"\s*(\w+)\s*:[^=]")
+
+
+def attribute_comments(entity: type) -> dict[str, str]:
+    """The comments of an entity's attributes, including inherited ones, by attribute; empty if the source is not available."""
+    found: dict[str, str] = {}
+    for owner in reversed(entity.__mro__):
+        if owner.__module__.split(".")[0] not in ("builtins", "pydantic") and owner.__module__ != "gateleg.model.entity":
+            found |= _comments(owner)
+    return found
+
+
+def _comments(owner: type) -> dict[str, str]:
+    try:
+        lines = inspect.getsource(owner).splitlines()
+    except (OSError, TypeError):
+        return {}
+    found: dict[str, str] = {}
+    pending: list[str] = []
+    for line in lines:
+        if comment := _COMMENT.fullmatch(line):
+            pending.append(comment[1].strip())
+            continue
+        if pending and (attribute := _ATTRIBUTE.match(line)):
+            found[attribute[1]] = " ".join(pending)
+        pending = []
+    return found
+
+
+def table_diagram(table: Table) -> str:
+    """The table, the entities it holds, and the indexes they are in."""
+    lines = ["flowchart LR", f"    table[({_label(table.name, table.attributes)})]"]
+    for number, spec in enumerate(table.specs):
+        lines.append(f"    entity{number}[{_quoted(spec.name)}] --> table")
+    for number, index in enumerate(table.indexes):
+        shape = "{{" + _label(index.name, index.attributes) + "}}" if index.local else f"([{_label(index.name, index.attributes)}])"
+        lines.append(f"    table -- {_quoted(_edge(table, index))} --> index{number}{shape}")
+    return _fenced(lines)
+
+
+def _edge(table: Table, index: Index) -> str:
+    """The label of the edge to an index: all items or, in tables with several entities, which ones."""
+    inside = [spec for spec in table.specs if index.name in spec.indexes]
+    names = "" if len(inside) == len(table.specs) else ", ".join(spec.name for spec in inside) or "nothing"
+    sparse = any(spec.indexes[index.name].when for spec in inside)
+    kind = "local" if index.local else "global"
+    return ", ".join(filter(None, (f"sparse {kind}" if sparse else kind, names)))
+
+
+def _label(name: str, attributes: tuple[str, ...]) -> str:
+    return _quoted(f"{name}<br/>{', '.join(attributes)}")
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', "#quot;") + '"'
+
+
+def state_diagram(states: type[States]) -> str:
+    """The transitions of a state attribute, from the initial to the final states."""
+    members = list(states)
+    names = {member: _identifier(str(member.value)) for member in members}
+    lines = ["stateDiagram-v2"]
+    lines += [f"    {names[member]} : {member.value}" for member in members if names[member] != member.value]
+    if members:
+        lines.append(f"    [*] --> {names[members[0]]}")
+    for member in members:
+        lines += [f"    {names[member]} --> {names[target]}" for target in members if target in member.successors]
+        if member.final:
+            lines.append(f"    {names[member]} --> [*]")
+    return _fenced(lines)
+
+
+def _identifier(text: str) -> str:
+    """A valid Mermaid identifier for a state, avoiding its keywords."""
+    name = re.sub(r"\W", "_", text)
+    return f"{name}_" if name.lower() in ("end", "state", "note", "direction") else name
+
+
+def _fenced(lines: list[str]) -> str:
+    return "\n".join(["```mermaid", *lines, "```"])

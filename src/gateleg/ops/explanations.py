@@ -1,16 +1,25 @@
-"""Explain an access pattern: its index, its request, its cost, and remarks on it."""
+"""Explain an access pattern: its index, its request, its cost, and remarks on it.
+
+Estimate the cost of queries by DynamoDB's rules.
+
+Sample arguments of an access pattern, to show its request without real values.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from enum import Enum
+from math import ceil
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from uuid import UUID
 
-from gateleg.model import spec_of
+from gateleg.model import KeyPart, spec_of
 from gateleg.model.inspection import few_partitions
 from gateleg.model.planning import tag_condition
-from gateleg.ops.cost import PARTITION_UNITS, ReadCost, query_cost
-from gateleg.ops.samples import sample_arguments
+from gateleg.model.types import is_special
 from gateleg.store.setup import Setup
 
 if TYPE_CHECKING:
@@ -18,8 +27,53 @@ if TYPE_CHECKING:
 
     from gateleg.model import Access, Query
     from gateleg.model.keys import KeyPlan
+    from gateleg.model.types import Declared
 
 __all__ = ["key_forms"]
+
+
+#: bytes per read unit; half as many for a consistent read
+UNIT_BYTES = 4096
+#: maximum bytes per Query request
+PAGE_BYTES = 1024 * 1024
+#: limits of one partition per second
+PARTITION_UNITS = 3000
+
+
+@dataclass(frozen=True)
+class ReadCost:
+    """The cost of one query of a pattern."""
+
+    #: number of Query requests, over all pages and shards
+    requests: int
+    #: read units if eventually consistent
+    units: float
+    #: read units if strongly consistent; None if not supported
+    consistent: float | None
+    #: additional read units for fetching items from the table, if the index does not project them
+    hydrate: float
+    #: how many times per second one partition can serve the query
+    per_second: float
+
+
+def query_cost(items: int, item_bytes: int, *, shards: int = 1, consistent: bool = True, partial: bool = False) -> ReadCost:
+    """The cost of a query that returns `items` items of `item_bytes` bytes, evenly distributed over its shards."""
+    pages, blocks = 0, 0
+    for shard in range(shards):
+        found = items // shards + (shard < items % shards)
+        shard_pages, shard_blocks = _pages(found, item_bytes)
+        pages, blocks = pages + shard_pages, blocks + shard_blocks
+    units = blocks / 2
+    hydrate = items * ceil(item_bytes / UNIT_BYTES) / 2 if partial else 0.0
+    return ReadCost(pages, units, float(blocks) if consistent else None, hydrate, PARTITION_UNITS * shards / units)
+
+
+def _pages(items: int, item_bytes: int) -> tuple[int, int]:
+    """Requests and blocks of 4 KB; an empty result costs one of each."""
+    on_a_page = max(1, PAGE_BYTES // item_bytes)
+    full, rest = divmod(items, on_a_page)
+    blocks = full * ceil(on_a_page * item_bytes / UNIT_BYTES) + ceil(rest * item_bytes / UNIT_BYTES)
+    return max(1, full + (rest > 0)), max(1, blocks)
 
 
 @dataclass(frozen=True)
@@ -158,3 +212,43 @@ def _remarks(access: Access[Any], cost: ReadCost, found: str) -> Iterator[str]:
 
 def _rate(per_second: float) -> str:
     return f"about {per_second:,.0f} times a second" if per_second >= 1 else "less than once a second"
+
+
+_MOMENT = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+_UUID = UUID("00000000-0000-4000-8000-000000000000")
+
+
+def sample_arguments(access: Access[Any]) -> dict[str, Any]:
+    """A sample value for each required argument of a pattern."""
+    spec = spec_of(access.entity)
+    return {name: _sample(name, spec.sources[name].declared) for name in access.required}
+
+
+def _sample(name: str, declared: Declared) -> Any:
+    kind = declared.type
+    if get_origin(kind) is Literal:
+        return get_args(kind)[0]
+    if not isinstance(kind, type):
+        return f"<{name}>"
+    if issubclass(kind, Enum):
+        return next(iter(kind))
+    if issubclass(kind, KeyPart):
+        return kind(**{member: _sample(member, inner) for member, inner in kind.__members__().items()})
+    if issubclass(kind, str):
+        return f"folder/{name}" if is_special(declared.metadata, "s3-key") else f"<{name}>"
+    for known, value in _VALUES:
+        if issubclass(kind, known):
+            return value
+    return f"<{name}>"
+
+
+_VALUES: tuple[tuple[type, Any], ...] = (
+    (bool, True),
+    (int, 1),
+    (float, 1.0),
+    (Decimal, Decimal(1)),
+    (datetime, _MOMENT),
+    (date, _MOMENT.date()),
+    (UUID, _UUID),
+    (bytes, b"\x00"),
+)

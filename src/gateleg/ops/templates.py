@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.errors import GatelegError
 from gateleg.migrate import Capacity, TableSettings, declared_shape
-from gateleg.migrate.creation import create_table
+from gateleg.migrate.shapes import create_table
 from gateleg.store.setup import Setup
 
 if TYPE_CHECKING:

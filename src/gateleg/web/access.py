@@ -15,8 +15,8 @@ except ModuleNotFoundError as error:
     raise explained(error) from error
 from starlette.requests import HTTPConnection  # noqa: TC002 - FastAPI reads the annotations
 
-from gateleg.web.errors import NotAllowed, NotSignedIn
-from gateleg.web.principal import Principal, Role
+from gateleg.host.errors import NotAllowed, NotSignedIn
+from gateleg.host.principal import Principal, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable

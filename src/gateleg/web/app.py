@@ -19,29 +19,27 @@ from starlette.routing import Match
 
 import gateleg
 from gateleg.errors import GatelegError, problem_message
+from gateleg.host.application import BadApplication, EventRoute, Surface, check_made
+from gateleg.host.errors import InvalidRequest, Refusal, Unknown
+from gateleg.host.metrics import Traffic
+from gateleg.host.principal import Role
 from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
-from gateleg.web import health, object_routes, streams
+from gateleg.web import health, object_routes, sse
 from gateleg.web.access import only
-from gateleg.web.api import ROUTERS
-from gateleg.web.application import BadApplication, check_made
+from gateleg.web.api import ROUTERS, webhooks
 from gateleg.web.authentication import AuthenticationMiddleware
 from gateleg.web.bodies import BodyLimit, DeclaredLimit, declared_limits
-from gateleg.web.contributions import EventRoute, Surface
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
 from gateleg.web.envelope import error_response, status_of
-from gateleg.web.errors import InvalidRequest, Refusal, Unknown
-from gateleg.web.event_routes import event_routes
 from gateleg.web.headers import console_policy
 from gateleg.web.limits import HostLimits
 from gateleg.web.member_jobs import member_job_routes
-from gateleg.web.metrics import Traffic
-from gateleg.web.principal import Role
 from gateleg.web.request_context import RequestContextMiddleware
 from gateleg.web.signin import signin_routes
+from gateleg.web.sse import event_routes
 from gateleg.web.surfaces import Surfaces
-from gateleg.web.webhooks import routes as webhooks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -49,8 +47,8 @@ if TYPE_CHECKING:
     from fastapi.responses import Response
     from starlette.requests import HTTPConnection
 
-    from gateleg.web.application import Application
-    from gateleg.web.host import Host
+    from gateleg.host.application import Application
+    from gateleg.host.host import Host
 
 
 __all__ = ["create_app"]
@@ -95,7 +93,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     app.add_middleware(BodyLimit, settings=host.settings, declared=bodies)
     app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, policy=console_policy(host.object_origins))
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
-    for router in (*own, webhooks.router, streams.router, object_routes.router):
+    for router in (*own, webhooks.router, sse.router, object_routes.router):
         # These routers have full paths. `include_router` would build each route again, which dominates the startup time.
         app.router.routes.extend(router.routes)
     for application in host.applications:
@@ -115,7 +113,7 @@ def _add_application(app: FastAPI, host: Host, application: Application, surface
     resources = host.resources[application.name]
     routes = None if application.routes is None else check_made(application, "routes", application.routes(resources), APIRouter)
     declared = () if application.streams is None else _all_made(application, "streams", application.streams(resources), EventRoute)
-    streams = event_routes(application.name, application.title, declared, host.events)
+    sse = event_routes(application.name, application.title, declared, host.events)
     mounted = () if application.surfaces is None else _all_made(application, "surfaces", application.surfaces(resources), Surface)
     others = {other.name for other in host.applications if other is not application}
     found = surfaces.add(application.name, mounted, others)
@@ -130,7 +128,7 @@ def _add_application(app: FastAPI, host: Host, application: Application, surface
         app.include_router(routes, prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)])
     if application.jobs is not None:
         app.include_router(member_job_routes(application))
-    app.router.routes.extend((*streams.routes, *found))
+    app.router.routes.extend((*sse.routes, *found))
 
 
 def _all_made(application: Application, name: str, made: Any, kind: type) -> Sequence[Any]:

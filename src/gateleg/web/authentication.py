@@ -1,6 +1,7 @@
 """Authentication middleware for HTTP requests and websockets. It runs before every route and console page.
 
-It sets `request.state.principal`, which is None for an anonymous caller of a public path.
+It sets `request.state.principal`, which is None for an anonymous caller of a public path. SDKs that use the console's address as their
+DynamoDB endpoint are told the right one.
 """
 
 from __future__ import annotations
@@ -13,31 +14,29 @@ from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
-from starlette.responses import RedirectResponse
+from starlette.responses import JSONResponse, RedirectResponse
 
+from gateleg.host.credentials import COOKIE, LOCAL_PREFIX, check_direct, host_name, token_needed
+from gateleg.host.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
+from gateleg.host.principal import LOCAL, Role, is_tenant_admin
 from gateleg.net import is_loopback
 from gateleg.store import StoreError
-from gateleg.web.dynamodb_hint import is_dynamodb_request, not_dynamodb_response
 from gateleg.web.envelope import error_response
-from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
-from gateleg.web.headers import sent_path
-from gateleg.web.local_access import LOCAL_PREFIX, check_direct, host_name, token_needed
-from gateleg.web.plain_pages import refusal_page
-from gateleg.web.principal import LOCAL, Role
-from gateleg.web.sessions import COOKIE
-from gateleg.web.tenant_admin import is_for_tenant_admins, is_tenant_admin
+from gateleg.web.headers import refusal_page, sent_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from gateleg.web.host import Host
+    from gateleg.host.host import Host
+    from gateleg.host.principal import Principal
     from gateleg.web.limits import HostLimits
-    from gateleg.web.principal import Principal
     from gateleg.web.surfaces import Surfaces
 
 _log = logging.getLogger("gateleg.web")
+
 CSRF_HEADER = "x-csrf-token"
 _LIVENESS_PATH = "/health"
 #: Paths that need no authentication. Signed links to objects carry their own permission, which their route verifies.
@@ -51,6 +50,9 @@ _CONSOLE_PREFIXES = ("/_nicegui",)
 _MEMBER_PREFIXES = ("/_nicegui", "/_console/")
 #: Paths of the kit that members may use; each answers with what the caller may see.
 _MEMBER_PATHS = frozenset({"/api/session", "/api/models/usage", "/api/search", "/search", "/search/places"})
+#: The console page of tenant admins, and the paths that they may call.
+TENANT_PAGE = "/tenant"
+_TENANT_PREFIXES = ("/api/secrets/", "/api/webhooks/")
 #: Paths at which AWS SDKs authenticate by SigV4.
 DYNAMODB_PATHS = ("/dynamodb", "/dynamodb/")
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -183,7 +185,8 @@ class AuthenticationMiddleware:
         """Restrict members to the applications, even if a route or page of the kit forgets to check the role."""
         if principal.may(Role.VIEWER) or self._surfaces.is_for_members(path):
             return
-        if is_for_tenant_admins(path) and is_tenant_admin(principal, self._host.settings.tenant_admin_group):
+        for_tenant_admins = path == TENANT_PAGE or path.startswith(_TENANT_PREFIXES)
+        if for_tenant_admins and is_tenant_admin(principal, self._host.settings.tenant_admin_group):
             return
         if not is_member_path(path, [application.name for application in self._host.applications]):
             raise NotAllowed(f"This needs the role viewer; {principal.name!r} has {principal.role.word}.")
@@ -272,3 +275,23 @@ def _wants_page(scope: Scope, headers: Headers) -> bool:
 
 def _is_public(path: str) -> bool:
     return path in _PUBLIC_PATHS or path.startswith(_PUBLIC_PREFIXES)
+
+
+#: The error type, which the store recognises and SDKs print before the message.
+NOT_DYNAMODB = "NotDynamoDB"
+
+
+def is_dynamodb_request(scope: Scope, headers: Headers) -> bool:
+    """Whether a request uses the DynamoDB protocol at an address for people."""
+    return scope["type"] == "http" and scope["method"] == "POST" and scope["path"] == "/" and "x-amz-target" in headers
+
+
+def not_dynamodb_response(dynamodb: bool) -> Response:
+    """An error in DynamoDB's format, so that an SDK shows its message."""
+    way = (
+        "the host's tables are at /dynamodb below this address"
+        if dynamodb
+        else "start the host with --dynamodb and use the path /dynamodb, or use the address that `gateleg engine serve` prints"
+    )
+    message = f"This address is the console of a Gateleg host and does not speak the DynamoDB protocol: {way}."
+    return JSONResponse({"__type": NOT_DYNAMODB, "message": message}, 400, media_type="application/x-amz-json-1.0")

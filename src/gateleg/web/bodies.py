@@ -17,8 +17,8 @@ except ModuleNotFoundError as error:
     raise explained(error) from error
 from starlette.routing import compile_path
 
+from gateleg.host.errors import BadRequest, TooLargeBody
 from gateleg.web.envelope import error_response
-from gateleg.web.errors import BadRequest, TooLargeBody
 
 if TYPE_CHECKING:
     import re
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from gateleg.web.settings import Settings
+    from gateleg.host.settings import Settings
 
 __all__ = ["body_limit"]
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from gateleg.host.errors import BadRequest, HeadTooLarge, TooManyConnections, TooSlow
 from gateleg.web.envelope import error_response
-from gateleg.web.errors import BadRequest, HeadTooLarge, TooManyConnections, TooSlow
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from gateleg.web.errors import Refusal
-    from gateleg.web.settings import Settings
+    from gateleg.host.errors import Refusal
+    from gateleg.host.settings import Settings
 
 #: Seconds and bytes for which a refused connection is still read, so that the client sees the response.
 _LINGER, _LINGER_BYTES = 1.0, 1_000_000

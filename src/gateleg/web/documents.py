@@ -1,4 +1,7 @@
-"""Documentation of the HTTP APIs: OpenAPI for programs, and a page for people with a form for each operation. It needs no other host."""
+"""Documentation of the HTTP APIs: OpenAPI for programs, and a page for people with a form for each operation. It needs no other host.
+
+The error envelope, for the documentation of the API.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel, Field
 
+from gateleg.host.principal import Role
 from gateleg.web.access import only
-from gateleg.web.api.error_shapes import FAILURES, ErrorEnvelope
 from gateleg.web.headers import REFERENCE_POLICY
-from gateleg.web.principal import Role
 from gateleg.web.schema_examples import call_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
 
 _VERBS = ("get", "post", "put", "patch", "delete")
 _ABOUT = (
@@ -174,3 +178,31 @@ def _resolved(schema: Any, document: dict[str, Any], seen: tuple[str, ...]) -> A
     if name in seen:
         return {"same as": name}
     return _resolved(document["components"]["schemas"][name], document, (*seen, name))
+
+
+class ErrorBody(BaseModel):
+    """What went wrong."""
+
+    code: str = Field(description="A stable code for programs.")
+    message: str = Field(description="What happened, in words.")
+    details: dict[str, Any] = Field(description="Further details; `fix` says what to do.")
+
+
+class ErrorEnvelope(BaseModel):
+    """The form of every error."""
+
+    error: ErrorBody
+
+
+#: The errors that every route may respond with.
+FAILURES = {
+    400: "The request is malformed.",
+    401: "The request is not authenticated, or the key is no longer valid.",
+    403: "The caller may not do this.",
+    404: "It does not exist, or the caller may not see it.",
+    409: "It conflicts with what is stored now.",
+    413: "It is too large.",
+    422: "The request is not valid.",
+    429: "The key has reached its rate limit.",
+    503: "The store cannot be used right now.",
+}

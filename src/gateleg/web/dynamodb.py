@@ -19,18 +19,17 @@ from gateleg.endpoint.http import IncomingRequest as WireRequest
 from gateleg.endpoint.http import OutgoingResponse as WireResponse
 from gateleg.endpoint.signature import SigV4Credentials, Verifier, read_credentials
 from gateleg.engine import Engine, EngineError
+from gateleg.host.credentials import LOCAL_ID, check_usable, principal_of
+from gateleg.host.errors import ForeignHost, NotAllowed, NotSignedIn, Refusal, TooOften
+from gateleg.host.host import Host
+from gateleg.host.principal import Principal, Role
+from gateleg.host.settings import format_setting
+from gateleg.host.tables import ApiKey
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from gateleg.web.api.calls import Administering
 from gateleg.web.authentication import DYNAMODB_PATHS
 from gateleg.web.bodies import body_limit
-from gateleg.web.errors import ForeignHost, NotAllowed, NotSignedIn, Refusal, TooOften
-from gateleg.web.host import Host
-from gateleg.web.keys import check_usable, principal_of
 from gateleg.web.limits import HostLimits
-from gateleg.web.local_access import LOCAL_ID
-from gateleg.web.principal import Principal, Role
-from gateleg.web.settings import format_setting
-from gateleg.web.tables import ApiKey
 
 #: The largest request of DynamoDB is a batch of 16 MB.
 DYNAMODB_LIMIT = 16 * 1024 * 1024

@@ -10,12 +10,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from gateleg.errors import GatelegError
+from gateleg.host.errors import Refusal
 from gateleg.jobs import errors as job_errors
 from gateleg.model import errors as model_errors
 from gateleg.objects import ObjectsError
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
-from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,9 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
 import gateleg
+from gateleg.host.errors import Refusal
+from gateleg.host.metrics import exposition
 from gateleg.web.api.calls import Viewing, host_of
-from gateleg.web.errors import Refusal
-from gateleg.web.metrics import exposition
 
 router = APIRouter(tags=["Health"])
 #: Seconds for which a successful check is reused.

@@ -6,13 +6,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gateleg.web.errors import TooOften
+from gateleg.host.errors import TooOften
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.web.principal import Principal
-    from gateleg.web.settings import Settings
+    from gateleg.host.principal import Principal
+    from gateleg.host.settings import Settings
 
 #: Seconds in which the allowance of a key and of an address refills.
 _KEY_SECONDS = 60.0

@@ -11,6 +11,10 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 
+from gateleg.host.application import Application
+from gateleg.host.errors import BadRequest, NotAllowed, Unknown
+from gateleg.host.principal import Principal, Role, submitted_by
+from gateleg.host.resources import Resources
 from gateleg.jobs import Job, JobMissing, JobUnreadable
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.store import Page
@@ -20,14 +24,10 @@ from gateleg.web.api.jobs.lists import ChangedJobs, Filter
 from gateleg.web.api.jobs.single import CancelOptions, LogPage, read_log_page
 from gateleg.web.api.jobs.views import BranchView, JobDetail, JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_position
-from gateleg.web.application import Application
-from gateleg.web.errors import BadRequest, NotAllowed, Unknown
-from gateleg.web.principal import Principal, Role, submitted_by
-from gateleg.web.resources import Resources
-from gateleg.web.streams import AccessCheck, EventStream, job_stream
+from gateleg.web.sse import AccessCheck, EventStream, job_stream
 
 if TYPE_CHECKING:
-    from gateleg.web.host import Host
+    from gateleg.host.host import Host
 
 __all__ = ["MemberJobs", "member_job_routes", "submitted_by"]
 

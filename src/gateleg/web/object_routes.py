@@ -8,6 +8,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
+from gateleg.host.errors import NotAllowed, Refusal, TooLargeBody, Unknown
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
 from gateleg.model.errors import S3KeyRefused
 from gateleg.model.types import check_object_key
 from gateleg.objects import (
@@ -26,9 +29,6 @@ from gateleg.web.api.calls import host_of
 from gateleg.web.api.etags import fits
 from gateleg.web.api.objects import ObjectView
 from gateleg.web.bodies import body_limit
-from gateleg.web.errors import NotAllowed, Refusal, TooLargeBody, Unknown
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
 
 router = APIRouter(tags=["Objects"])
 #: Types that browsers execute. They are sandboxed: scripts run, but reach nothing.

@@ -17,7 +17,7 @@ from gateleg.web.headers import CONSOLE_POLICY, security_headers, sent_path
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from gateleg.web.metrics import Traffic
+    from gateleg.host.metrics import Traffic
     from gateleg.web.surfaces import Surfaces
 
 REQUEST_ID = "x-request-id"

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from gateleg.host.errors import Refusal
+from gateleg.host.settings import DEFAULT, FILE, PREFIX, format_setting
 from gateleg.net import is_loopback
 from gateleg.web.connections import BoundedWebSocket, bounded_http
-from gateleg.web.errors import Refusal
-from gateleg.web.settings import DEFAULT, FILE, PREFIX, format_setting
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from starlette.types import ASGIApp
 
-    from gateleg.web.host import Host
-    from gateleg.web.settings import Settings
+    from gateleg.host.host import Host
+    from gateleg.host.settings import Settings
 
 _log = logging.getLogger("gateleg.web")
 #: Seconds for running requests to finish during shutdown.

@@ -9,17 +9,16 @@ from urllib.parse import parse_qsl, urlsplit
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from gateleg.host.credentials import COOKIE, LOCAL_PREFIX
+from gateleg.host.errors import ForeignHost, ForeignOrigin, NotSignedIn, Refusal, StoreAway, TooOften
 from gateleg.store import StoreError
 from gateleg.web.authentication import same_origin
-from gateleg.web.errors import ForeignHost, ForeignOrigin, NotSignedIn, Refusal, StoreAway, TooOften
-from gateleg.web.local_access import LOCAL_PREFIX
-from gateleg.web.plain_pages import plain_page
-from gateleg.web.sessions import COOKIE
+from gateleg.web.headers import plain_page
 
 if TYPE_CHECKING:
-    from gateleg.web.host import Host
+    from gateleg.host.credentials import NewSession
+    from gateleg.host.host import Host
     from gateleg.web.limits import HostLimits
-    from gateleg.web.sessions import NewSession
 
 
 def safe_next(place: str | None) -> str:

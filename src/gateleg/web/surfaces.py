@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute, Match
 
-from gateleg.web.application import RESERVED, BadApplication
+from gateleg.host.application import RESERVED, BadApplication
+from gateleg.host.errors import NotAllowed, NotSignedIn, Refusal
+from gateleg.host.lifespans import asgi_lifespan, run_in_own_task
+from gateleg.host.principal import Role
 from gateleg.web.bodies import DeclaredLimit
 from gateleg.web.envelope import error_response
-from gateleg.web.errors import NotAllowed, NotSignedIn, Refusal
-from gateleg.web.lifespans import asgi_lifespan, run_in_own_task
-from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable
 
     from starlette.types import Receive, Scope, Send
 
-    from gateleg.web.contributions import Surface
-    from gateleg.web.principal import Principal
+    from gateleg.host.application import Surface
+    from gateleg.host.principal import Principal
 
 #: First path segments that any application may use for surfaces.
 _SHARED = frozenset({"graphql", "mcp"})

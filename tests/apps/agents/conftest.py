@@ -9,13 +9,13 @@ import pytest
 from gateleg.apps.agents.catalogue_tables import TABLES
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tenancy import Context, assemble
+from gateleg.host import Principal, Role
+from gateleg.host.secrets import Secrets
+from gateleg.host.tables import StoredSecret
 from gateleg.model import spec_of
 from gateleg.net import Secret
 from gateleg.store import AsyncStore
 from gateleg.store.transports import AsyncTransport
-from gateleg.web import Principal, Role
-from gateleg.web.secret_store import Secrets
-from gateleg.web.tables import StoredSecret
 
 SETTINGS = AgentsSettings(endpoint_id="aws-prod")
 

@@ -25,9 +25,9 @@ from gateleg.apps.agents.secret_references import HIDDEN, redact, redact_headers
 from gateleg.apps.agents.servers import delete_server, find_server, headers_of, list_servers, save_server
 from gateleg.apps.agents.tables import Agent, McpServer
 from gateleg.apps.agents.tenancy import Context
+from gateleg.host.secrets import SecretNotFound, Secrets
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore
-from gateleg.web.secret_store import SecretNotFound, Secrets
 from tests.apps.agents.conftest import Interleaving
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from gateleg.apps.agents.application import application
 from gateleg.apps.agents.catalogue_tables import Llm
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 
 
 def test_declaring_it_loads_neither_graphql_nor_mcp_nor_models() -> None:

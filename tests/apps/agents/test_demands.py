@@ -16,9 +16,9 @@ from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import Agent
 from gateleg.apps.agents.tenancy import Context, RequestedTenant, assemble
 from gateleg.apps.agents.versions import AGENTS, create_first
+from gateleg.host import Principal, Role
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore
-from gateleg.web import Principal, Role
 from tests.apps.agents.conftest import Interleaving
 
 HELPER = {"agent_name": "Helper", "llm_provider": "local", "llm_name": "small"}

@@ -11,8 +11,8 @@ from gateleg.apps.agents.running.job_types import DEMONSTRATE, DemonstrateConfig
 from gateleg.apps.agents.tables import Agent
 from gateleg.apps.agents.thread_tables import Run, RunStatus
 from gateleg.apps.agents.versions import AGENTS, find_active
+from gateleg.host import LOCAL
 from gateleg.jobs import JobStatus, Submission, follow_async
-from gateleg.web import LOCAL
 from tests.apps.agents.running.hosted import SCRIPTS, hosting, register_scripts
 
 

@@ -12,10 +12,10 @@ from gateleg.apps.agents.application import application
 from gateleg.apps.agents.errors import BadField, MissingField, NotFoundInPartition
 from gateleg.apps.agents.files import find_file, folder_of, own_key, read_file, store_file
 from gateleg.apps.agents.tenancy import Context
+from gateleg.host import Resources
+from gateleg.host.host import settings_only_resources
+from gateleg.host.settings import Settings
 from gateleg.objects import DirectoryObjects, ThreadedObjects
-from gateleg.web import Resources
-from gateleg.web.host import settings_only_resources
-from gateleg.web.settings import Settings
 from tests.apps.agents.conftest import context_of
 
 TEXT = {"filename": "Köln.txt", "encoded_content": base64.b64encode(b"Hello").decode(), "purpose": "user_data"}

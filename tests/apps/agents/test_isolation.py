@@ -17,9 +17,9 @@ from gateleg.apps.agents.tables import McpServer
 from gateleg.apps.agents.tenancy import Context
 from gateleg.apps.agents.thread_tables import Message, Run, ToolCall
 from gateleg.apps.agents.versions import AGENTS, FLOWS, PROMPTS
+from gateleg.host.secrets import SecretNotFound, Secrets
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, OutOfScope, Store
-from gateleg.web.secret_store import SecretNotFound, Secrets
 
 ALL = Paging()
 MINE = "only ann knows"
@@ -397,7 +397,7 @@ async def test_a_cursor_of_one_tenant_is_refused_in_another(world: World, ann: C
 
 
 async def test_a_viewer_sees_and_does_not_change(world: World) -> None:
-    from gateleg.web import Role
+    from gateleg.host import Role
     from tests.apps.agents.conftest import context_of
 
     viewer = context_of("vera", "acme", Role.VIEWER)

@@ -14,8 +14,8 @@ from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import Agent, ModelName, VersionPointer
 from gateleg.apps.agents.tenancy import Context, assemble
 from gateleg.apps.agents.versions import AGENTS, create_first, create_next, delete_version, duplicate
+from gateleg.host import Principal, Role
 from gateleg.store import AsyncStore
-from gateleg.web import Principal, Role
 from tests.apps.agents.conftest import Interleaving
 
 

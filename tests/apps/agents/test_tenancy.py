@@ -8,7 +8,7 @@ from gateleg.apps.agents.errors import BadPartition, ForeignPart
 from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tenancy import RequestedTenant, assemble, header_text
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 
 SETTINGS = AgentsSettings(endpoint_id="aws-prod", connection_id="socket-1")
 ANN = Principal("ann", Role.MEMBER, tenant="acme")

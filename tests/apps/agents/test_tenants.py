@@ -7,8 +7,8 @@ from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tables import Agent
 from gateleg.apps.agents.tenancy import Context, RequestedTenant, assemble
 from gateleg.apps.agents.tenants import list_tenants
+from gateleg.host import Principal, Role
 from gateleg.store import AsyncStore
-from gateleg.web import Principal, Role
 from tests.apps.agents.conftest import SETTINGS, context_of
 
 

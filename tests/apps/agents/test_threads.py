@@ -38,8 +38,8 @@ from gateleg.apps.agents.threads import (
     save_tool_call,
 )
 from gateleg.apps.agents.versions import AGENTS, create_first, create_next, delete_version
+from gateleg.host import Role
 from gateleg.store import AsyncStore, IllegalTransition, create
-from gateleg.web import Role
 from tests.apps.agents.conftest import Interleaving, context_of
 
 ALL = Paging()

@@ -29,8 +29,8 @@ from gateleg.apps.agents.versions import (
     update_version,
     versions_of,
 )
+from gateleg.host import Principal, Role
 from gateleg.store import AsyncStore, delete
-from gateleg.web import Principal, Role
 from tests.apps.agents.conftest import Interleaving
 
 ANY = pytest.mark.parametrize("of", [AGENTS, PROMPTS, FLOWS], ids=lambda of: of.kind)

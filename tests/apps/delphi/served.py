@@ -18,10 +18,10 @@ from gateleg.apps.delphi.runs.topic_rows import topics_summary
 from gateleg.apps.delphi.runs.topic_runs import write_topics
 from gateleg.apps.delphi.service import VOTES_STAGE, complete_run, run_votes, start_run, upload_conversation
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import Settings
 from tests.apps.delphi.texts import local_embeddings
 from tests.apps.delphi.told import synthetic
 

@@ -9,9 +9,9 @@ from gateleg.apps.delphi import service
 from gateleg.apps.delphi.application import application, load_demo
 from gateleg.apps.delphi.demonstration import CONVERSATION
 from gateleg.apps.delphi.runs.run_tables import Upload
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs import JobStatus
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 
 HEAVY = ("numpy", "scipy", "sklearn", "umap", "numba", "tokenizers", "safetensors")
 

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gateleg.apps.delphi.application import application
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from tests.apps.delphi.served import GROUP, analysed
 from tests.conftest import chromium
 from tests.objects.s3.servers import CREDENTIALS, free_port, program

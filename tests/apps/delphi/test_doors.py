@@ -36,13 +36,13 @@ from gateleg.apps.delphi.pages import pages
 from gateleg.apps.delphi.runs.run_tables import Run, StoredComment
 from gateleg.apps.delphi.runs.withdrawal import withdraw_rejected
 from gateleg.apps.delphi.tables import JobResult
+from gateleg.host import Principal
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings, load_settings
 from gateleg.jobs import JobStatus, Submission
 from gateleg.store import AsyncStore
-from gateleg.web import Principal
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import Settings, load_settings
 from tests.apps.delphi.reports.test_chromium import needs_chromium
 from tests.apps.delphi.served import analysed, conversation
 from tests.apps.delphi.test_rejected import SECRET, WORDS, planted

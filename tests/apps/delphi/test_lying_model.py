@@ -15,9 +15,9 @@ from gateleg.apps.delphi.conversations.spreadsheet import as_export
 from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection
 from gateleg.apps.delphi.service import latest_run, results, upload_conversation
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs import JobStatus, Submission
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 from tests.apps.delphi.answering import answering
 from tests.apps.delphi.reports.test_chromium import needs_chromium
 from tests.apps.delphi.served import conversation

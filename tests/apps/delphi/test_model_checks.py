@@ -13,11 +13,11 @@ from gateleg.apps.delphi.application import application
 from gateleg.apps.delphi.commands import app
 from gateleg.apps.delphi.service import latest_run, upload_conversation
 from gateleg.apps.delphi.web.heading import WHOLE
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import load_settings
 from gateleg.jobs import BadConfig, JobStatus, Submission
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import load_settings
 from tests.apps.delphi.answering import answering
 from tests.apps.delphi.runs.test_pipeline import DOCUMENT
 from tests.apps.delphi.served import conversation

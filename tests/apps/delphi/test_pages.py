@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from gateleg.apps.delphi.application import application
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
 from tests.apps.delphi.served import GROUP, analysed
 from tests.apps.delphi.test_api import COMMENTS, VOTES

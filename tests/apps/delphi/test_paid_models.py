@@ -21,9 +21,9 @@ from gateleg.apps.delphi.reports.findings import Findings, find
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.service import VOTES_STAGE, latest_run, run_votes, upload_conversation
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.jobs import BadConfig, Job, JobStatus, Submission
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 from tests.ai.speaking import said
 from tests.apps.delphi.served import conversation
 from tests.apps.delphi.test_commands import _exported as exported

@@ -32,11 +32,11 @@ from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.service import upload_conversation
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import AsyncQueue, Job, JobStatus, Submission
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import Settings
 from tests.apps.delphi.reports.test_chromium import needs_chromium
 from tests.apps.delphi.reports.test_translation import foreign, translating
 from tests.apps.delphi.test_work import followed, worked

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from gateleg.apps.delphi.application import application, make_routes
 from gateleg.apps.delphi.rules import may_change, may_see
 from gateleg.apps.delphi.service import upload_conversation
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 from tests.apps.delphi.served import GROUP, Served, conversation, serving
 from tests.apps.delphi.test_api import FILES
 from tests.web.conftest import client_of

@@ -13,9 +13,9 @@ from uuid import UUID
 from gateleg.apps.mv.application import application
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import SceneStatus
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.jobs import AsyncQueue, QueueSettings, Worker
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 
 
 def worker_of(host: Host, folder: Path) -> Worker:

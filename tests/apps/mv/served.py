@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 
 from gateleg.apps.mv.application import application
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import load_settings
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import load_settings
 
 #: Everybody who may come: the name of their key, their role and their tenant.
 CALLERS: dict[str, tuple[str, Role, str | None]] = {

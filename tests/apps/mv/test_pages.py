@@ -14,8 +14,8 @@ from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.application import application
 from gateleg.apps.mv.scenes import SceneDraft, add_scenes, begin_scene, finish_take, next_take
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Take
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from tests.apps.mv.test_uploads import wav
 from tests.conftest import chromium
 from tests.web.console.conftest import Served, open_page, serving

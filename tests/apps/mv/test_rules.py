@@ -4,8 +4,8 @@ import pytest
 
 from gateleg.apps.mv.rules import check_changeable, check_visible, may_change, may_see, to_render
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus
-from gateleg.web import Principal, Role
-from gateleg.web.errors import NotAllowed, Unknown
+from gateleg.host import Principal, Role
+from gateleg.host.errors import NotAllowed, Unknown
 
 ANN = Principal("ann", Role.MEMBER)
 

@@ -22,9 +22,9 @@ from gateleg.apps.mv.scenes import (
 )
 from gateleg.apps.mv.service import create_project, delete_project, load_project, move_project, projects_in, projects_of, status_board
 from gateleg.apps.mv.tables import Mode, Project, ProjectStatus, SceneStatus, Take, projects_table
+from gateleg.host.errors import Unknown
 from gateleg.objects import AsyncObjects
 from gateleg.store import AsyncStore
-from gateleg.web.errors import Unknown
 
 
 def drafts(count: int) -> list[SceneDraft]:

@@ -11,7 +11,7 @@ from gateleg.apps.mv.application import application, find_tiles, load_demo, sear
 from gateleg.apps.mv.demonstration import PROJECT
 from gateleg.apps.mv.service import find_project
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 from tests.apps.mv.served import Served, serving
 
 ANN, BOB, VERA = Principal("ann", Role.MEMBER), Principal("bob", Role.MEMBER), Principal("vera", Role.VIEWER)

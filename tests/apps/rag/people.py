@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Repository, RepositoryConfig
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 
 ADMIN_GROUP = "rag-admins"
 #: The name, role, groups and tenant of each.

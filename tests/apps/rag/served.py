@@ -16,11 +16,11 @@ from gateleg.apps.rag.index.registry import Indexes, indexes_of
 from gateleg.apps.rag.ingesting.fingerprints import write_fingerprint
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus
+from gateleg.host import Application
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.jobs import Worker, follow_async
-from gateleg.web import Application
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 from tests.apps.rag.people import ADMIN_GROUP, PEOPLE
 
 ROOT = "/api/rag/repository"

@@ -5,7 +5,7 @@ import pytest
 from gateleg.apps.rag.access import Action, Rule, decide, explain, require, user_of
 from gateleg.apps.rag.errors import RagAccessDenied, UnknownCollection, UnknownRepository
 from gateleg.apps.rag.tables import Collection, CollectionStatus
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 from tests.apps.rag.people import ADMIN_GROUP, PEOPLE, collection, repository
 
 HOST = {"admin", "operator", "viewer"}

@@ -11,9 +11,9 @@ import pytest
 
 from gateleg.apps.rag.client import RagClient
 from gateleg.apps.rag.errors import JobFailed, RefusedByHost
+from gateleg.host import Role
 from gateleg.jobs import Worker
 from gateleg.net.http import ConnectionLost, HttpRequest, Timeouts
-from gateleg.web import Role
 from gateleg.web.server import address_of, listen, serve
 from tests.apps.rag.served import Served
 

@@ -17,7 +17,7 @@ from gateleg.apps.rag.parsing.parser import parse_here
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.apps.rag.tables import Collection, Document, DocumentStatus, IngestionType
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 from tests.apps.rag.ingesting.library import open_library
 from tests.apps.rag.parsing import samples
 from tests.apps.rag.served import ROOT, Served

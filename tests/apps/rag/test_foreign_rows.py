@@ -6,7 +6,7 @@ import pytest
 
 from gateleg.ai import ModelSettings
 from gateleg.ai.errors import BadModelAddress
-from gateleg.web.doctor import examine
+from gateleg.host.doctor import examine
 from tests.apps.rag.served import ROOT, Served
 
 TITAN = "amazon.titan-embed-text-v1"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateleg.apps.rag.tools import rag_tools
-from gateleg.web.tables import AuditEntry
+from gateleg.host.tables import AuditEntry
 from tests.apps.rag.people import PEOPLE
 from tests.apps.rag.served import ROOT, Served, serving
 

@@ -12,10 +12,10 @@ from gateleg.apps.rag.drafts import NewRepository
 from gateleg.apps.rag.repositories import create_repository, list_repositories, page_repositories
 from gateleg.apps.rag.repository_list import entry_of, listed_repositories, place_of, reconcile
 from gateleg.apps.rag.tables import TABLES, Repository, RepositoryEntry
+from gateleg.host import Principal, Role
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.store import AsyncStore, Metrics, create
-from gateleg.web import Principal, Role
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 from tests.apps.rag.people import repository
 
 Callers = Callable[[str], Caller]

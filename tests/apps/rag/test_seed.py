@@ -25,13 +25,13 @@ from gateleg.apps.rag.tables import (
     documents_table,
     repositories_table,
 )
+from gateleg.host.settings import load_settings
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
 from gateleg.ops import cloudformation, compare_billing, operations
 from gateleg.ops.operating_plan import RecoveryDrill
 from gateleg.store import AsyncStore, Metrics
 from gateleg.store.sizes import item_size
-from gateleg.web.settings import load_settings
 
 Callers = Callable[[str], Caller]
 

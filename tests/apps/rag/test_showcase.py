@@ -3,8 +3,8 @@
 from gateleg.apps.rag.application import application
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.web.showcase import found_subject
-from gateleg.web import Found
-from gateleg.web.search import search_applications
+from gateleg.host import Found
+from gateleg.host.search import search_applications
 from tests.apps.rag.people import PEOPLE
 from tests.apps.rag.served import Served
 

@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.cli.demo.application import SCHEDULE, application
-from gateleg.cli.demo.charts import bar_chart
-from gateleg.cli.demo.song_data import MONTHS, collection, counted, listening_log
-from gateleg.cli.demo.tables import ChartEntry, Song
+from gateleg.cli.demo.samples import MONTHS, collection, counted, listening_log
+from gateleg.cli.demo.work import ChartEntry, Song, bar_chart
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs import Job, JobStatus, ManualClock, Queue, Submission, TestWorker
 from gateleg.store import Store
 from gateleg.store.transports.embedded import EmbeddedTransport
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 
 
 @pytest.fixture

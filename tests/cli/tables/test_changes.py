@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from gateleg.cli.commands import app
 from gateleg.cli.installed import installed_applications
 from gateleg.cli.tables.declared import load_tables
+from gateleg.host import Application
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.jobs.table_streams import TableStreams
 from gateleg.model import GSI, Table
-from gateleg.web import Application
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 from tests.cli.tables.commands import TableCommands
 from tests.model.seeds import jobs, mv, rag
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gateleg.migrate import KeyMove, Moving
 from gateleg.migrate.moves.control import enter_phase
-from gateleg.migrate.moves.phases import Phase, phases_between
+from gateleg.migrate.moves.declaration import Phase, phases_between
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.model import LSI, Attr, Entity, Key, KeyPart, Pattern, Table, Version, field
 from gateleg.store import Store

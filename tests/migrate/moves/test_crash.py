@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateleg.migrate import Phase
-from gateleg.migrate.moves.phases import PHASES
+from gateleg.migrate.moves.declaration import PHASES
 from gateleg.migrate.moves.steps import verify
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.store import Store

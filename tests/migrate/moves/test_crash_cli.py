@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateleg.migrate import Phase, migrations_table
-from gateleg.migrate.moves import tasks
+from gateleg.migrate.moves import passes
 from gateleg.migrate.moves.control import read_state
 from gateleg.migrate.moves.passes import TablePass, progress_of
 from gateleg.store import Store
@@ -88,18 +88,18 @@ def test_a_command_that_is_killed_in_any_phase_is_typed_again_and_goes_on(tmp_pa
     typist, clients = Typist(tmp_path, store), crash.Clients(tmp_path, random.Random())
     try:
         for name, sign, phase in (
-            ("backfill", typist.passing(tasks.backfill), "backfill"),
-            ("verify, old items", typist.passing(tasks.compare_old), "verify"),
+            ("backfill", typist.passing(passes.backfill), "backfill"),
+            ("verify, old items", typist.passing(passes.compare_old), "verify"),
             ("dual-read", typist.entering(Phase.DUAL_READ), "dual-read"),
         ):
             typist.killed(name, sign, "apply", "agency", "--phase", phase, *SLOW)
             clients.check()
-        typist.killed("verify, new items", typist.passing(tasks.compare_new), "verify", "agency", "1", *SLOW)
+        typist.killed("verify, new items", typist.passing(passes.compare_new), "verify", "agency", "1", *SLOW)
         typist.done("apply", "agency", "--phase", "cut-over", "--force")
-        typist.killed("clean-up", typist.passing(tasks.remove_old), "apply", "agency", "--phase", "clean-up", "--force", *SLOW)
+        typist.killed("clean-up", typist.passing(passes.remove_old), "apply", "agency", "--phase", "clean-up", "--force", *SLOW)
         assert raw(store, old_agents) == []
         clients.check()
-        typist.killed("restore", typist.passing(tasks.restore), "rollback", "agency", "1", "--phase", "cut-over")
+        typist.killed("restore", typist.passing(passes.restore), "rollback", "agency", "1", "--phase", "cut-over")
         typist.done("verify", "agency", "1")
         typist.killed("rollback", typist.entering(Phase.OFF), "rollback", "agency", "1")
         clients.stop()

@@ -8,9 +8,8 @@ import pytest
 
 from gateleg.migrate import KeyMove, Moving
 from gateleg.migrate.errors import MoveClosed, MoveIncomplete
-from gateleg.migrate.moves.control import enter_phase
-from gateleg.migrate.moves.phase_views import read_processes
-from gateleg.migrate.moves.phases import Phase
+from gateleg.migrate.moves.control import enter_phase, read_processes
+from gateleg.migrate.moves.declaration import Phase
 from gateleg.model import Attr, Entity, Key, Table, field, spec_of
 from gateleg.store import AlreadyExists, LostRace, NotFound, Store, TransactionCanceled, check, create, patch
 from tests.migrate.moves.layouts import (

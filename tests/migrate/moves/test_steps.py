@@ -7,7 +7,7 @@ import pytest
 from gateleg.migrate import KeyMove, MoveStage, Moving, Phase, RateLimits
 from gateleg.migrate.errors import MoveClosed, Paused, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves.control import read_state, set_paused
-from gateleg.migrate.moves.item_errors import read_errors
+from gateleg.migrate.moves.copies import read_errors
 from gateleg.migrate.moves.steps import MoveOptions, advance, go_back, sample, verification, verify
 from gateleg.migrate.moves.tables import Checkpoint
 from gateleg.store import Store

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateleg.migrate.moves.digests import canonical, digest
+from gateleg.migrate.moves.items import canonical, digest
 from gateleg.migrate.moves.update_results import updated
 from gateleg.model import Attr, Entity, Key, Table, field
 from gateleg.store import Store, patch, upsert

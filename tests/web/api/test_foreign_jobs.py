@@ -7,12 +7,12 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from gateleg.host.doctor import jobs_result
+from gateleg.host.host import Host
 from gateleg.jobs import ManualClock
 from gateleg.jobs.queue_context import UnreadableJob
-from gateleg.web.console.jobs.rows import unreadable_row
-from gateleg.web.console.overview.alarms import alarms
-from gateleg.web.doctor import jobs_result
-from gateleg.web.host import Host
+from gateleg.web.console.jobs.list_page import unreadable_row
+from gateleg.web.console.overview.figures import alarms
 from tests.jobs.foreign.seed_items import NO_UUID, PCA, pca_item, wire_item
 from tests.web.conftest import client_of
 

@@ -4,9 +4,9 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
+from gateleg.host.host import Host
 from gateleg.jobs import ManualClock
 from gateleg.jobs.retention import Archiver
-from gateleg.web.host import Host
 from tests.web.conftest import run_all
 
 

@@ -5,10 +5,10 @@ import pytest
 from fastapi import FastAPI
 
 from gateleg.apps.agents.application import application as agents
-from gateleg.web import Role
-from gateleg.web.errors import BadKey
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
+from gateleg.host import Role
+from gateleg.host.errors import BadKey
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from tests.web.conftest import Staff, client_of
 
 

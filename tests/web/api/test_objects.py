@@ -1,7 +1,7 @@
 import httpx
 import pytest
 
-from gateleg.web.host import Host
+from gateleg.host.host import Host
 from tests.web.conftest import Staff
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateleg.web.host import Host
+from gateleg.host.host import Host
 from tests.web.conftest import Staff
 
 VALUE = "correct horse battery staple"

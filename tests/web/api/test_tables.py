@@ -1,6 +1,6 @@
 import httpx
 
-from gateleg.web.host import Host
+from gateleg.host.host import Host
 from tests.web.sample import Song
 
 

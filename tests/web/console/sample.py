@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from gateleg.host import Application
 from gateleg.jobs import JobContext, Jobs, Retry, Submission
 from gateleg.jobs.table_streams import TableStreams
 from gateleg.model import Attr, Change, Entity, Key, Table
-from gateleg.web import Application
 
 jobs = Jobs()
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import uvicorn
 
+from gateleg.host import Application, Role
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.jobs import Worker
 from gateleg.store import AsyncStore
-from gateleg.web import Application, Role
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 
 QUEUES = {"default": 1, "media": 1}
 

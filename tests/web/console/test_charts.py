@@ -3,7 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.web.console.charts import spark_svg
+from gateleg.web.console.widgets import spark_svg
 
 
 @given(st.lists(st.none() | st.floats(min_value=0, max_value=1e9), max_size=48))

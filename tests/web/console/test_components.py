@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs/how-to/console.md"
 PLAIN = """
 from nicegui import ui
 from gateleg.store import CursorRejected
-from gateleg.web import Application
+from gateleg.host import Application
 from gateleg.web.console.components import Column, Grid, Row, bar_cell, frame
 
 def register_pages(resources):

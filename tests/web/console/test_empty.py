@@ -6,7 +6,7 @@ import pytest
 from nicegui import Client, ui
 from starlette.requests import Request
 
-from gateleg.web.console.empty import PICTURES, empty
+from gateleg.web.console.failures import PICTURES, empty
 
 SCOPE = {"type": "http", "path": "/", "query_string": b"", "headers": [], "server": ("127.0.0.1", 8000)}
 

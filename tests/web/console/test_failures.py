@@ -1,9 +1,9 @@
 import pytest
 
+from gateleg.host.principal import Role
 from gateleg.jobs import WrongState
 from gateleg.store import AlreadyExists
 from gateleg.web.console.failures import describe_error, refusal
-from gateleg.web.principal import Role
 
 
 def test_our_errors_say_what_happened_and_what_to_do() -> None:

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
+from gateleg.host.errors import NotAllowed
 from gateleg.web.console import View
-from gateleg.web.errors import NotAllowed
 
 
 def view(role: Role) -> View:

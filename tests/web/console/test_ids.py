@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.web.console.ids import shortened
+from gateleg.web.console.markup import shortened
 
 
 @pytest.mark.parametrize(

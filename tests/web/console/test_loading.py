@@ -9,9 +9,9 @@ from nicegui import Client, ui
 from nicegui.element import Element
 from starlette.requests import Request
 
-from gateleg.web.console import loading
+from gateleg.web.console import lists
+from gateleg.web.console.lists import again, show_when_loaded
 from gateleg.web.console.live import LiveIndicator
-from gateleg.web.console.loading import again, show_when_loaded
 from gateleg.web.console.markup import tag
 
 SCOPE = {"type": "http", "path": "/jobs", "query_string": b"status=done&cursor=x", "headers": [], "server": ("127.0.0.1", 8000)}
@@ -45,7 +45,7 @@ async def test_what_comes_at_once_has_no_skeleton(client: Client) -> None:
 
 
 async def test_what_takes_longer_has_a_skeleton_first(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "SKELETON_DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(lists, "SKELETON_DELAY_SECONDS", 0.0)
     gate = asyncio.Event()
     shown = asyncio.Event()
 
@@ -78,7 +78,7 @@ def test_a_browser_that_answers_late_leaves_no_trace_and_a_fault_does(caplog: py
     log = logging.getLogger("nicegui")
     before = list(log.filters)
     try:
-        loading.silence_late_responses()
+        lists.silence_late_responses()
         for error in (TimeoutError("JavaScript did not respond within 1.0 s"), TimeoutError("the store"), ValueError("JavaScript")):
             try:
                 raise error

@@ -1,5 +1,5 @@
-from gateleg.web import Application
-from gateleg.web.console.navigation import KEYS, groups
+from gateleg.host import Application
+from gateleg.web.console.frame import KEYS, groups
 
 
 def application(name: str, *, pages: bool = True) -> Application:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from gateleg.jobs import JobStatus, Submission
-from gateleg.web.console.unopened_pages import MAX_UNOPENED_PAGES
+from gateleg.web.console.mounting import MAX_UNOPENED_PAGES
 from tests.web.console.conftest import Served, serving
 from tests.web.console.sockets import Built, opened
 

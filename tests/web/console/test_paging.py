@@ -1,4 +1,4 @@
-from gateleg.web.console.paging import address
+from gateleg.web.console.lists import address
 
 
 def test_an_address_holds_what_is_set() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from gateleg.web.console.sizes import count_text, size_text
+from gateleg.web.console.markup import count_text, size_text
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateleg.web.console.times import exact, relative
+from gateleg.web.console.markup import exact, relative
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -9,10 +9,10 @@ import asyncio, logging, sys
 from pathlib import Path
 from nicegui import Client
 from gateleg.web.app import create_app
-from gateleg.web.console.warm_up import warm
-from gateleg.web.host import Host
+from gateleg.web.console.mounting import warm
+from gateleg.host.host import Host
 from gateleg.web.server import listen, serve
-from gateleg.web.settings import Settings
+from gateleg.host.settings import Settings
 
 logging.basicConfig(level=logging.DEBUG, format="%(message)s", stream=sys.stdout)
 settings = Settings(store="embedded::memory:", objects=f"dir:{sys.argv[1]}", data=Path(sys.argv[1]), port=0)

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from nicegui import ui
 
-from gateleg.web import Application, Resources
+from gateleg.host import Application, Resources
 from gateleg.web.console.components import UploadField, card, frame, tag
 from gateleg.web.uploads import UploadKind, UploadRules
 from gateleg.web.uploads.routes import upload_routes

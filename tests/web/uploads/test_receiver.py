@@ -14,9 +14,9 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field
 
 from gateleg.errors import problem_message
+from gateleg.host.errors import InvalidRequest, Refusal, TooLargeBody
 from gateleg.objects import AsyncObjects, DirectoryObjects, ThreadedObjects
 from gateleg.web.envelope import error_response
-from gateleg.web.errors import InvalidRequest, Refusal, TooLargeBody
 from gateleg.web.uploads import FormFields, UploadRules, WrongContent, form_body, receive_files, receive_form, receive_object
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 100

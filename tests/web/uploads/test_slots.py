@@ -3,7 +3,7 @@
 import pytest
 
 from gateleg.web.uploads import UploadInProgress
-from gateleg.web.uploads.slots import UploadSlots
+from gateleg.web.uploads.fields import UploadSlots
 
 
 def test_a_key_has_one_turn_and_a_host_a_few() -> None:

@@ -10,18 +10,17 @@ import httpx
 import pytest
 from fastapi import APIRouter
 
+from gateleg.host import Application, Principal, Resources, Role
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
+from gateleg.host.webhooks import BadWebhook, WebhookNotFound, Webhooks, check_events, wants
 from gateleg.jobs import ManualClock
 from gateleg.net import BadToken
 from gateleg.net.errors import AddressRefused
 from gateleg.net.guard import IPAddress
 from gateleg.net.webhook_signature import verify_webhook
-from gateleg.web import Application, Principal, Resources, Role
+from gateleg.web.api.webhooks import webhook_routes
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
-from gateleg.web.webhooks import BadWebhook, WebhookNotFound, Webhooks
-from gateleg.web.webhooks.hooks import check_events, wants
-from gateleg.web.webhooks.routes import webhook_routes
 from tests.net.http.faulty import RESET, Service, answer, service
 from tests.web.conftest import client_of, run_all
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, WebSocket
 
-from gateleg.web import Resources
+from gateleg.host import Resources
 from gateleg.web.access import Member
 from gateleg.web.bodies import body_limit
 from gateleg.web.uploads import UploadRules, receive_files, upload_folder

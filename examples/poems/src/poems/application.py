@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from gateleg.web import AgentTool, Application, Check, CheckResult, Found, Tile
+from gateleg.host import AgentTool, Application, Check, CheckResult, Found, Tile
 from poems.settings import PoemSettings
 from poems.tables import poems
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
+    from gateleg.host import EventRoute, Principal, Resources, Surface
     from gateleg.jobs import Jobs
-    from gateleg.web import EventRoute, Principal, Resources, Surface
 
     Poems = Resources[PoemSettings]
 

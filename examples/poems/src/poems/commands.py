@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateleg.commands import ConfigOption, JsonOption, StoreOption, open_resources, print_json, print_rows, settings_from
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 from poems import service
 from poems.tables import Poem
 

@@ -2,7 +2,7 @@
 
 from nicegui import ui
 
-from gateleg.web import Resources
+from gateleg.host import Resources
 from gateleg.web.console.components import frame
 from poems import service
 from poems.settings import PoemSettings

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+from gateleg.host.errors import Unknown
 from gateleg.jobs import Submission
-from gateleg.web.errors import Unknown
 from gateleg.web.member_jobs import submitted_by
 from poems.tables import Poem
 
 if TYPE_CHECKING:
-    from gateleg.web import Principal, Resources
+    from gateleg.host import Principal, Resources
     from poems.settings import PoemSettings
 
 SET = "poems.set"

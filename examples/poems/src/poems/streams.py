@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from uuid import UUID
 
-from gateleg.web import Event, EventRoute, Listener, Resources
+from gateleg.host import Event, EventRoute, Listener, Resources
 from poems import service
 from poems.settings import PoemSettings
 

@@ -9,7 +9,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from strawberry.asgi import GraphQL
 from strawberry.types import Info
 
-from gateleg.web import Principal, Resources, Surface
+from gateleg.host import Principal, Resources, Surface
 from poems import service
 from poems.settings import PoemSettings
 

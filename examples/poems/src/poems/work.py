@@ -12,7 +12,7 @@ from poems.service import SET
 from poems.tables import Poem
 
 if TYPE_CHECKING:
-    from gateleg.web import Resources
+    from gateleg.host import Resources
     from poems.settings import PoemSettings
 
 

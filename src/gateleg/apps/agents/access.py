@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gateleg.apps.agents.errors import NotACatalogueEditor, NotAHostOperator, NotAnEditor
-from gateleg.web import Role
+from gateleg.host import Role
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.web import Principal
+    from gateleg.host import Principal
 
 
 class Owned(Protocol):

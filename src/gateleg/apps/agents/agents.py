@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.listing import Listing, Paging
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host.secrets import Secrets
     from gateleg.store import AsyncStore
-    from gateleg.web.secret_store import Secrets
 
 #: Configuration member with the tools of the agent's flow.
 ENABLED_TOOLS = "enabled_tools"

@@ -24,7 +24,7 @@ from gateleg.apps.agents.tenancy import Context
 from gateleg.apps.agents.thread_tables import Message, Run
 from gateleg.apps.agents.web.contexts import context_of
 from gateleg.apps.agents.web.views import CAMEL, AskedView, BegunJob, MessageView, RunView, View
-from gateleg.web import Resources
+from gateleg.host import Resources
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.bodies import body_limit

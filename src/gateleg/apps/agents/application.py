@@ -11,15 +11,15 @@ from gateleg.apps.agents.extra_packages import PACKAGES
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.usage_tables import USAGE_TABLES
 from gateleg.extras import check_installed
-from gateleg.web import Application
+from gateleg.host import Application
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from fastapi import APIRouter
 
+    from gateleg.host import Check, EventRoute, Found, Principal, Resources, Surface, Tile
     from gateleg.jobs import Jobs
-    from gateleg.web import Check, EventRoute, Found, Principal, Resources, Surface, Tile
 
 
 def make_checks(resources: Resources[AgentsSettings]) -> Sequence[Check]:
@@ -106,7 +106,7 @@ async def search(resources: Resources[AgentsSettings], principal: Principal, tex
 def check_tenant(settings: AgentsSettings, tenant: str) -> None:
     """Raise `BadPartition` for a tenant that no request could work in."""
     from gateleg.apps.agents.tenancy import assemble
-    from gateleg.web import Principal, Role
+    from gateleg.host import Principal, Role
 
     assemble(Principal("key", Role.MEMBER, tenant=tenant), settings)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 __all__ = ["ChatSession"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.catalogue_tables import Llm
-from gateleg.web import Check, CheckResult
+from gateleg.host import Check, CheckResult
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 
 def agents_checks(resources: Resources[AgentsSettings]) -> list[Check]:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.web import Resources
-    from gateleg.web.settings import Settings
+    from gateleg.host import Resources
+    from gateleg.host.settings import Settings
 
 app = typer.Typer(help="Create agents and chat with them.", no_args_is_help=True, add_completion=False)
 
@@ -98,7 +98,7 @@ async def _opened(
 ) -> AsyncIterator[tuple["Resources[AgentsSettings]", "Context"]]:
     from gateleg.apps.agents.application import application
     from gateleg.apps.agents.tenancy import RequestedTenant, assemble
-    from gateleg.web import LOCAL
+    from gateleg.host import LOCAL
 
     async with open_resources(application, settings, create=create) as resources:
         yield resources, assemble(LOCAL, resources.settings, RequestedTenant(part_id=part))

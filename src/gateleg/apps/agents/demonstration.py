@@ -14,12 +14,12 @@ from gateleg.apps.agents.running.job_types import DEMONSTRATE, DemonstrateConfig
 from gateleg.apps.agents.running.local_model import LOCAL_LLM, add_local_model
 from gateleg.apps.agents.tenancy import assemble
 from gateleg.apps.agents.versions import AGENTS, create_first
+from gateleg.host import LOCAL
 from gateleg.jobs import Submission
-from gateleg.web import LOCAL
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 AGENT = "agent-town-guide"
 #: The tools that the guide uses, if the application that provides them is installed.

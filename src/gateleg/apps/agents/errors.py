@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateleg.web.errors import Refusal
+from gateleg.host.errors import Refusal
 
 
 class AgentsError(Refusal):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.objects import AsyncObjects, ObjectInfo
-    from gateleg.web import Resources
 
 #: Maximum lifetime of a signed URL.
 LONGEST = 7 * 24 * 3600

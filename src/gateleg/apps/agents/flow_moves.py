@@ -11,15 +11,15 @@ from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.running.job_types import StoredCaller
 from gateleg.apps.agents.tables import Agent, VersionStatus
 from gateleg.apps.agents.tenancy import Context
+from gateleg.host import submitted_by
 from gateleg.jobs import Submission
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
     from gateleg.store import AsyncStore, WriteOperation
-    from gateleg.web import Resources
 
 MOVE_AGENTS = "agents.move-agents"
 

@@ -16,11 +16,11 @@ from gateleg.apps.agents.web.run_page import run_page
 from gateleg.apps.agents.web.server_page import server_page
 from gateleg.apps.agents.web.thread_page import thread_page
 from gateleg.apps.agents.web.urls import EVALUATION, EVALUATION_SET, FLOW, HOME, NEW, PROMPT, SERVER
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 
 def register(resources: Resources[AgentsSettings]) -> None:

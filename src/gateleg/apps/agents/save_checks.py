@@ -16,7 +16,7 @@ from gateleg.apps.agents.catalogue_tables import Llm
 from gateleg.apps.agents.errors import BadConfiguration, BadField
 from gateleg.apps.agents.running.agents import fallback_handlers, handler_for
 from gateleg.apps.agents.running.handlers.contract import AgentHandler
-from gateleg.web.secret_store import SecretNotFound
+from gateleg.host.secrets import SecretNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent, McpServer
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 __all__ = ["check_runnable", "save_agent", "save_server"]
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.agents.errors import BadField
 from gateleg.apps.agents.items import check_object
 from gateleg.apps.agents.tables import new_id
-from gateleg.web.secret_store import SecretNotFound
+from gateleg.host.secrets import SecretNotFound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.web.secret_store import Secrets
+    from gateleg.host.secrets import Secrets
 
 REFERENCE = "secret:"
 #: Placeholder for a stored secret that is not a reference. A client that sends it back keeps the stored value.

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host.secrets import Secrets
     from gateleg.store import AsyncStore
-    from gateleg.web.secret_store import Secrets
 
 _CHANGEABLE = ("mcp_label", "mcp_server_url", "headers", "allowed_tools")
 

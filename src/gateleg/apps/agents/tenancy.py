@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.errors import BadPartition, ForeignPart
 from gateleg.apps.agents.partitions import Partition, check_name
-from gateleg.web import Role
+from gateleg.host import Role
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Principal
+    from gateleg.host import Principal
 
 #: The HTTP header that carries the `part_id`.
 PART_HEADER = "X-Part-ID"

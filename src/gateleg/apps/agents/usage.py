@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from gateleg.ai import AsyncModels, ModelCall
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.model import Action, Query, Ref
     from gateleg.store import AsyncStore, WriteOperation
-    from gateleg.web import Resources
 
 __all__ = [
     "ANSWERING",

@@ -33,8 +33,8 @@ from gateleg.jobs import Jobs, Retry, giving_up
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 #: Interval of the job that expires overdue runs and ends lost calls of models.
 _SWEEP_SECONDS = 60

@@ -9,16 +9,16 @@ from gateleg.apps.delphi.extra_packages import PACKAGES
 from gateleg.apps.delphi.runs import run_tables, vote_tables
 from gateleg.apps.delphi.settings import DelphiSettings
 from gateleg.extras import check_installed
-from gateleg.web import Application
+from gateleg.host import Application
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fastapi import APIRouter
 
+    from gateleg.host import AgentTool, Found, Principal, Resources, Tile
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob, TableNames
-    from gateleg.web import AgentTool, Found, Principal, Resources, Tile
 
 
 def make_jobs(resources: Resources[DelphiSettings]) -> Jobs:

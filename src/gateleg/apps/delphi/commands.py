@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Conversation
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.reports.sections import Section
-    from gateleg.web.settings import Settings
+    from gateleg.host.settings import Settings
 
     Report = Callable[[str, float], None]
 

@@ -21,17 +21,16 @@ from gateleg.apps.delphi.web.replay import replay_part
 from gateleg.apps.delphi.web.report import report_part
 from gateleg.apps.delphi.web.topics import topics_part
 from gateleg.apps.delphi.web.upload import may_upload, new_form, upload_page
-from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import empty
 from gateleg.web.console.frame import frame
-from gateleg.web.console.grid import Grid
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, pager, show_when_loaded
 from gateleg.web.console.markup import card, tag
-from gateleg.web.console.paging import pager
+from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _LIMIT = 50
 _STYLES = ("web/delphi.css", "reports/static/explorer.css", "reports/static/replay.css", "reports/static/statements.css")

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
-from gateleg.web import Refusal, Role
-from gateleg.web.errors import NotAllowed, Unknown
+from gateleg.host import Refusal, Role
+from gateleg.host.errors import NotAllowed, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gateleg.host import Principal
     from gateleg.model import Condition
-    from gateleg.web import Principal
 
 #: The maximum number of values in one IN comparison.
 _MOST_IN_VALUES = 100

@@ -34,10 +34,10 @@ from gateleg.apps.mv.web.views import (
     view_scene,
     view_take,
 )
-from gateleg.web import Resources, Role
+from gateleg.host import Resources, Role
+from gateleg.host.errors import BadRequest, Unknown
 from gateleg.web.api.calls import ApiCall, Using, Viewing
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.errors import BadRequest, Unknown
 
 router = APIRouter()
 Sequence = Annotated[int, InPath(ge=1, le=999, description="The scene's permanent number, not its position.")]

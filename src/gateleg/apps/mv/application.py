@@ -9,16 +9,16 @@ from gateleg.apps.mv import tables
 from gateleg.apps.mv.extra_packages import PACKAGES
 from gateleg.apps.mv.settings import MVSettings
 from gateleg.extras import check_installed
-from gateleg.web import Application
+from gateleg.host import Application
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fastapi import APIRouter
 
+    from gateleg.host import Found, Principal, Resources, Tile
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob
-    from gateleg.web import Found, Principal, Resources, Tile
 
 
 def make_jobs(resources: Resources[MVSettings]) -> Jobs:

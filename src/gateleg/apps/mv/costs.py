@@ -10,13 +10,13 @@ from gateleg.apps.mv.playing import is_lip_synced
 from gateleg.apps.mv.providers import film_cost, lip_sync_cost, provider_of
 from gateleg.apps.mv.rules import to_render
 from gateleg.apps.mv.service import ProjectWithScenes
-from gateleg.web import Refusal
+from gateleg.host import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from gateleg.apps.mv.tables import Project, Scene
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 #: Assumed length of a track that has not been analysed yet, in seconds.
 _USUAL = 180.0

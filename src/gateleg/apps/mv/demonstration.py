@@ -10,12 +10,12 @@ from uuid import UUID
 
 from gateleg.apps.mv import job_submission, object_keys, service
 from gateleg.apps.mv.tables import Project, ProjectStatus
+from gateleg.host import Principal, Role
 from gateleg.store import ConditionFailed
-from gateleg.web import Principal, Role
 
 if TYPE_CHECKING:
     from gateleg.apps.mv.settings import MVSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 PROJECT = UUID("6d75c9a1-0001-4000-8000-00676174656c")
 #: One minute in draft resolution; two idle cores take about 40 seconds.

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.listening.song import Song
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Scene
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 _TYPES = {".jpg": "image/jpeg", ".edl": "text/plain", ".srt": "application/x-subrip", ".mp4": "video/mp4"}
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.callbacks import Progress
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 
 def open_production(job: JobContext, loaded: ProjectWithScenes, song: Song, resources: Resources[MVSettings]) -> Production:

@@ -23,17 +23,17 @@ from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.tables import Project, ProjectStatus, Scene, SceneStatus
 from gateleg.event_loops import import_in_thread
+from gateleg.host import submitted_by
 from gateleg.jobs import Submission
 from gateleg.store import patch
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from uuid import UUID
 
     from gateleg.apps.mv.job_types import ProjectConfig, Shape
+    from gateleg.host import Principal, Resources
     from gateleg.jobs import Job
-    from gateleg.web import Principal, Resources
 
 
 async def generate(

@@ -13,11 +13,11 @@ from gateleg.apps.mv.web.project_page import project_page
 from gateleg.apps.mv.web.template_pages import templates_page
 from gateleg.apps.mv.web.urls import HOME, NEW, TEMPLATES
 from gateleg.web.console.components import Crumb, card, frame
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from gateleg.apps.mv.settings import MVSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 
 def register(resources: Resources[MVSettings]) -> None:

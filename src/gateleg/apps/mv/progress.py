@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.mv.tables import Project
+    from gateleg.host import Resources
     from gateleg.jobs.monitor import Branch
-    from gateleg.web import Resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,11 @@ from gateleg.apps.mv.service import begin_scenes, load_project
 from gateleg.apps.mv.subjects import subjects_of
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus
 from gateleg.apps.mv.takes import NewClip, store_take, store_working_clip
+from gateleg.host import Refusal
 from gateleg.jobs import GiveUp, Snooze
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import ObjectMissing
 from gateleg.store import ConditionFailed, LostRace
-from gateleg.web import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.settings import FilmModel, MVSettings
     from gateleg.apps.mv.tables import TrimPoints
     from gateleg.errors import GatelegError
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 #: The share of a job that is done while the provider has queued its request, and from the start to the end of the provider's work.
 _QUEUED, _WORKING = 0.05, (0.2, 0.9)

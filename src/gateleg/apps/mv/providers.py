@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.ai import Account, MediaRequest
 from gateleg.apps.mv.job_types import FILM, RENDER
 from gateleg.apps.mv.settings import STUDIO
-from gateleg.web import Refusal
+from gateleg.host import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.ai import AsyncMedia, AsyncModels, Attachment
     from gateleg.apps.mv.settings import FilmModel, MVSettings
     from gateleg.apps.mv.tables import Project, Scene
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 
 class ProviderUnknown(Refusal):

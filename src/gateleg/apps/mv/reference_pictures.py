@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.job_types import ReferencesConfig
     from gateleg.apps.mv.planning.presets import Shot
     from gateleg.apps.mv.settings import MVSettings
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 #: The framing of each picture.
 _SHOTS: tuple[Shot, ...] = ("medium", "wide", "low", "close")

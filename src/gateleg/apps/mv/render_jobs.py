@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.mv.drawing.looks import Library
     from gateleg.apps.mv.settings import MVSettings
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 
 def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSettings], *, demo_song: bool = False) -> ProjectResult:

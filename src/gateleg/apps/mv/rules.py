@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from gateleg.apps.mv.tables import MAX_SCENES, Mode, ProjectStatus, SceneStatus, TrimPoints
+from gateleg.host import Refusal, Role
+from gateleg.host.errors import NotAllowed, Unknown
 from gateleg.model.inspection import is_refused
-from gateleg.web import Refusal, Role
-from gateleg.web.errors import NotAllowed, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from gateleg.apps.mv.tables import Project, Reference, Scene, Template
-    from gateleg.web import Principal
+    from gateleg.host import Principal
 
 #: The shortest part of a clip that a trim may leave, in seconds.
 MIN_TRIM_SECONDS = 0.1

@@ -15,9 +15,9 @@ from gateleg.apps.mv import object_keys, rules
 from gateleg.apps.mv.playing import is_stale, whole_clip
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus, Take, TrimPoints
+from gateleg.host.errors import Unknown
 from gateleg.model.inspection import is_refused
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, TransactionConflict, create, delete, patch
-from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

@@ -15,10 +15,10 @@ from uuid import uuid4
 
 from gateleg.apps.mv import object_keys, rules
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Scene, Take, project_with_scenes
+from gateleg.host.errors import Unknown
 from gateleg.model import spec_of
 from gateleg.model.inspection import is_refused, refused_object_keys
 from gateleg.store import delete
-from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.mv import service
 from gateleg.apps.mv.scenes import SceneDraft, add_scenes
 from gateleg.apps.mv.tables import Mode, Project, Template
-from gateleg.web import Refusal
+from gateleg.host import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

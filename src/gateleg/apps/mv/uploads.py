@@ -13,9 +13,9 @@ from gateleg.apps.mv.scenes import begin_scene, edit_scene, removing_stale_lip_s
 from gateleg.apps.mv.service import begin_scenes, edit_project
 from gateleg.apps.mv.tables import MAX_REFERENCES, Project, Reference, Scene
 from gateleg.apps.mv.takes import NewClip, store_take
+from gateleg.host import Refusal
 from gateleg.model.inspection import is_refused
 from gateleg.store import delete
-from gateleg.web import Refusal
 
 if TYPE_CHECKING:
     from uuid import UUID

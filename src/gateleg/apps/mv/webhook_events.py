@@ -13,7 +13,7 @@ from gateleg.store import StoreError
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 COMPLETED, FAILED = "mv.completed", "mv.failed"
 _log = logging.getLogger("gateleg.mv")

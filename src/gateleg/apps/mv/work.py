@@ -39,10 +39,10 @@ from gateleg.apps.mv.scenes import fail_scene
 from gateleg.apps.mv.service import load_project, move_project
 from gateleg.apps.mv.tables import Project, ProjectStatus
 from gateleg.apps.mv.webhook_events import fail_project
+from gateleg.host import Refusal
+from gateleg.host.errors import Unknown
 from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Stage, Submission, submit_stages
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
-from gateleg.web import Refusal
-from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Scene
+    from gateleg.host import Resources
     from gateleg.jobs import Job, JobContext
-    from gateleg.web import Resources
 
 #: Seconds between two polls of the child jobs.
 _POLL_SECONDS = 0.5

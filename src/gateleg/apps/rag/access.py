@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.errors import RagAccessDenied, UnknownCollection, UnknownRepository
 from gateleg.apps.rag.tables import CollectionStatus
-from gateleg.web import Role
+from gateleg.host import Role
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Collection, Repository
-    from gateleg.web import Principal
+    from gateleg.host import Principal
 
 #: Statuses in which a collection is visible only to those who can restore or remove it.
 DELETED_STATUSES = frozenset({CollectionStatus.DELETED, CollectionStatus.DELETE_IN_PROGRESS, CollectionStatus.DELETE_FAILED})

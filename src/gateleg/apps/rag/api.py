@@ -15,9 +15,9 @@ from gateleg.apps.rag.repositories import create_repository, get_repository, lis
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.apps.rag.tables import Repository, RepositoryStatus
 from gateleg.apps.rag.web.views import RepositoryView, View
-from gateleg.web import Resources
+from gateleg.host import Resources
+from gateleg.host.errors import BadRequest
 from gateleg.web.api.calls import ApiCall, Using, Viewing
-from gateleg.web.errors import BadRequest
 
 router = APIRouter()
 IfMatch = Annotated[

@@ -12,16 +12,16 @@ from gateleg.apps.rag.evaluating.tables import EVALUATION_TABLES
 from gateleg.apps.rag.extra_packages import PACKAGES
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.extras import check_installed
-from gateleg.web import Application
+from gateleg.host import Application
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from fastapi import APIRouter
 
+    from gateleg.host import AgentTool, Check, Found, Principal, Resources, Surface, Tile
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob
-    from gateleg.web import AgentTool, Check, Found, Principal, Resources, Surface, Tile
 
 
 def make_jobs(resources: Resources[RagSettings]) -> Jobs:

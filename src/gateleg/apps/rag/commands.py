@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.searching.results import SearchHit
     from gateleg.apps.rag.searching.service import SearchScope
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Resources
-    from gateleg.web.settings import Settings
+    from gateleg.host import Resources
+    from gateleg.host.settings import Settings
 
 T = TypeVar("T")
 app = typer.Typer(help="Document collections: add, search, ask.", no_args_is_help=True, add_completion=False)
@@ -78,7 +78,7 @@ async def _add(
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.application import application
     from gateleg.apps.rag.ingesting.local_files import add_files, open_or_create
-    from gateleg.web import LOCAL
+    from gateleg.host import LOCAL
 
     async with open_resources(application, settings, create=True) as resources:
         caller = Caller(LOCAL, resources.settings.admin_group)
@@ -156,8 +156,8 @@ async def _reembed(repository: str, collection: str, model: str, settings: "Sett
     from gateleg.apps.rag.ingesting.job_failures import failure_message
     from gateleg.apps.rag.ingesting.job_types import ReembedResult
     from gateleg.apps.rag.ingesting.reembedding import start_reembedding
+    from gateleg.host import LOCAL
     from gateleg.jobs import Job, JobStatus, follow_async
-    from gateleg.web import LOCAL
 
     async with open_resources(application, settings) as resources:
         caller = Caller(LOCAL, resources.settings.admin_group)
@@ -203,7 +203,7 @@ async def _search(
     from gateleg.apps.rag.application import application
     from gateleg.apps.rag.searching.requests import SearchRequest
     from gateleg.apps.rag.searching.service import search as search_scopes
-    from gateleg.web import LOCAL
+    from gateleg.host import LOCAL
 
     request = SearchRequest.model_validate({"query": query, "topK": hits, "searchMode": mode})
     async with open_resources(application, settings) as resources:
@@ -239,7 +239,7 @@ async def _ask(question: str, repository: str | None, collection: str | None, se
     from gateleg.apps.rag.answering.answer_stream import AskRequest
     from gateleg.apps.rag.answering.service import ask_once
     from gateleg.apps.rag.application import application
-    from gateleg.web import LOCAL
+    from gateleg.host import LOCAL
 
     async with open_resources(application, settings) as resources:
         scopes = await _scopes(resources, repository, collection)
@@ -250,7 +250,7 @@ async def _scopes(resources: "Resources[RagSettings]", repository: str | None, c
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.repositories import list_repositories
     from gateleg.apps.rag.searching.service import SearchScope
-    from gateleg.web import LOCAL
+    from gateleg.host import LOCAL
 
     if repository is not None:
         return [SearchScope(repository, collection)]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.ingesting.local_files import LocalFile, add_files, open_or_create
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 REPOSITORY, COLLECTION = "gateleg", "Manual"
 #: Markdown sections that fit into the context of the local embedding model.

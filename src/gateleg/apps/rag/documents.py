@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.keyset import SortKey
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
+    from gateleg.host import Resources
     from gateleg.model import Query
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
 
 #: Attempts at a change while others keep changing the same row.
 _MAX_ATTEMPTS = 10

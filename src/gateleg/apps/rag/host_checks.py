@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from gateleg.ai.errors import AiError
 from gateleg.apps.rag.errors import BadValue, FolderRefused
 from gateleg.apps.rag.tables import Collection, Repository
-from gateleg.web import Check, CheckResult
+from gateleg.host import Check, CheckResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.rag.drafts import PipelineDraft
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 
 def check_model(resources: Resources[RagSettings], model: str | None) -> None:

@@ -11,9 +11,9 @@ from gateleg.apps.rag.tables import Repository
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
+    from gateleg.host import Principal, Resources
     from gateleg.jobs import Job
     from gateleg.jobs.tables import ArchivedJob
-    from gateleg.web import Principal, Resources
 
 
 async def may_see_job(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> bool:

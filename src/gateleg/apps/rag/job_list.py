@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.keyset import SortKey
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Repository
+    from gateleg.host import Principal, Resources
     from gateleg.jobs import Job
-    from gateleg.web import Principal, Resources
 
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%f"
 

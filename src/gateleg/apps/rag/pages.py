@@ -13,11 +13,11 @@ from gateleg.apps.rag.web.home_page import NEW, home_page, new_page
 from gateleg.apps.rag.web.page_inspector import Pointer
 from gateleg.apps.rag.web.page_paths import HOME
 from gateleg.apps.rag.web.repository_page import repository_page
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 
 def register(resources: Resources[RagSettings]) -> None:

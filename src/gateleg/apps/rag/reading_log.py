@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection, Document
-    from gateleg.web import Principal, Resources
+    from gateleg.host import Principal, Resources
 
 
 async def note_query(

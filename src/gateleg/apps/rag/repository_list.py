@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from gateleg.apps.rag.tables import Repository, RepositoryEntry
+from gateleg.host import Role
 from gateleg.store import NotFound, TransactionCanceled, check, put
-from gateleg.web import Role
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from gateleg.host import Principal
     from gateleg.store import AsyncStore
-    from gateleg.web import Principal
 
 #: Entries whose repositories are read together.
 _BATCH = 100

@@ -10,14 +10,14 @@ from gateleg.apps.rag.answering.answer_stream import AskRequest
 from gateleg.apps.rag.answering.service import ask_once
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search
-from gateleg.web import AgentTool
+from gateleg.host import AgentTool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.rag.searching.results import SearchHit
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Principal, Resources
+    from gateleg.host import Principal, Resources
 
 _STRICT = ConfigDict(extra="forbid")
 

@@ -41,8 +41,8 @@ from gateleg.jobs import Jobs, Retry
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 #: Timeout of a job in seconds. It is long, because slow models need hours for long documents.
 _LONGEST = 4 * 3600

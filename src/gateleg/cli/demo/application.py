@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.cli.demo.tables import charts_table, songs_table
-from gateleg.cli.demo.work import Decades, Fingerprints, Ratings, make_jobs
+from gateleg.cli.demo.work import Decades, Fingerprints, Ratings, charts_table, make_jobs, songs_table
+from gateleg.host import Application
 from gateleg.jobs import Submission
-from gateleg.web import Application
 
 if TYPE_CHECKING:
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 SCHEDULE = "demo-decades"
 

@@ -1,4 +1,9 @@
-"""The jobs of the demo application, which read, count, write and draw."""
+"""The jobs of the demo application, which read, count, write and draw.
+
+Bar charts as SVG, and a page that shows them. Pure.
+
+The tables of the demo application: songs, and charts of the most played ones.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +13,22 @@ import hashlib
 import io
 from collections import defaultdict
 from datetime import UTC, datetime
+from html import escape
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
-from gateleg.cli.demo.charts import bar_chart, report_page
-from gateleg.cli.demo.song_data import MONTHS, collection, counted, listening_log
-from gateleg.cli.demo.tables import ChartEntry, Song
+from gateleg.cli.demo.samples import MONTHS, collection, counted, listening_log
 from gateleg.jobs import JobContext, Jobs, Retry, Submission
+from gateleg.model import GSI, Attr, Entity, Key, Pattern, Table, required
 from gateleg.objects import ObjectMissing
 
 if TYPE_CHECKING:
-    from gateleg.web import Resources
+    from collections.abc import Sequence
+
+    from gateleg.host import Resources
+
 
 RATINGS = "demo/ratings.csv"
 _PLACES = 12
@@ -188,3 +196,78 @@ def make_jobs(resources: Resources) -> Jobs:
     jobs.handler("demo.fingerprint", config=Fingerprints, priority=40, timeout=1800)(shop.fingerprint)
     jobs.handler("demo.ratings", config=Ratings, retry=Retry(times=2, first=5, jitter=0))(shop.rate)
     return jobs
+
+
+_WIDTH, _ROW, _LABEL = 760, 28, 290
+#: The Okabe-Ito palette, which is safe for colour-blind people.
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+
+
+def bar_chart(title: str, bars: Sequence[tuple[str, float]], unit: str, *, colour: int = 0) -> str:
+    """Horizontal bars, each with its name and value."""
+    most = max((value for _, value in bars), default=1) or 1
+    height = 64 + _ROW * len(bars)
+    rows = []
+    for place, (name, value) in enumerate(bars):
+        top = 56 + place * _ROW
+        width = (_WIDTH - _LABEL - 90) * value / most
+        rows.append(
+            f'<text x="{_LABEL - 12}" y="{top + 15}" text-anchor="end">{escape(_short(name))}</text>'
+            f'<rect x="{_LABEL}" y="{top}" width="{width:.1f}" height="20" rx="3" fill="{_COLOURS[colour % len(_COLOURS)]}"/>'
+            f'<text x="{_LABEL + width + 8:.1f}" y="{top + 15}" fill="#5b6470">{value:,.4g} {escape(unit)}</text>'
+        )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img" '
+        f'font-family="system-ui, sans-serif" font-size="13" fill="#1b1f24"><title>{escape(title)}</title>'
+        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>'
+        f'<text x="16" y="32" font-size="18" font-weight="600">{escape(title)}</text>{"".join(rows)}</svg>\n'
+    )
+
+
+def report_page(title: str, charts: Sequence[str], notes: Sequence[str]) -> str:
+    """Charts on one page."""
+    list_items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
+        "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:760px;margin:32px auto;padding:0 16px;color:#1b1f24;background:#fff}"
+        "svg{max-width:100%;height:auto;border:1px solid #d9dde2;border-radius:8px;margin:8px 0}</style>"
+        f"<h1>{escape(title)}</h1><ul>{list_items}</ul>{''.join(charts)}</html>\n"
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 36 else f"{name[:35]}…"
+
+
+songs_table = Table("Songs", hash="artist", range="title", indexes=[GSI("by-year", hash="year", range="title")])
+charts_table = Table("SongCharts", hash="month", range="place")
+
+
+class Song(Entity, table=songs_table):
+    """A song in the collection."""
+
+    artist: Attr[str] = required(min_length=1, max_length=200)
+    title: Attr[str] = required(min_length=1, max_length=200)
+    year: Attr[int] = required(ge=1860, le=2100)
+    #: duration in seconds
+    seconds: Attr[int] = required(ge=1)
+
+    key = Key("{artist}", "{title}")
+    of_artist = Pattern(title="Songs of an artist, by title")
+    of_year = Pattern("by-year", title="Songs of a year, by title")
+
+
+class ChartEntry(Entity, table=charts_table):
+    """A position in the chart of a month."""
+
+    #: such as 2026-10
+    month: Attr[str] = required(pattern=r"^\d{4}-\d{2}$")
+    #: 1 is the most played
+    place: Attr[int] = required(ge=1)
+    artist: Attr[str]
+    title: Attr[str]
+    plays: Attr[int]
+    counted_at: Attr[datetime]
+
+    key = Key("{month}", "{place}")
+    of_month = Pattern(title="The chart of a month, most played first")

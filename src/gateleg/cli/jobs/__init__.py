@@ -3,10 +3,10 @@
 import typer
 
 from gateleg.cli.commands import HELP
-from gateleg.cli.jobs import actions, inspection, queues, schedules, submit
+from gateleg.cli.jobs import actions, inspection, queues, schedules
 
 app = typer.Typer(help=HELP["jobs"], add_completion=False, no_args_is_help=True)
-app.command()(submit.submit)
+app.command()(actions.submit)
 app.command(name="list")(inspection.listed)
 app.command()(inspection.show)
 app.command()(inspection.logs)

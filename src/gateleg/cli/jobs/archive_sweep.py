@@ -1,19 +1,25 @@
-"""`archive --sweep`: archives finished jobs as a worker does, and copies long logs to the object store of the settings."""
+"""`archive --sweep`: archives finished jobs as a worker does, and copies long logs to the object store of the settings.
+
+The object store for long logs of archived jobs.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, cast
 
-from gateleg.cli.jobs.log_objects import log_objects
-from gateleg.commands.failures import FAILED, fail
-from gateleg.commands.printing import count
+from gateleg.commands.printing import FAILED, count, fail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
+    from gateleg.host.settings import Settings
     from gateleg.jobs import Queue, TableNames
-    from gateleg.web.settings import Settings
+    from gateleg.objects import AsyncObjects
+
+__all__ = ["log_objects"]
+
 
 #: The maximum number of jobs that one command archives.
 _MAX_JOBS = 1_000_000
@@ -40,13 +46,30 @@ def sweep_finished(settings: Settings, opened: Queue) -> list[str]:
 
 async def _sweep(settings: Settings, tables: Sequence[TableNames]) -> tuple[int, int]:
     """The number of archived jobs, and of long logs without an object store."""
+    from gateleg.host.queues import queue_rules
     from gateleg.jobs import AsyncQueue, Jobs
     from gateleg.jobs.retention import Archiver
     from gateleg.store import AsyncStore
-    from gateleg.web.queue_rules import queue_rules
 
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
         queue = AsyncQueue(store, Jobs(), queue_rules(settings), tables=tables[0], further=tables[1:])
         async with log_objects(settings) as objects:
             archivist = Archiver(queue, objects)
             return await archivist.sweep(limit=_MAX_JOBS), archivist.kept_logs
+
+
+@asynccontextmanager
+async def log_objects(settings: Settings) -> AsyncIterator[AsyncObjects | None]:
+    """The configured object store, closed afterwards. None if none is configured: then long logs stay in the queue's tables."""
+    from gateleg.host.host import open_main_objects
+    from gateleg.host.settings import DEFAULT
+    from gateleg.objects import ThreadedObjects
+
+    if settings.origin("objects") == DEFAULT:
+        yield None
+        return
+    objects = cast("AsyncObjects", ThreadedObjects(open_main_objects(settings, settings.load_secret())))
+    try:
+        yield objects
+    finally:
+        await objects.close()

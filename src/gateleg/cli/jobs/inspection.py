@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.jobs.queue_connection import QueueOption, find_id, opened_queue
-from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import (
     AppOption,
     ConfigOption,
@@ -17,7 +17,7 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.commands.settings import settings_from
+from gateleg.commands.printing import MISUSED, fail
 
 if TYPE_CHECKING:
     from uuid import UUID

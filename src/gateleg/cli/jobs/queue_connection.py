@@ -9,17 +9,16 @@ from uuid import UUID
 
 import typer
 
-from gateleg.commands.failures import FAILED, MISUSED, fail
-from gateleg.commands.opening import opened, print_new_store
-from gateleg.commands.settings import explaining_bad_settings
+from gateleg.commands.opening import explaining_bad_settings, opened, print_new_store
+from gateleg.commands.printing import FAILED, MISUSED, fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from gateleg.host.settings import Settings
     from gateleg.jobs import Jobs, Queue, TableNames
     from gateleg.jobs.handlers import Handler
     from gateleg.store import Store
-    from gateleg.web.settings import Settings
 
 #: A prefix of a UUID that is long enough not to be a typing mistake.
 _BEGINNING = re.compile(r"(?=.{4,35}$)[0-9a-fA-F]{1,8}(-[0-9a-fA-F]{0,4}){0,3}(-[0-9a-fA-F]{0,11})?")
@@ -30,9 +29,9 @@ QueueOption = Annotated[str | None, typer.Option("--queue", "-q", help="Only thi
 def load_jobs(settings: Settings, app: str | None) -> Jobs:
     """The handlers at `module:object`, which is a `Jobs` or an application; by default those of all installed applications."""
     from gateleg.cli.installed import installed_applications, loaded
+    from gateleg.host import Application
+    from gateleg.host.queues import queue_tables_of
     from gateleg.jobs import Jobs
-    from gateleg.web import Application
-    from gateleg.web.queue_rules import queue_tables_of
 
     jobs = Jobs()
     if app is not None:
@@ -47,8 +46,8 @@ def load_jobs(settings: Settings, app: str | None) -> Jobs:
 
 
 def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
+    from gateleg.host.host import settings_only_resources
     from gateleg.jobs import Jobs
-    from gateleg.web.host import settings_only_resources
 
     made = getattr(found, "jobs", found)
     if made is not found and callable(made):
@@ -63,8 +62,8 @@ def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
 def brought_tables(settings: Settings, app: str | None) -> tuple[TableNames, ...]:
     """The queue tables that applications bring: those of a host with these settings, and the one at `--app`."""
     from gateleg.cli.installed import installed_applications, loaded
-    from gateleg.web import Application
-    from gateleg.web.queue_rules import further_tables
+    from gateleg.host import Application
+    from gateleg.host.queues import further_tables
 
     named = None if app is None else loaded(app, "jobs")
     return further_tables([*installed_applications(settings), *([named] if isinstance(named, Application) else [])])

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateleg.cli.jobs.queue_connection import QueueOption, opened_queue
+from gateleg.commands.opening import settings_from
 from gateleg.commands.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
-from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from gateleg.jobs import Queue

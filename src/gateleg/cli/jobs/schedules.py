@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateleg.cli.jobs.actions import takes_options_of
 from gateleg.cli.jobs.queue_connection import opened_queue, submitting_queue
-from gateleg.cli.jobs.submission_options import takes_options_of
-from gateleg.commands.configs import read_config
+from gateleg.commands.opening import read_config, settings_from
 from gateleg.commands.options import (
     AppOption,
     ConfigOption,
@@ -16,7 +16,6 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
-from gateleg.commands.settings import settings_from
 from gateleg.jobs.submission import RunAttributes
 
 if TYPE_CHECKING:

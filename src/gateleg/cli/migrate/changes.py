@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.migrate.migrator_connection import ApplicationArgument, NumberArgument, StageOption, open_migrator, submitted
-from gateleg.commands.failures import FAILED, MISUSED, fail
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
-from gateleg.commands.printing import print_json
+from gateleg.commands.printing import FAILED, MISUSED, fail, print_json
 
 if TYPE_CHECKING:
     from gateleg.migrate import MoveOptions, Phase

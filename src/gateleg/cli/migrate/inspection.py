@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.migrate.migrator_connection import ApplicationArgument, NumberArgument, StageOption, open_migrator, with_migrations
-from gateleg.commands.failures import FAILED
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
-from gateleg.commands.printing import print_json
+from gateleg.commands.printing import FAILED, print_json
 
 if TYPE_CHECKING:
     from gateleg.migrate import MigrationStatus

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateleg.cli.installed import settings_of_tables
-from gateleg.commands.failures import FAILED, MISUSED, fail
 from gateleg.commands.opening import opened
+from gateleg.commands.printing import FAILED, MISUSED, fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

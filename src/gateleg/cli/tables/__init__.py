@@ -2,26 +2,26 @@
 
 import typer
 
-from gateleg.cli.tables import backfill, changes, check, items, listing, reports, shell, templates, tools, transfer
+from gateleg.cli.tables import changes, items, reports, transfer
 
 app = typer.Typer(
     help="Declared tables: plan, apply, query, explain, check, document, export and import them.",
     add_completion=False,
     no_args_is_help=True,
 )
-app.command(name="list")(listing.listed)
+app.command(name="list")(items.listed)
 app.command()(changes.plan)
 app.command()(changes.apply)
 app.command()(changes.drift)
 app.command()(reports.explain)
 app.command()(reports.docs)
 app.command()(reports.lint)
-app.command()(templates.template)
-app.command()(backfill.backfill)
-app.command()(check.check)
+app.command()(reports.template)
+app.command()(transfer.backfill)
+app.command()(changes.check)
 app.command()(items.browse)
 app.command()(items.query)
-app.command()(tools.mcp)
-app.command()(shell.shell)
+app.command()(reports.mcp)
+app.command()(items.shell)
 app.command()(transfer.export)
 app.command(name="import")(transfer.load)

@@ -1,18 +1,24 @@
-"""Finds the declared tables, entities and patterns that a command names."""
+"""Finds the declared tables, entities and patterns that a command names.
+
+Comparisons on the command line: `sequence>=3`, `created_at=2026-05-01..2026-06-01`, `name=Sm*`.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.installed import import_named
-from gateleg.commands.failures import MISUSED, fail
+from gateleg.commands.printing import MISUSED, fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gateleg.model import Access, Spec, Table
+    from pydantic import BaseModel
+
+    from gateleg.host.settings import Settings
+    from gateleg.model import Access, Attr, Condition, Spec, Table
     from gateleg.store.setup import Setup
-    from gateleg.web.settings import Settings
 
 
 def load_tables(settings: Settings, only: Sequence[str] | None = None, *, built_in: bool = True) -> list[Table]:
@@ -40,11 +46,11 @@ def _installed_tables(settings: Settings) -> tuple[list[Table], list[Table]]:
     """The tables of Gateleg itself that a host with these settings needs, and those of its applications."""
     from gateleg.ai import MODEL_TABLES
     from gateleg.cli.installed import installed_applications
+    from gateleg.host.migrations import tables_for_migrations
+    from gateleg.host.queues import further_tables
+    from gateleg.host.tables import TABLES as WEB_TABLES
     from gateleg.jobs.table_streams import stream_table
     from gateleg.jobs.tables import PLAIN, tables_named
-    from gateleg.web.migrations import tables_for_migrations
-    from gateleg.web.queue_rules import further_tables
-    from gateleg.web.tables import TABLES as WEB_TABLES
 
     applications = installed_applications(settings)
     consumed = [stream_table] if any(application.table_streams is not None for application in applications) else []
@@ -119,4 +125,40 @@ def read_arguments(pairs: Sequence[str] | None) -> dict[str, str]:
         if not name or not equals:
             fail(f"--arg takes name=value, not {pair!r}", MISUSED)
         found[name] = value
+    return found
+
+
+_COMPARISON = re.compile(r"\s*(\w+)\s*(<=|>=|!=|<|>|=)\s*(.*?)\s*", re.DOTALL)
+
+
+def read_comparison(entity: type[BaseModel], text: str) -> Condition:
+    """The condition of a text; its value is parsed as the attribute that it is compared with."""
+    from gateleg.model import ModelError
+
+    match = _COMPARISON.fullmatch(text)
+    if match is None:
+        fail(f"{text!r} is not a comparison; use name>=value, name=low..high or name=start*", MISUSED)
+    name, operator, value = match.groups()
+    if name not in entity.model_fields:
+        fail(f"{entity.__name__} has no attribute {name}; it has {', '.join(entity.model_fields)}", MISUSED)
+    try:
+        return _condition(getattr(entity, name), operator, value)
+    except ModelError as error:
+        fail(str(error), MISUSED)
+
+
+def _condition(attribute: Attr[Any], operator: str, value: str) -> Condition:
+    low, dots, high = value.partition("..")
+    if operator == "=" and dots and low and high:
+        return attribute.between(low, high)
+    if operator == "=" and value.endswith("*"):
+        return attribute.begins_with(value[:-1])
+    found: Condition = {
+        "=": attribute.__eq__,
+        "!=": attribute.__ne__,
+        "<": attribute.__lt__,
+        "<=": attribute.__le__,
+        ">": attribute.__gt__,
+        ">=": attribute.__ge__,
+    }[operator](value)
     return found

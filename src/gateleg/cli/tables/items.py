@@ -1,14 +1,18 @@
-"""`browse` and `query`."""
+"""`browse` and `query`.
 
+`shell`.
+
+`list`.
+"""
+
+import code
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gateleg.cli.installed import settings_of_tables
-from gateleg.cli.tables.comparisons import read_comparison
-from gateleg.cli.tables.declared import find_entity, find_pattern, find_table, load_tables, read_arguments
-from gateleg.commands.failures import MISUSED, fail
+from gateleg.cli.tables.declared import find_entity, find_pattern, find_table, load_tables, read_arguments, read_comparison
 from gateleg.commands.opening import opened
 from gateleg.commands.options import (
     ArgumentsOption,
@@ -16,16 +20,17 @@ from gateleg.commands.options import (
     CursorOption,
     JsonOption,
     LimitOption,
+    OnlyOption,
     PrefixOption,
     StoreOption,
     TablesOption,
 )
-from gateleg.commands.printing import console, count, print_items, print_json, print_rows
+from gateleg.commands.printing import MISUSED, console, count, fail, print_items, print_json, print_rows
 
 if TYPE_CHECKING:
+    from gateleg.host.settings import Settings
     from gateleg.model import Access, Item, Spec, Table
     from gateleg.store import Store
-    from gateleg.web.settings import Settings
 
 
 def browse(
@@ -40,7 +45,7 @@ def browse(
     json: JsonOption = False,
 ) -> None:
     """Show the stored items of a table, declared or not, in no particular order."""
-    from gateleg.ops.scan_pages import browse as look
+    from gateleg.ops.transfer import browse as look
 
     settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
     with opened(settings) as source:
@@ -57,7 +62,7 @@ def browse(
 
 def named_table(store: "Store", name: str, settings: "Settings") -> "Table":
     """The table with a name: a declared one, or one that is only deployed."""
-    from gateleg.ops.scan_pages import described_table
+    from gateleg.ops.transfer import described_table
 
     declared = find_table(load_tables(settings), name, store.setup)
     return declared or described_table(store, name.removeprefix(settings.prefix))
@@ -151,3 +156,47 @@ def _show_group(table: "Table", spec: "Spec[Any] | None", items: "Sequence[Item]
     print_rows(rows, [name for name in dict.fromkeys(names) if name in present], title)
     if title:
         typer.echo()
+
+
+def shell(
+    store: StoreOption = None,
+    tables: TablesOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    only: OnlyOption = None,
+) -> None:
+    """Open a Python prompt with the store and the declared entities at hand: `store.get(Job, job_id=...)`."""
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
+    declared = load_tables(settings, only)
+    entities = {spec.name: spec.entity for table in declared for spec in table.specs}
+    from gateleg.host.settings import format_setting
+
+    with opened(settings) as target:
+        banner = f"store = {format_setting(settings.store)}; entities: {', '.join(entities) or 'none'}"
+        code.interact(banner, local={"store": target, **entities}, exitmsg="")
+
+
+def listed(
+    store: StoreOption = None,
+    tables: TablesOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    only: OnlyOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the declared tables with their entities, and whether the store has them."""
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
+    declared = load_tables(settings, only)
+    with opened(settings) as target:
+        states = target.table_states(*declared)
+        names = [target.setup.name_of(table) for table in declared]
+    rows = [
+        {"table": name, "state": states[name], "entities": ", ".join(spec.name for spec in table.specs)}
+        for name, table in zip(names, declared, strict=True)
+    ]
+    if json:
+        print_json({"items": rows})
+    elif rows:
+        print_rows(rows)
+    else:
+        typer.echo("No tables are declared.")

@@ -1,15 +1,24 @@
-"""`explain`, `docs` and `lint`."""
+"""`explain`, `docs` and `lint`.
 
+`template`.
+
+`mcp`.
+"""
+
+import json
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateleg.cli.installed import settings_of_tables
+from gateleg.cli.tables.changes import BillingOption, ProtectOption, RecoverOption, TagOption, read_properties
 from gateleg.cli.tables.declared import find_pattern, load_tables, read_arguments
-from gateleg.commands.failures import FAILED, MISUSED, fail
-from gateleg.commands.options import ArgumentsOption, ConfigOption, JsonOption, OnlyOption, PrefixOption, TablesOption
-from gateleg.commands.printing import console, count, print_json
+from gateleg.commands.opening import opened
+from gateleg.commands.options import ArgumentsOption, ConfigOption, JsonOption, OnlyOption, PrefixOption, StoreOption, TablesOption
+from gateleg.commands.printing import FAILED, MISUSED, console, count, fail, print_json
 
 if TYPE_CHECKING:
     from gateleg.model.inspection import Finding
@@ -157,3 +166,70 @@ def _show_findings(found: "list[Finding]", tables: int) -> None:
             out.print(Padding(f"→ {fix}", (0, 0, 1, 4), expand=False))
     number = len(found)
     out.print(f"{count(number, 'remark') if number else 'No findings'} on {count(tables, 'table')}.")
+
+
+class Language(StrEnum):
+    """The tool that the template is for."""
+
+    CLOUDFORMATION = "cloudformation"
+    TERRAFORM = "terraform"
+    REQUESTS = "requests"
+
+
+def template(
+    language: Annotated[Language, typer.Argument(help="cloudformation, terraform (a .tf.json file), or requests to create tables.")],
+    tables: TablesOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    only: OnlyOption = None,
+    billing: BillingOption = "on-demand",
+    protect: ProtectOption = None,
+    recovery: RecoverOption = None,
+    tag: TagOption = None,
+) -> None:
+    """Print the declared tables as JSON for infrastructure tools."""
+    from gateleg.ops import NotExpressible, cloudformation, create_requests, terraform
+
+    settings = settings_of_tables(config, prefix=prefix, tables=tables)
+    declared = load_tables(settings, only)
+    properties = read_properties(billing, protect, recovery, tag)
+    try:
+        if language is Language.CLOUDFORMATION:
+            print_json(cloudformation(declared, properties, settings.prefix, settings.table_names))
+        elif language is Language.TERRAFORM:
+            print_json(terraform(declared, properties, settings.prefix, settings.table_names))
+        else:
+            print_json(create_requests(declared, properties, settings.prefix, settings.table_names))
+    except NotExpressible as error:
+        fail(str(error))
+
+
+def mcp(
+    store: StoreOption = None,
+    tables: TablesOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    only: OnlyOption = None,
+) -> None:
+    """Serve the declared access patterns to a language model, by the Model Context Protocol on standard input and output.
+
+    It only reads, and only by declared patterns and keys. Hidden attributes are never returned.
+    """
+    from gateleg.ops import read_tools
+    from gateleg.ops.tools import McpSession
+
+    settings = settings_of_tables(config, store=store, prefix=prefix, tables=tables)
+    declared = load_tables(settings, only)
+    with opened(settings) as source:
+        host = McpSession(source, read_tools(declared))
+        for line in sys.stdin:
+            if not line.strip():
+                continue
+            try:
+                message = json.loads(line)
+            except ValueError:
+                message = None
+            answer = host.answer(message)
+            if answer is not None:
+                sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+                sys.stdout.flush()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.errors import GatelegError
 from gateleg.migrate.errors import Inconvertible, Orphan
-from gateleg.migrate.moves.digests import canonical
-from gateleg.migrate.moves.items import decoded
+from gateleg.migrate.moves.items import canonical, decoded
 from gateleg.model import spec_of
 from gateleg.store.operations.reads import Find
 

@@ -2,16 +2,26 @@
 
 Each attempt reads the item and its copy, computes both as they will be, and writes them on the condition that neither has changed, and
 that the stage is still in the epoch that this process knows. If another writer was first, it starts again with the current items.
+
+Keeps attributes that only one side of a move has (`old_only`, `new_only`) while that side's items are deleted, to restore them later.
+
+Clean-up deletes old items, and a rollback from it restores them. A rollback to the beginning deletes copies, and the next backfill restores
+them.
+
+Metrics of clients while items are moved, which their processes report with their leases every few seconds.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveContended, MoveIncomplete
+from gateleg.migrate.moves.control import read_processes
+from gateleg.migrate.moves.declaration import Phase
 from gateleg.migrate.moves.directions import Direction, text_of
 from gateleg.migrate.moves.items import (
     TransactionRefused,
@@ -19,35 +29,41 @@ from gateleg.migrate.moves.items import (
     copy_over,
     decoded,
     fence_check,
+    key_digest,
+    key_of,
     place_of,
     read_item,
     remove,
     write_together,
 )
-from gateleg.migrate.moves.kept_values import read_kept
-from gateleg.migrate.moves.phases import Phase
+from gateleg.migrate.moves.tables import KEPT_SHARDS, KeptValues, migrations_table
 from gateleg.migrate.moves.update_results import updated
 from gateleg.model import spec_of
 from gateleg.model.expressions import all_of
 from gateleg.net import span
 from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
 from gateleg.store.error_translation import explain_refusal
-from gateleg.store.flow import Pause
+from gateleg.store.flow import Pause, Request
+from gateleg.store.operations.batches import batch_get_flow, batch_write_flow
 from gateleg.store.operations.older_items import migrate_to_current_key
+from gateleg.store.operations.operation import item_key
 from gateleg.store.operations.write_operation import ConditionCheck, Delete, Patch, Put, reread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from gateleg.migrate.moves.phase_views import StageView
+    from gateleg.migrate.moves.control import StageView
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
+    from gateleg.migrate.moves.directions import Side
     from gateleg.migrate.moves.registry import MoveRegistry
-    from gateleg.model import Item
+    from gateleg.model import Item, Ref, Spec
     from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
     from gateleg.store.operations.operation import ItemKey
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
+
 
 #: attempts for a write that conflicts with others
 _MAX_ATTEMPTS = 60
@@ -296,3 +312,114 @@ def _own_reason(planned: _Planned, reason: StoreError) -> StoreError:
     if type(reason) is ConditionFailed and getattr(planned.operation, "condition", None) is None:
         return explain_refusal(planned.operation.expectation(), planned.before)
     return reason
+
+
+def values_to_keep(direction: Direction, stage: MoveStage, item: Item) -> KeptValues | None:
+    """The attributes to keep of a source that is deleted; None if it has only attributes of the other side."""
+    names = _named(direction.move, direction.source_side)
+    own = {name: value for name, value in item.items() if name in names}
+    if not own:
+        return None
+    place = _place(direction.move, stage, direction.source_side, direction.source, item)
+    return KeptValues(**place, values=json.dumps(own, sort_keys=True))
+
+
+def read_kept(direction: Direction, pairs: Sequence[tuple[Item, Item]], setup: Setup) -> Flow[list[Item | None]]:
+    """The kept attributes of the targets of some pairs, in order."""
+    move, side = direction.move, direction.target_side
+    if not _named(move, side):
+        return [None] * len(pairs)
+    keys = []
+    for source, target in pairs:
+        stage = move.stage_of(direction.partition(source, target))
+        ref: Ref[Any] = KeptValues.key(**_place(move, stage, side, direction.target, target))
+        keys.append((migrations_table, ref.key))
+    found = yield from batch_get_flow(keys, setup, True, "kept values")
+    return [None if item is None else json.loads(spec_of(KeptValues).decode(item).values) for item in found]
+
+
+def forget_kept(move: KeyMove, stage: MoveStage, side: Side, setup: Setup) -> Flow[None]:
+    """Delete the kept attributes of a side, once its items are restored."""
+    if not _named(move, side):
+        return
+    name = setup.name_of(migrations_table)
+    for shard in range(KEPT_SHARDS):
+        query = KeptValues.of_shard(move=move.state_key, stage=stage.name, side=side, shard=shard)
+        (payload,) = query.requests(table_name=name, consistent=True)
+        while True:
+            response = yield Request("Query", payload, "kept values")
+            keys = [{part: item[part] for part in migrations_table.attributes} for item in response["Items"]]
+            if keys:
+                entries: dict[Any, Any] = {item_key(name, key): {"DeleteRequest": {"Key": key}} for key in keys}
+                yield from batch_write_flow(entries, setup, "kept values")
+            if "LastEvaluatedKey" not in response:
+                break
+            payload = payload | {"ExclusiveStartKey": response["LastEvaluatedKey"]}
+
+
+def _place(move: KeyMove, stage: MoveStage, side: Side, spec: Spec[Any], item: Item) -> dict[str, Any]:
+    digest = key_digest(key_of(spec, item))
+    return {"move": move.state_key, "stage": stage.name, "side": side, "shard": int(digest[:4], 16) % KEPT_SHARDS, "digest": digest}
+
+
+def _named(move: KeyMove, side: Side) -> frozenset[str]:
+    return move.old_only if side == "old" else move.new_only
+
+
+#: interval for reading the reports of processes
+POLL_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class ClientMetrics:
+    """Reads and writes of items that are being moved: their number, how many failed, and their total duration in seconds."""
+
+    requests: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: ClientMetrics) -> ClientMetrics:
+        return ClientMetrics(self.requests + other.requests, self.failures + other.failures, self.seconds + other.seconds)
+
+    def __sub__(self, other: ClientMetrics) -> ClientMetrics:
+        return ClientMetrics(self.requests - other.requests, self.failures - other.failures, self.seconds - other.seconds)
+
+    @property
+    def average(self) -> float:
+        """Average duration of a request in seconds."""
+        return self.seconds / self.requests if self.requests else 0.0
+
+
+def read_client_metrics(move: KeyMove, setup: Setup) -> Flow[dict[str, ClientMetrics]]:
+    """The metrics of each process that knows a move, since its start."""
+    processes = yield from read_processes(setup)
+    return {one.process: ClientMetrics(one.requests, one.failures, one.seconds) for one in processes if move.state_key in one.moves}
+
+
+def since(before: Mapping[str, ClientMetrics], now: Mapping[str, ClientMetrics]) -> ClientMetrics:
+    """The sum over all processes between two reports."""
+    return sum((figures - before.get(process, ClientMetrics()) for process, figures in now.items()), ClientMetrics())
+
+
+class ClientLatency:
+    """The average duration of client requests, updated at most once a second."""
+
+    def __init__(self, move: KeyMove, setup: Setup) -> None:
+        self._move = move
+        self._setup = setup
+        self._looked: float | None = None
+        self._before: dict[str, ClientMetrics] = {}
+        self._average = 0.0
+
+    def current(self) -> Flow[float]:
+        """The average between the last two reports; 0 without requests."""
+        now = self._setup.ticks()
+        if self._looked is not None and now - self._looked < POLL_SECONDS:
+            return self._average
+        found = yield from read_client_metrics(self._move, self._setup)
+        done = since(self._before, found) if self._looked is not None else ClientMetrics()
+        # Processes report every few seconds: until the next report, the last average stands.
+        if done.requests or self._looked is None or not found:
+            self._average = done.average
+        self._looked, self._before = now, found
+        return self._average

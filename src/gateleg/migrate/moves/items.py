@@ -1,7 +1,13 @@
-"""Reading and writing single wire items of a move."""
+"""Reading and writing single wire items of a move.
+
+Digests of items: equal for equal items, regardless of the order of attributes and set members and of number formats.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.moves.tables import FENCES, Fence
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from gateleg.migrate.moves.phase_views import StageView
+    from gateleg.migrate.moves.control import StageView
     from gateleg.model import Condition, Item, Spec
     from gateleg.model.planning import Write
     from gateleg.store.flow import Flow
@@ -129,3 +135,35 @@ def write_together(
 def key_of_write(write: Write[Any]) -> Item:
     """The key of the item that a put writes."""
     return {name: write.parameters["Item"][name] for name in write.table.attributes}
+
+
+def canonical(value: Any) -> Any:
+    """A wire value in canonical form."""
+    ((tag, content),) = value.items()
+    if tag == "N":
+        return ["N", _number(content)]
+    if tag == "NS":
+        return ["NS", sorted(map(_number, content))]
+    if tag in ("SS", "BS"):
+        return [tag, sorted(map(str, content))]
+    if tag == "M":
+        return ["M", {name: canonical(content[name]) for name in sorted(content)}]
+    if tag == "L":
+        return ["L", [canonical(one) for one in content]]
+    return [tag, content if isinstance(content, bool | str | type(None)) else str(content)]
+
+
+def digest(item: Item, without: frozenset[str] = frozenset()) -> int:
+    """A 128-bit digest of an item; sums of digests do not depend on the order."""
+    text = json.dumps({name: canonical(item[name]) for name in sorted(item) if name not in without}, sort_keys=True)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "big")
+
+
+def key_digest(key: Item) -> str:
+    """A short digest of a key."""
+    return f"{digest(key):032x}"
+
+
+def _number(text: str) -> str:
+    number = Decimal(text)
+    return "0" if number == 0 else str(number.normalize())

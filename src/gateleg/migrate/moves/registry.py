@@ -1,4 +1,7 @@
-"""The moves of a process: which entities are being moved, in which phase, and how to find the other side of an item."""
+"""The moves of a process: which entities are being moved, in which phase, and how to find the other side of an item.
+
+`Moving`: rewrites a store's operations on entities whose items are being moved.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import BadMove, MoveIncomplete
 from gateleg.migrate.moves import copies
+from gateleg.migrate.moves.control import LEASE, REFRESH, PhaseViews, StageView, raise_fence
 from gateleg.migrate.moves.copies import EpochEnded
 from gateleg.migrate.moves.directions import Direction, text_of
 from gateleg.migrate.moves.items import read_item
-from gateleg.migrate.moves.phase_views import LEASE, REFRESH, PhaseViews, StageView, raise_fence
+from gateleg.migrate.moves.rewrites import Moved, MovedStream
 from gateleg.migrate.moves.tables import FENCES
 from gateleg.model import spec_of
+from gateleg.store.operations.operation import Stream
+from gateleg.store.operations.scans import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,3 +138,19 @@ def _unknown(direction: Direction) -> MoveIncomplete:
         f"Nothing says which {move.old.__name__} a {move.new.__name__} belongs to that was not copied yet.",
         fix=f"Declare old_key of the move {move.name}, or use {move.old.__name__} until it is in the phase dual-read.",
     )
+
+
+class Moving(MoveRegistry):
+    """The moves of a process: `store.moving(Moving([orders_move]))` is a store whose verbs work in every phase of the moves.
+
+    Create one per process and share it between its stores, because it caches the phases. `compare` is the fraction of reads by key that
+    compare both items in the phases dual-read and cut-over; a difference is recorded and logged, and blocks the next phase.
+    """
+
+    def rewrite(self, operation: Any) -> Any:
+        """The operation to run instead; the same one if it is not affected by a move."""
+        if isinstance(operation, Scan | Moved | MovedStream):
+            return operation
+        if not any(self.directions(entity) for entity, _, _ in operation.partitions()):
+            return operation
+        return MovedStream(operation, self) if isinstance(operation, Stream) else Moved(operation, self)

@@ -1,4 +1,7 @@
-"""Operations on entities whose items are being moved, as carried out in the current phase."""
+"""Operations on entities whose items are being moved, as carried out in the current phase.
+
+Retry the items of a stage that could not be moved or that differ from their copies.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.errors import GatelegError
 from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveIncomplete
-from gateleg.migrate.moves.comparison import examine
+from gateleg.migrate.moves import steps
+from gateleg.migrate.moves.control import check_not_paused, view_of
+from gateleg.migrate.moves.copies import examine, note_error, reason_of, repeat_errors
+from gateleg.migrate.moves.declaration import PHASES, Phase
 from gateleg.migrate.moves.directions import Direction, text_of
 from gateleg.migrate.moves.dual_writes import write_moved
-from gateleg.migrate.moves.item_errors import note_error, reason_of
-from gateleg.migrate.moves.phases import PHASES, Phase
 from gateleg.model import Ref, spec_of
 from gateleg.model.planning import changed_attributes
 from gateleg.store import LostRace, NotFound
@@ -34,14 +38,18 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.registry import MoveRegistry
+    from gateleg.migrate.moves.steps import MoveOptions
     from gateleg.model import Item, Query
     from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
+__all__ = ["repeat_failed"]
 
 _log = logging.getLogger("gateleg.migrate")
+
 #: HTTP statuses from here on are not the caller's fault
 _SERVER = 500
 _READ_BOTH = frozenset({Phase.DUAL_READ, Phase.CUT_OVER})
@@ -338,3 +346,14 @@ def _check_open(direction: Direction, phase: Phase) -> None:
 
 def _partial(operation: DeleteAll) -> bool:
     return operation.query.plan.index.project != "all"
+
+
+def repeat_failed(move: KeyMove, stage: MoveStage, setup: Setup, options: MoveOptions) -> Flow[int]:
+    """Copy old items with missing or wrong copies again, while they are authoritative, then compare; returns how many are still wrong."""
+    state = yield from check_not_paused(move, stage, setup)
+    left = 0
+    if state.phase in (Phase.BACKFILL, Phase.VERIFY):
+        left = yield from repeat_errors(move, stage, view_of(state), setup)
+    if Phase.VERIFY.order <= state.phase.order < Phase.CLEAN_UP.order:
+        left = (yield from steps.verify(move, stage, setup, options)).wrong
+    return left

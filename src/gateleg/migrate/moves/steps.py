@@ -10,16 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible, PhaseRefused, RolloutHalted
-from gateleg.migrate.moves import tasks
-from gateleg.migrate.moves.client_metrics import POLL_SECONDS, read_client_metrics, since
-from gateleg.migrate.moves.control import check_not_paused, enter_phase, read_state, set_verified, view_of
+from gateleg.migrate.moves import passes as tasks
+from gateleg.migrate.moves.control import LEASE, check_not_paused, enter_phase, read_processes, read_state, set_verified, view_of
+from gateleg.migrate.moves.copies import forget_errors, read_errors, remove_stale_copies, repeat_errors
+from gateleg.migrate.moves.declaration import Phase, phases_between
 from gateleg.migrate.moves.directions import Direction
-from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
-from gateleg.migrate.moves.kept_values import forget_kept
+from gateleg.migrate.moves.dual_writes import POLL_SECONDS, forget_kept, read_client_metrics, since
 from gateleg.migrate.moves.passes import RateLimits, TablePass, Throttle, progress_of
-from gateleg.migrate.moves.phase_views import LEASE, read_processes
-from gateleg.migrate.moves.phases import Phase, phases_between
-from gateleg.migrate.moves.stale_copies import remove_stale_copies
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.model import spec_of
 from gateleg.store.flow import Pause, Request, run_concurrently

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from gateleg.migrate.moves.phases import Phase
+from gateleg.migrate.moves.declaration import Phase
 from gateleg.model import TTL, Attr, Entity, Key, Pattern, Table, Version, field, new_uuid
 
 __all__ = ["ItemError", "LedgerEntry"]

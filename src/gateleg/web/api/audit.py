@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from gateleg.host.tables import AuditEntry
 from gateleg.web.api.calls import Administering
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.tables import AuditEntry
 
 router = APIRouter(prefix="/api/audit", tags=["Audit"])
 

@@ -9,10 +9,10 @@ from uuid import UUID
 from fastapi import Depends
 from starlette.requests import HTTPConnection, Request
 
+from gateleg.host.host import Host
+from gateleg.host.principal import Principal, Role
 from gateleg.jobs import JobUnreadable
 from gateleg.web.access import needs
-from gateleg.web.host import Host
-from gateleg.web.principal import Principal, Role
 
 __all__ = ["ApiCall", "Using", "Viewing"]
 

@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from gateleg.host.credentials import ROLE_WORDS, RoleWord
+from gateleg.host.principal import Role
+from gateleg.host.tables import ApiKey
 from gateleg.web.api.calls import Administering, Using
 from gateleg.web.api.etags import tagged
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.keys import ROLE_WORDS, RoleWord
-from gateleg.web.principal import Role
-from gateleg.web.tables import ApiKey
 
 router = APIRouter(prefix="/api", tags=["Keys"])
 KeyId = Annotated[str, Path(pattern=r"^[a-z2-7]{12}$")]

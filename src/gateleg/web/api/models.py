@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from gateleg.ai import UsageDay
+from gateleg.host.model_usage import read_usage, visible_tenant
 from gateleg.web.api.calls import Using
 from gateleg.web.api.pages import Cursor, Limit, page_by_position
-from gateleg.web.model_usage import read_usage, visible_tenant
 
 router = APIRouter(prefix="/api/models", tags=["Models"])
 

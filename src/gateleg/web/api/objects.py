@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateleg.host.errors import NotAllowed, Refusal
+from gateleg.host.principal import Role
 from gateleg.objects import Entry, Grant, ObjectInfo
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.etags import tagged
-from gateleg.web.errors import NotAllowed, Refusal
-from gateleg.web.principal import Role
 
 router = APIRouter(prefix="/api/objects", tags=["Objects"])
 ObjectKey = Annotated[str, Path(max_length=1024)]

@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from gateleg.host.search import MAX_SEARCH_CHARACTERS
 from gateleg.web.api.calls import Using
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_position
-from gateleg.web.search import MAX_SEARCH_CHARACTERS
 
 router = APIRouter(prefix="/api/search", tags=["Search"])
 

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from gateleg.host.errors import Unknown
+from gateleg.host.principal import Role, managed_tenant
+from gateleg.host.secrets import HOST, SecretInfo, Secrets
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.errors import Unknown
-from gateleg.web.principal import Role
-from gateleg.web.secret_store import HOST, SecretInfo, Secrets
-from gateleg.web.tenant_admin import managed_tenant
 
 router = APIRouter(prefix="/api/secrets", tags=["Secrets"])
 Owner = Annotated[str, Path(pattern=r"^[a-z][a-z0-9-]{0,39}$", description="An application, or `host`.")]

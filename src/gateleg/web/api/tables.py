@@ -5,14 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateleg.host.errors import Unknown
+from gateleg.host.host import Host
 from gateleg.model import Access, Table
 from gateleg.model.inspection import describe
 from gateleg.ops import explain
 from gateleg.web.api.calls import ApiCall, Viewing
 from gateleg.web.api.etags import tagged
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
-from gateleg.web.errors import Unknown
-from gateleg.web.host import Host
 
 router = APIRouter(prefix="/api/tables", tags=["Tables"])
 Name = Annotated[str, Path(max_length=255)]

@@ -20,9 +20,7 @@ try:
     import nicegui  # noqa: F401 - nearly every module below needs it
 except ModuleNotFoundError as error:
     raise explained(error) from error
-from gateleg.web.console.frame import View, frame
+from gateleg.web.console.frame import Console, Crumb, View, frame
 from gateleg.web.console.mounting import mount
-from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.site import Console
 
 __all__ = ["Console", "Crumb", "View", "frame", "mount"]

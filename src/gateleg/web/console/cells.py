@@ -1,21 +1,33 @@
-"""Cells of a grid: plain texts, or values with a type of presentation. Pure."""
+"""Cells of a grid: plain texts, or values with a type of presentation. Pure.
+
+Status badges: an icon, a word and a colour, always together.
+
+The look of states on pages and in tables.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from gateleg.web.console.ids import shortened
+from nicegui import ui
+
+from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.tables import Readiness
+from gateleg.web.console.markup import shortened, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.web.console.badges import Badge
+    from nicegui.element import Element
+
     from gateleg.web.console.theme import Kind
 
-__all__ = ["Column", "Row", "ago_cell", "meta_cell", "tag_cell"]
+__all__ = ["Column", "Row", "ago_cell", "badge_of", "chip", "meta_cell", "tag_cell"]
+
+S = TypeVar("S")
 
 Part = str | dict[str, Any]
 #: None is an empty cell; several parts are shown beside each other.
@@ -102,3 +114,78 @@ def button_cell(verb: str, text: str, *, look: str = "", off: bool = False) -> P
 
 def _stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+@dataclass(frozen=True)
+class Badge:
+    """The colour, word and icon of a status."""
+
+    kind: Kind
+    word: str
+    icon: str
+
+
+WAITING = Badge("waiting", "Waiting", "schedule")
+DELAYED = Badge("waiting", "Delayed", "snooze")
+BLOCKED = Badge("waiting", "Blocked", "account_tree")
+RUNNING = Badge("running", "Running", "play_circle")
+STOPPING = Badge("warning", "Stopping", "stop_circle")
+DONE = Badge("done", "Done", "check_circle")
+FAILED = Badge("failed", "Failed", "error")
+CANCELLED = Badge("cancelled", "Cancelled", "cancel")
+
+UNREADABLE = Badge("failed", "Unreadable", "help")
+
+BY_STATUS = {
+    JobStatus.PENDING: WAITING,
+    JobStatus.PROCESSING: RUNNING,
+    JobStatus.COMPLETED: DONE,
+    JobStatus.FAILED: FAILED,
+    JobStatus.CANCELLED: CANCELLED,
+}
+
+
+def badge_of(job: Job) -> Badge:
+    """The badge of a job, which also tells delayed, blocked and stopping jobs apart."""
+    if job.status == JobStatus.PENDING:
+        return {Readiness.DELAYED: DELAYED, Readiness.BLOCKED: BLOCKED}.get(job.readiness, WAITING)
+    if job.status == JobStatus.PROCESSING and job.cancel_requested is not None:
+        return STOPPING
+    return BY_STATUS[job.status]
+
+
+def chip(badge: Badge, *, large: bool = False) -> Element:
+    """Draw a badge."""
+    with tag("span", classes=f"chip k-{badge.kind}{' large' if large else ''}") as made:
+        ui.icon(badge.icon)
+        tag("span", badge.word)
+    return made
+
+
+#: The icon of each kind of state.
+ICONS: dict[Kind, str] = {
+    "waiting": "schedule",
+    "running": "play_circle",
+    "done": "check_circle",
+    "failed": "error",
+    "cancelled": "cancel",
+    "warning": "warning",
+    "neutral": "circle",
+}
+
+
+class Statuses(dict[S, tuple[str, "Kind"]]):
+    """The label and colour of every state: `Statuses({Status.QUEUED: ("Waiting", "waiting"), Status.DONE: ("Answered", "done")})`."""
+
+    def badge(self, status: S) -> Element:
+        """A state on a page."""
+        return chip(self.style(status))
+
+    def cell(self, status: S) -> Part:
+        """A state in a cell of a `Grid`."""
+        return chip_cell(self.style(status))
+
+    def style(self, status: S) -> Badge:
+        """Its colour, word and icon."""
+        word, kind = self[status]
+        return Badge(kind, word, ICONS[kind])

@@ -21,28 +21,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.durations import duration
-from gateleg.web.console.actions import button, carry_out, carry_out_and_open
-from gateleg.web.console.badges import Badge, chip
-from gateleg.web.console.cells import Column, Part, Row, ago_cell, bar_cell, button_cell, chip_cell, id_cell, link_cell, meta_cell
-from gateleg.web.console.confirm import confirm
-from gateleg.web.console.dialogs import sheet
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
-from gateleg.web.console.fields import Field
-from gateleg.web.console.frame import View, frame
-from gateleg.web.console.grid import Grid
+from gateleg.web.console.cells import (
+    ICONS,
+    Badge,
+    Column,
+    Part,
+    Row,
+    Statuses,
+    ago_cell,
+    bar_cell,
+    button_cell,
+    chip,
+    chip_cell,
+    id_cell,
+    link_cell,
+    meta_cell,
+)
+from gateleg.web.console.dialogs import button, carry_out, carry_out_and_open, sheet
+from gateleg.web.console.error_pages import show_not_found
+from gateleg.web.console.failures import empty, trouble
+from gateleg.web.console.forms import Field, ModelForm, confirm
+from gateleg.web.console.frame import Crumb, Tabs, View, frame
+from gateleg.web.console.lists import address, pager, show_when_loaded
 from gateleg.web.console.live import Topic, follow
-from gateleg.web.console.loading import show_when_loaded
-from gateleg.web.console.markup import Tag, card, line, section, stack, tag
-from gateleg.web.console.model_form import ModelForm
-from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.not_found import show_not_found
-from gateleg.web.console.paging import address, pager
-from gateleg.web.console.sizes import size_text
-from gateleg.web.console.statuses import ICONS, Statuses
-from gateleg.web.console.tabs import Tabs
-from gateleg.web.console.times import ago, since
-from gateleg.web.console.uploads import UPLOAD_MODULE, FileForm, UploadField
+from gateleg.web.console.markup import Tag, ago, card, line, section, since, size_text, stack, tag
+from gateleg.web.console.widgets import UPLOAD_MODULE, FileForm, Grid, UploadField
 
 if TYPE_CHECKING:
     from nicegui.element import Element

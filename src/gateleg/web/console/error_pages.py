@@ -1,21 +1,23 @@
-"""Error pages inside the frame: unknown addresses, and pages that fail."""
+"""Error pages inside the frame: unknown addresses, and pages that fail.
+
+The content of a page for something that does not exist or that the caller may not see: both look the same, with status 404.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import nicegui
-from nicegui import Client
+from nicegui import Client, context
 from nicegui.page import page
 from starlette.exceptions import HTTPException
 
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
+from gateleg.host.errors import Unknown
+from gateleg.web.console.failures import empty, trouble
 from gateleg.web.console.frame import frame, frame_without_notifications
-from gateleg.web.console.loading import again
+from gateleg.web.console.lists import again
 from gateleg.web.console.markup import tag
 from gateleg.web.envelope import error_response
-from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
     from fastapi import Request
@@ -43,3 +45,12 @@ def _failed_page(error: Exception) -> None:
     # NiceGUI reports the error to this page too, which shows it already.
     with frame_without_notifications(title="This page failed", section="") as view:
         trouble(error, retry=again(view.request, error))
+
+
+def show_not_found(
+    what: str, *, button: str, href: str, sentence: str = "It may have been deleted, or you may not have access to it."
+) -> None:
+    """Say that something was not found, with a link back: `show_not_found("film", button="All films", href="/films")`."""
+    context.client.status_code = 404
+    tag("h1", f"There is no such {what}", "sr")
+    empty("search", f"There is no such {what}", sentence, button=button, href=href)

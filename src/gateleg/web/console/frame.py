@@ -6,35 +6,41 @@
             tag("p", "..."), Grid(...), ...
 
 A page builds its content inside the frame; `view` has the caller and their permissions.
+
+The entries of the navigation: the kit's sections, the installed applications, and the settings. Pure.
+
+`Console`: state that all open pages of a host share.
+
+Tabs of a page: each has an address, and is shown in place.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nicegui import context, ui
 
+from gateleg.host.principal import Role, is_tenant_admin
 from gateleg.web.console.failures import describe_error, refusal
-from gateleg.web.console.loading import is_late_response
-from gateleg.web.console.markup import tag
-from gateleg.web.console.navigation import Crumb, groups
-from gateleg.web.principal import Role
-from gateleg.web.tenant_admin import is_tenant_admin
+from gateleg.web.console.lists import address, is_late_response
+from gateleg.web.console.markup import Tag, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from fastapi import Request
     from nicegui.events import GenericEventArguments
 
+    from gateleg.host.application import Application
+    from gateleg.host.host import Host
+    from gateleg.host.principal import Principal
     from gateleg.web.console.live import Live
-    from gateleg.web.console.site import Console
-    from gateleg.web.host import Host
-    from gateleg.web.principal import Principal
 
-__all__ = ["View", "frame"]
+__all__ = ["Crumb", "View", "frame"]
+
 
 _MARK = (
     '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" '
@@ -222,3 +228,119 @@ def _account_menu(view: View) -> None:
                 with tag("a", classes="menu-item", href="/signout", role="menuitem"):
                     ui.icon("logout")
                     tag("span", "Sign out")
+
+
+@dataclass(frozen=True)
+class NavigationEntry:
+    """An entry of the navigation. `section` is the value that its pages pass to `frame`."""
+
+    section: str
+    title: str
+    icon: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Crumb:
+    """A breadcrumb; the last one is the page itself and needs no address."""
+
+    title: str
+    href: str | None = None
+
+
+KIT = (
+    NavigationEntry("overview", "Overview", "space_dashboard", "/"),
+    NavigationEntry("jobs", "Jobs", "checklist", "/jobs"),
+    NavigationEntry("tables", "Tables", "table_chart", "/tables"),
+    NavigationEntry("migrations", "Migrations", "moving", "/migrations"),
+    NavigationEntry("objects", "Objects", "folder_open", "/objects"),
+)
+SETTINGS = NavigationEntry("settings", "Settings", "tune", "/settings")
+TENANT = NavigationEntry("tenant", "Your tenant", "domain", "/tenant")
+
+
+def groups(applications: Sequence[Application], *, member: bool = False, tenant_admin: bool = False) -> list[list[NavigationEntry]]:
+    """The entries of the navigation, in groups. Members see only the applications, tenant admins also their tenant."""
+    own = [NavigationEntry(one.name, one.title, one.icon, f"/{one.name}") for one in applications if one.pages is not None]
+    tenant = [TENANT] if tenant_admin else []
+    shown = [own, tenant] if member else [list(KIT), own, [*tenant, SETTINGS]]
+    return [group for group in shown if group]
+
+
+#: Keyboard shortcuts, as the help shows them.
+KEYS = (
+    ("/", "Search"),
+    ("g h", "Overview"),
+    ("g j", "Jobs"),
+    ("g t", "Tables"),
+    ("g m", "Migrations"),
+    ("g o", "Objects"),
+    ("g s", "Settings"),
+    ("j  k", "Next and previous row"),
+    ("enter", "Open the row"),
+    ("x", "Select the row"),
+    ("esc", "Leave a field or close a dialog"),
+    ("?", "This help"),
+)
+
+
+@dataclass(frozen=True)
+class Console:
+    """The console of a host; pages find it as `request.app.state.console`."""
+
+    host: Host
+    live: Live
+
+
+_CLICK = """(event) => {
+  if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  gateleg.place(event.currentTarget.href);
+  emit();
+}"""
+
+
+class Tabs:
+    """Tabs by key and title: `build` is called with the key of the selected tab, at first and on every change.
+
+    The address of a tab is that of the page with `tab=key`; the first tab needs none. The browser's back button shows the previous tab.
+    `keep` is the rest of the query.
+    """
+
+    def __init__(
+        self,
+        tabs: Sequence[tuple[str, str]],
+        current: str | None,
+        build: Callable[[str], Awaitable[None] | None],
+        *,
+        keep: Mapping[str, str] | None = None,
+    ) -> None:
+        keys = [key for key, _ in tabs]
+        self.current = current if current in keys else keys[0]
+        self._build = build
+        self._links: dict[str, Tag] = {}
+        with tag("nav", classes="tabs", aria_label="Tabs"):
+            for key, title in tabs:
+                here = "page" if key == self.current else None
+                link = self._links[key] = tag("a", title, href=address("", {**(keep or {}), "tab": key}), aria_current=here)
+                link.on("click", partial(self.show, key), js_handler=_CLICK)
+        self.panel = tag("div", classes="stack gap-2")
+
+    async def start(self) -> None:
+        """Build the first tab."""
+        await self._fill()
+
+    async def show(self, key: str) -> None:
+        """Show another tab."""
+        self._links[self.current].props.pop("aria-current", None)
+        self._links[self.current].update()
+        self.current = key
+        self._links[key].props["aria-current"] = "page"
+        self.panel.clear()
+        await self._fill()
+
+    async def _fill(self) -> None:
+        with self.panel:
+            built = self._build(self.current)
+            if built is not None:
+                await built

@@ -1,6 +1,8 @@
 """Live updates: one poller per topic, shared by all pages that show it.
 
 A topic is polled only while a page watches it, and pages are notified only of changes, so that many open pages cost as much as one.
+
+`RedrawCache`: redraw a part of a live page only when its content has changed.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ __all__ = ["Topic", "follow"]
 
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.web")
+
 #: Seconds to notify watchers for before yielding to the event loop.
 _MAX_BLOCKING_SECONDS = 0.005
 
@@ -172,3 +175,18 @@ def follow(
     leave = live.watch(topic, notify, known)
     client.on_delete(leave)
     return leave
+
+
+class RedrawCache:
+    """The keys that the parts of a page were last drawn for. Redrawing a button while it is pressed loses the click."""
+
+    def __init__(self) -> None:
+        self._drawn: dict[int, object] = {}
+
+    def draw(self, part: Tag, key: object, draw: Callable[[], None]) -> None:
+        """Redraw a part, unless it was last drawn for the same key."""
+        if part.id not in self._drawn or self._drawn[part.id] != key:
+            self._drawn[part.id] = key
+            part.clear()
+            with part:
+                draw()

@@ -11,31 +11,28 @@ from uuid import UUID
 
 from nicegui import context, ui
 
+from gateleg.host.errors import Unknown
+from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobMissing, JobUnreadable
-from gateleg.web.console.actions import button, carry_out
-from gateleg.web.console.badges import BY_STATUS, badge_of, chip
-from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, id_cell
-from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import current_view, frame
-from gateleg.web.console.grid import Grid
+from gateleg.web.console.cells import BY_STATUS, Column, Row, ago_cell, badge_of, chip, chip_cell, id_cell
+from gateleg.web.console.dialogs import button, carry_out
+from gateleg.web.console.failures import empty
+from gateleg.web.console.frame import Crumb, current_view, frame
 from gateleg.web.console.jobs.actions import may_cancel, may_retry
 from gateleg.web.console.jobs.topics import job_topic, tree_topic
 from gateleg.web.console.jobs.trees import TreeDrawing, tree_html
+from gateleg.web.console.lists import pager
 from gateleg.web.console.live import follow
-from gateleg.web.console.logs import LogView
 from gateleg.web.console.markup import tag
-from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.paging import pager
-from gateleg.web.errors import Unknown
+from gateleg.web.console.widgets import Grid, LogView
 from gateleg.web.member_jobs import ARTIFACTS, MemberJobs
-from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
+    from gateleg.host.application import Application
+    from gateleg.host.resources import Resources
     from gateleg.jobs.tables import ArchivedJob
-    from gateleg.web.application import Application
     from gateleg.web.console.frame import View
     from gateleg.web.console.jobs.topics import JobWithLog, LabelledTree
-    from gateleg.web.resources import Resources
 
 __all__ = ["job_part", "jobs_address"]
 

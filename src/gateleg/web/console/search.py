@@ -16,23 +16,22 @@ from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations
 from fastapi.responses import RedirectResponse
 from nicegui import ui
 
+from gateleg.host.principal import Principal, Role
 from gateleg.jobs import JobMissing, JobUnreadable
-from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import current_view, frame
-from gateleg.web.console.jobs.filters import Filters
-from gateleg.web.console.jobs.section import PAGES
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
+from gateleg.web.console.failures import empty
+from gateleg.web.console.frame import KIT, SETTINGS, current_view, frame
+from gateleg.web.console.jobs.list_page import Filters
+from gateleg.web.console.jobs.topics import PAGES
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.markup import section, tag
-from gateleg.web.console.navigation import KIT, SETTINGS
-from gateleg.web.principal import Principal, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gateleg.host.host import Host
     from gateleg.jobs import Job
     from gateleg.jobs.tables import ArchivedJob
-    from gateleg.web.console.site import Console
-    from gateleg.web.host import Host
+    from gateleg.web.console.frame import Console
 
 #: The maximum number of suggestions while typing.
 _MAX_SUGGESTIONS = 10

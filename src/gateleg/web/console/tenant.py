@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from nicegui import context, ui
 
-from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import current_view, frame
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
+from gateleg.host.principal import is_tenant_admin
+from gateleg.web.authentication import TENANT_PAGE
+from gateleg.web.console.failures import empty
+from gateleg.web.console.frame import Tabs, current_view, frame
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.settings.secrets import secrets_panel
 from gateleg.web.console.settings.webhooks import webhooks_panel
-from gateleg.web.console.tabs import Tabs
-from gateleg.web.tenant_admin import PAGE, is_tenant_admin
 
 TABS = (("secrets", "Secrets"), ("webhooks", "Webhooks"))
 PANELS = {"secrets": secrets_panel, "webhooks": webhooks_panel}
@@ -19,7 +19,7 @@ PANELS = {"secrets": secrets_panel, "webhooks": webhooks_panel}
 def register() -> None:
     """Serve the page."""
 
-    @ui.page(PAGE, response_timeout=PAGE_TIMEOUT_SECONDS)
+    @ui.page(TENANT_PAGE, response_timeout=PAGE_TIMEOUT_SECONDS)
     async def tenant(tab: str | None = None) -> None:
         looking = current_view()
         if not is_tenant_admin(looking.principal, looking.host.settings.tenant_admin_group):

@@ -7,12 +7,22 @@ try:
     import starlette  # noqa: F401
 except ModuleNotFoundError as error:
     raise explained(error) from error
-from gateleg.web.tables import PendingUpload
-from gateleg.web.uploads.fields import FormFields, form_body
+from gateleg.host.tables import PendingUpload
+from gateleg.web.uploads.fields import (
+    BadForm,
+    FormFields,
+    NotUploaded,
+    OffsetMismatch,
+    UploadInProgress,
+    UploadNotFound,
+    UploadRules,
+    WrongContent,
+    form_body,
+    upload_folder,
+    upload_slot,
+)
 from gateleg.web.uploads.receiver import ReceivedFile, ReceivedForm, receive_files, receive_form, receive_object
 from gateleg.web.uploads.resumable import UploadKind, Uploads
-from gateleg.web.uploads.rules import BadForm, NotUploaded, OffsetMismatch, UploadInProgress, UploadNotFound, UploadRules, WrongContent
-from gateleg.web.uploads.slots import upload_folder, upload_slot
 
 __all__ = [
     "BadForm",

@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.requests import ClientDisconnect
 
+from gateleg.host.errors import Refusal
+from gateleg.host.tables import PendingUpload
 from gateleg.objects import ByteRange, DigestMismatch, ObjectMissing, plain_name, sniff
 from gateleg.objects.sniffing import HEAD, TAIL
 from gateleg.store import ConditionFailed
-from gateleg.web.errors import Refusal
-from gateleg.web.tables import PendingUpload
-from gateleg.web.uploads.fields import FormFields, merge_fields
-from gateleg.web.uploads.rules import NotUploaded, OffsetMismatch, UploadNotFound, UploadRules
+from gateleg.web.uploads.fields import FormFields, NotUploaded, OffsetMismatch, UploadNotFound, UploadRules, merge_fields
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
+    from gateleg.host.principal import Principal
+    from gateleg.host.resources import Resources
     from gateleg.jobs import Submission
     from gateleg.objects import UploadForm
-    from gateleg.web.principal import Principal
-    from gateleg.web.resources import Resources
 
 __all__ = ["UploadKind", "Uploads"]
 

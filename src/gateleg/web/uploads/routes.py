@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateleg.host.resources import Resources
+from gateleg.host.tables import PendingUpload
 from gateleg.web.api.calls import Using
 from gateleg.web.bodies import body_limit
-from gateleg.web.resources import Resources
-from gateleg.web.tables import PendingUpload
+from gateleg.web.uploads.fields import BadForm
 from gateleg.web.uploads.resumable import UploadKind, Uploads
-from gateleg.web.uploads.rules import BadForm
 
 __all__ = ["upload_routes"]
 

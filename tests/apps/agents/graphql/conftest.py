@@ -10,10 +10,10 @@ import pytest_asyncio
 from fastapi import FastAPI
 
 from gateleg.apps.agents.application import application
-from gateleg.web import Role
+from gateleg.host import Role
+from gateleg.host.host import Host
+from gateleg.host.settings import Settings
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.settings import Settings
 from tests.web.conftest import client_of
 
 

@@ -27,10 +27,10 @@ from gateleg.apps.agents.tables import (
     WizardGroupFilter,
 )
 from gateleg.apps.agents.thread_tables import Message, Run
+from gateleg.host import Principal, Role
+from gateleg.host.host import settings_only_resources
+from gateleg.host.settings import Settings
 from gateleg.store import AsyncStore, Metrics
-from gateleg.web import Principal, Role
-from gateleg.web.host import settings_only_resources
-from gateleg.web.settings import Settings
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 PARTITION = Partition("local", "acme")

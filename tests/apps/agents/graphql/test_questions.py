@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from gateleg.apps.agents.running.submission import SubmittedRun
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.app import create_app
 from tests.apps.agents.graphql.conftest import Caller, Refused
 from tests.apps.agents.graphql.operations import operation

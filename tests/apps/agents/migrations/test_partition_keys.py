@@ -22,12 +22,12 @@ from gateleg.apps.agents.tenancy import assemble
 from gateleg.apps.agents.thread_lists import list_threads
 from gateleg.apps.agents.threads import save_thread
 from gateleg.apps.agents.versions import AGENTS, create_next, find_active
+from gateleg.host import Principal, Role
 from gateleg.migrate import Migration, Migrator, MoveOptions, MoveStage, Moving, Phase, load_migrations, migrations_table
 from gateleg.migrate.errors import MigrationRefused, PhaseRefused
 from gateleg.model import Table, spec_of
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
-from gateleg.web import Principal, Role
 from tests.apps.agents.migrations.old_data import ACME, GLOBEX, START, old_data
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import Agent, VersionPointer, new_id
 from gateleg.apps.agents.tenancy import Context, RequestedTenant, assemble
 from gateleg.apps.agents.thread_tables import Run
+from gateleg.host import AgentTool, Application, Principal, Resources, Role
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.jobs import AsyncQueue, QueueSettings, Worker
-from gateleg.web import AgentTool, Application, Principal, Resources, Role
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 
 ANN = Principal("ann", Role.MEMBER, tenant="acme")
 BOB = Principal("bob", Role.MEMBER, tenant="acme")

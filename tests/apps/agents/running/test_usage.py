@@ -17,7 +17,7 @@ from gateleg.apps.agents.running.submission import SubmittedRun
 from gateleg.apps.agents.thread_tables import Run, RunStatus
 from gateleg.apps.agents.usage import summarise_usage
 from gateleg.apps.agents.usage_tables import DailyUsage
-from gateleg.web import Principal
+from gateleg.host import Principal
 from tests.apps.agents.running.hosted import ANN, BOB, EVE, OTTO, Hosted, ScriptedHandler, calling
 
 TOOLS = {"tools": ["desk.*"]}

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from gateleg.host.principal import Principal
 from gateleg.web.app import create_app
-from gateleg.web.principal import Principal
 from tests.apps.agents.running.hosted import ANN, BOB, EVE, OTTO, SCRIPTS, Hosted, hosting, register_scripts
 
 

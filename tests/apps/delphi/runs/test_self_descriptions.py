@@ -8,11 +8,11 @@ import httpx
 from gateleg.apps.delphi.application import application
 from gateleg.apps.delphi.runs.run_tables import StoredComment
 from gateleg.apps.delphi.service import find_upload, latest_run, upload_conversation
+from gateleg.host.host import Host
+from gateleg.host.principal import Role
+from gateleg.host.settings import Settings
 from gateleg.jobs import JobStatus, Submission
 from gateleg.web.app import create_app
-from gateleg.web.host import Host
-from gateleg.web.principal import Role
-from gateleg.web.settings import Settings
 from tests.apps.delphi.served import conversation
 from tests.apps.delphi.test_work import worked
 

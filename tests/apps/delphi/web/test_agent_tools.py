@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.web import Principal, Role
-from gateleg.web.errors import Unknown
+from gateleg.host import Principal, Role
+from gateleg.host.errors import Unknown
 from tests.apps.delphi.served import GROUP, serving
 
 MEMBER = Principal("ann", Role.MEMBER, frozenset({GROUP}))

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from gateleg.apps.delphi.application import find_tiles, search
 from gateleg.apps.delphi.service import upload_conversation
-from gateleg.web import LOCAL, Principal, Role
+from gateleg.host import LOCAL, Principal, Role
 from tests.apps.delphi.served import conversation, serving
 
 

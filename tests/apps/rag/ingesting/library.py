@@ -18,10 +18,10 @@ from gateleg.apps.rag.ingesting.submission import NewDocument, SubmittedDocument
 from gateleg.apps.rag.repositories import create_repository
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.apps.rag.tables import Chunk, Document
+from gateleg.host import Principal, Resources, Role
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.jobs import Job, Worker, follow_async
-from gateleg.web import Principal, Resources, Role
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 
 MODEL = "local:minilm"
 ADMIN = Caller(Principal("ada", Role.ADMIN))

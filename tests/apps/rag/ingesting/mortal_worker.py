@@ -15,11 +15,11 @@ from uuid import UUID
 from gateleg.apps.rag.application import application
 from gateleg.apps.rag.index.registry import Indexes
 from gateleg.apps.rag.ingesting import ingestion, reembedding
+from gateleg.host.host import Host
+from gateleg.host.settings import load_settings
 from gateleg.jobs import AsyncQueue, QueueSettings, Worker, follow_async
 from gateleg.objects import ThreadedObjects
 from gateleg.store import AsyncStore
-from gateleg.web.host import Host
-from gateleg.web.settings import load_settings
 
 
 def worker_of(host: Host, folder: Path) -> Worker:

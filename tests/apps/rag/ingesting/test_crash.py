@@ -15,7 +15,7 @@ from gateleg.apps.rag.object_keys import document_prefix
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.apps.rag.tables import Chunk, DocumentStatus, Fingerprint
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 from tests.apps.rag.ingesting.library import ADMIN, Library, open_library
 from tests.apps.rag.ingesting.mortal_worker import finish
 from tests.apps.rag.ingesting.second_model import second_model

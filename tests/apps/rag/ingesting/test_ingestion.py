@@ -23,9 +23,9 @@ from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_docum
 from gateleg.apps.rag.ingesting.submission import NewDocument, SubmittedDocument, ingest_batch
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Fingerprint
+from gateleg.host import Principal, Role
 from gateleg.jobs import Job, Worker, follow_async
 from gateleg.net.errors import AddressRefused
-from gateleg.web import Principal, Role
 from tests.apps.rag.ingesting.library import ADMIN, Library, open_library, result
 from tests.apps.rag.parsing import samples
 

@@ -20,8 +20,8 @@ from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.results import SearchResult
 from gateleg.apps.rag.searching.service import SearchScope, search, tools_of
 from gateleg.apps.rag.tables import Collection, DocumentStatus
+from gateleg.host import Principal, Role
 from gateleg.jobs import GiveUp, Job, JobStatus
-from gateleg.web import Principal, Role
 from tests.apps.rag.ingesting.library import ADMIN, MODEL, Library, open_library
 from tests.apps.rag.ingesting.second_model import SecondModel, second_model
 

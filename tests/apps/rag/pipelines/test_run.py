@@ -14,9 +14,9 @@ from gateleg.apps.rag.pipelines.job_types import RUN_PIPELINE, PipelineConfig, P
 from gateleg.apps.rag.pipelines.run import state_of
 from gateleg.apps.rag.pipelines.schedules import start_run, sync_schedules
 from gateleg.apps.rag.tables import Document, IngestionType
+from gateleg.host import Principal, Role
 from gateleg.jobs import JobStatus, Submission
 from gateleg.objects import AsyncObjects
-from gateleg.web import Principal, Role
 from tests.apps.rag.ingesting.library import ADMIN, Library, open_library
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.jobs import JobStatus
-from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
+from gateleg.web.console.jobs.list_page import STATUS_WORDS, Filters
 
 texts = st.none() | st.text(min_size=1).filter(lambda text: text == text.strip())
 filters = st.builds(

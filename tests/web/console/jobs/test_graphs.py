@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.jobs import Job
-from gateleg.web.console.jobs.graphs import columns_of, graph_svg, placed
+from gateleg.web.console.jobs.trees import columns_of, graph_svg, placed
 from tests.web.console.jobs.samples import job, number
 
 

@@ -2,8 +2,8 @@ from gateleg.jobs import JobStatus
 from gateleg.jobs.tables import Progress
 from gateleg.jobs.tables.job import FINISHED
 from gateleg.jobs.tables.records import summary_of
-from gateleg.web.console.jobs.heading import offered
 from gateleg.web.console.jobs.job_details import job_details
+from gateleg.web.console.jobs.job_page import offered
 from tests.web.console.jobs.samples import NOW, job
 
 

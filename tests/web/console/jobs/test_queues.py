@@ -1,11 +1,11 @@
 import pytest
 
+from gateleg.host.queues import QueueStatsCache
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.monitor import QueueStats
 from gateleg.jobs.tables import QueueState
 from gateleg.store import AsyncStore
 from gateleg.web.console.jobs.queues import COLUMNS, QueueOverview, queue_row, read_queues
-from gateleg.web.queue_stats import QueueStatsCache
 
 
 def view(mode: str = "running", state: QueueState | None = None) -> QueueOverview:

@@ -4,9 +4,8 @@ import pytest
 
 from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.tables import Progress, Readiness
-from gateleg.web.console.badges import BLOCKED, DELAYED, DONE, FAILED, RUNNING, STOPPING, WAITING, Badge, badge_of
-from gateleg.web.console.cells import Row
-from gateleg.web.console.jobs.rows import COLUMNS, job_row, job_rows, time_of
+from gateleg.web.console.cells import BLOCKED, DELAYED, DONE, FAILED, RUNNING, STOPPING, WAITING, Badge, Row, badge_of
+from gateleg.web.console.jobs.list_page import COLUMNS, job_row, job_rows, time_of
 from tests.web.console.jobs.samples import NOW, before, job, number
 
 

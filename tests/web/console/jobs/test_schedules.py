@@ -4,8 +4,7 @@ from typing import Any
 from gateleg.jobs import AsyncQueue, Job, JobStatus
 from gateleg.jobs.tables import Schedule
 from gateleg.store import AsyncStore
-from gateleg.web.console.badges import FAILED
-from gateleg.web.console.cells import ago_cell, chip_cell
+from gateleg.web.console.cells import FAILED, ago_cell, chip_cell
 from gateleg.web.console.jobs.schedules import COLUMNS, ScheduleWithLastRun, runs_of, schedule_row, schedules_topic, upcoming, when_text
 from tests.web.console.jobs.samples import NOW, before, job, number
 from tests.web.console.sample import jobs

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from gateleg.jobs import JobStatus
 from gateleg.web.console.jobs.job_details import job_details
-from gateleg.web.console.jobs.timeline import bars
+from gateleg.web.console.jobs.job_panels import bars
 from tests.web.console.jobs.samples import NOW, attempt, before, job
 
 

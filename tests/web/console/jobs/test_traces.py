@@ -1,6 +1,6 @@
 import pytest
 
-from gateleg.web.console.jobs.traces import is_foreign, parts_of
+from gateleg.web.console.jobs.job_panels import is_foreign, parts_of
 
 TRACE = """Traceback (most recent call last):
   File "/opt/app/lib/python3.12/site-packages/gateleg/jobs/execution.py", line 88, in run

@@ -5,7 +5,7 @@ import pytest
 from gateleg.jobs import JobStatus
 from gateleg.jobs.monitor import Branch
 from gateleg.jobs.tables import Progress
-from gateleg.web.console.badges import DONE, RUNNING, WAITING, Badge
+from gateleg.web.console.cells import DONE, RUNNING, WAITING, Badge
 from gateleg.web.console.jobs.trees import (
     PARTLY_CANCELLED,
     PARTLY_FAILED,

@@ -1,5 +1,6 @@
 from gateleg.jobs.tables import WorkerRecord
-from gateleg.web.console.jobs.workers import COLUMNS, queues_text, worker_row
+from gateleg.web.console.jobs.queues import WORKER_COLUMNS as COLUMNS
+from gateleg.web.console.jobs.queues import queues_text, worker_row
 from tests.web.console.jobs.samples import NOW, before
 
 

@@ -1,9 +1,9 @@
 """A shop whose orders get another key, shop by shop: an application with migrations for tests of the console."""
 
+from gateleg.host import Application
 from gateleg.migrate import KeyMove, MoveStage, migrations_table
 from gateleg.model import GSI, Attr, Entity, Key, Pattern, Table, field
 from gateleg.store import Store
-from gateleg.web import Application
 
 old_orders = Table("Orders", hash="shop", range="order_id")
 old_lines = Table("OrderLines", hash="shop", range="line_id")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from gateleg.host.tables import AuditEntry
 from gateleg.objects import open_objects
-from gateleg.web.tables import AuditEntry
 from tests.web.console.conftest import Served
 from tests.web.console.faults import serious_faults
 from tests.web.console.objects.pictures import png

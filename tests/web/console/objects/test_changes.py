@@ -9,22 +9,21 @@ import pytest
 from fastapi import Request
 from nicegui.elements.upload_files import SmallFileUpload
 
+from gateleg.host import Principal, Role
+from gateleg.host.audit import Audit
+from gateleg.host.errors import NotAllowed
+from gateleg.host.tables import TABLES, AuditEntry
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import AsyncObjects, ThreadedObjects, open_objects
 from gateleg.store import AsyncStore
-from gateleg.web import Principal, Role
-from gateleg.web.audit import Audit
-from gateleg.web.console.frame import View
+from gateleg.web.console.frame import Console, View
 from gateleg.web.console.live import Live
 from gateleg.web.console.objects import changes
 from gateleg.web.console.objects.changes import TooManyObjects, UploadRefused, delete_objects, keys_below, share, take_file
-from gateleg.web.console.site import Console
-from gateleg.web.errors import NotAllowed
-from gateleg.web.tables import TABLES, AuditEntry
 from tests.web.console.objects.pictures import png
 
 if TYPE_CHECKING:
-    from gateleg.web.host import Host
+    from gateleg.host.host import Host
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.objects import Entry, ObjectPage
-from gateleg.web.console.objects.contents import contradiction
-from gateleg.web.console.objects.folders import (
+from gateleg.web.console.objects.contents import (
     content_address,
+    contradiction,
+    excerpt,
     folder_address,
     folder_entries,
     folder_of,
+    how_much,
     icon_of,
+    kind_of,
+    kind_of_key,
     name_of,
     new_key,
     object_address,
     path_to,
 )
-from gateleg.web.console.objects.previews import excerpt, how_much, kind_of, kind_of_key
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 20

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from gateleg.jobs.monitor import QueueStats, Work
 from gateleg.jobs.tables import WorkerRecord
-from gateleg.web.console.overview.alarms import alarms
+from gateleg.web.console.overview.figures import alarms
 from tests.web.console.jobs.samples import NOW, job
 
 CALM = QueueStats("media", "running", 0, 0, 0, None, 15)

@@ -1,6 +1,6 @@
 from gateleg.jobs.monitor import QueueStats
 from gateleg.jobs.tables import Schedule, WorkerRecord
-from gateleg.web.console.overview.deployment import queues_text, schedules_text, workers_text
+from gateleg.web.console.overview.page import queues_text, schedules_text, workers_text
 from tests.web.console.jobs.samples import NOW, number
 
 

@@ -1,7 +1,8 @@
 from typing import Any
 
-from gateleg.web.console.settings.audit import COLUMNS, entry_row
-from gateleg.web.tables import AuditEntry
+from gateleg.host.tables import AuditEntry
+from gateleg.web.console.settings.page import AUDIT_COLUMNS as COLUMNS
+from gateleg.web.console.settings.page import entry_row
 from tests.web.console.jobs.samples import NOW, number
 
 

@@ -1,5 +1,6 @@
-from gateleg.web.console.settings.configuration import COLUMNS, setting_rows
-from gateleg.web.settings import load_settings
+from gateleg.host.settings import load_settings
+from gateleg.web.console.settings.page import SETTING_COLUMNS as COLUMNS
+from gateleg.web.console.settings.page import setting_rows
 
 
 def test_what_somebody_has_set_comes_first_with_its_origin() -> None:

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
+from gateleg.host.tables import ApiKey
 from gateleg.web.console.settings.keys import COLUMNS, ENDED, GOOD, REVOKED, end_of, key_badge, key_row
-from gateleg.web.tables import ApiKey
 from tests.web.console.jobs.samples import NOW
 
 

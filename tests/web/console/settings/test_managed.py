@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from gateleg.web import Application
+from gateleg.host import Application
+from gateleg.host.errors import NotAllowed
+from gateleg.host.principal import Principal, Role
+from gateleg.host.secrets import SecretInfo
+from gateleg.host.tables import Webhook, WebhookDelivery
 from gateleg.web.console.settings.managed import ManagedTenant, read_managed_tenant
 from gateleg.web.console.settings.secrets import COLUMNS, secret_row
 from gateleg.web.console.settings.webhooks import DELIVERY_COLUMNS, HOOK_COLUMNS, OFF, ON, delivery_row, hook_row
-from gateleg.web.errors import NotAllowed
-from gateleg.web.principal import Principal, Role
-from gateleg.web.secret_store import SecretInfo
-from gateleg.web.tables import Webhook, WebhookDelivery
 from tests.web.console.jobs.samples import NOW
 
 GROUP = "tenant-admins"

@@ -1,6 +1,6 @@
 """The library as an application of a host, for tests in a browser."""
 
-from gateleg.web import Application
+from gateleg.host import Application
 from tests.web.console.tables.library import library, readers
 
 library_application = Application(

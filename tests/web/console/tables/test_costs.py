@@ -9,10 +9,10 @@ from gateleg.jobs.tables import TABLES
 from gateleg.model import States, Table
 from gateleg.ops import document
 from gateleg.store.observing import Tally
-from gateleg.web.console.tables.costs import billing, parts_of, pattern_costs
-from gateleg.web.console.tables.schema_tab import drawings_of
-from gateleg.web.console.tables.schema_tab import parts_of as document_parts
+from gateleg.web.console.tables.health import billing, parts_of, pattern_costs
 from gateleg.web.console.tables.state_drawings import layers_of, state_svg
+from gateleg.web.console.tables.table_page import drawings_of
+from gateleg.web.console.tables.table_page import parts_of as document_parts
 from tests.web.console.tables.library import BookStatus, library, readers
 
 DESCRIPTION = {

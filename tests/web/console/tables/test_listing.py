@@ -21,9 +21,16 @@ from gateleg.web.console.tables.grids import (
     key_text,
     read_key,
 )
-from gateleg.web.console.tables.items_grid import _cells, _columns
-from gateleg.web.console.tables.listing import row_of, search, totals
-from gateleg.web.console.tables.table_snapshots import TableSnapshot, readable_table, take_snapshots, undeclared_table
+from gateleg.web.console.tables.items_tab import _cells, _columns
+from gateleg.web.console.tables.table_snapshots import (
+    TableSnapshot,
+    readable_table,
+    row_of,
+    search,
+    take_snapshots,
+    totals,
+    undeclared_table,
+)
 from tests.web.console.tables.library import Book, Loan, books, library, loans, readers
 
 STRAY = Table("Stray", hash="id", range="at", types={"at": "N"}, indexes=[GSI("by-colour", hash="colour", project="keys")])

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from gateleg.model import spec_of
-from gateleg.web.console.tables.pattern_forms import arguments_text, build_query, fields_of, find_access
+from gateleg.web.console.tables.patterns_tab import arguments_text, build_query, fields_of, find_access
 from gateleg.web.console.tables.snippets import StoreLocation, as_command, as_item_python, as_python, key_of
 from tests.web.console.tables.library import Book, Loan, books, library
 

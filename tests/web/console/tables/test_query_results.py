@@ -4,8 +4,7 @@ import pytest
 
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, CursorRejected
-from gateleg.web.console.tables.meters import MeteredRequest, MeteringTransport, cost_text
-from gateleg.web.console.tables.query_results import query_page, read_item, scan_page
+from gateleg.web.console.tables.query_results import MeteredRequest, MeteringTransport, cost_text, query_page, read_item, scan_page
 from tests.web.console.tables.library import Book, Loan, Reader, books, library, loans, readers
 
 

@@ -6,23 +6,21 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from fastapi import Request
 
+from gateleg.host import Principal, Role
+from gateleg.host.audit import Audit
+from gateleg.host.errors import NotAllowed
+from gateleg.host.tables import TABLES, AuditEntry
 from gateleg.model import Table, spec_of
 from gateleg.store import AsyncStore
-from gateleg.web import Principal, Role
-from gateleg.web.audit import Audit
-from gateleg.web.console.frame import View
+from gateleg.web.console.frame import Console, View
 from gateleg.web.console.live import Live
-from gateleg.web.console.site import Console
 from gateleg.web.console.tables.changes import create_document, create_item, delete_item, save_document, save_item
-from gateleg.web.console.tables.documents import document_of, read_document
+from gateleg.web.console.tables.documents import document_of, read_document, why_not_change, why_not_read
 from gateleg.web.console.tables.query_results import read_item
-from gateleg.web.console.tables.rules import why_not_change, why_not_read
-from gateleg.web.errors import NotAllowed
-from gateleg.web.tables import TABLES, AuditEntry
 from tests.web.console.tables.library import Book, books, library
 
 if TYPE_CHECKING:
-    from gateleg.web.host import Host
+    from gateleg.host.host import Host
 
 BOOK = spec_of(Book)
 LOOSE = Table("Loose", hash="id")

@@ -14,10 +14,10 @@ from gateleg.apps.agents.erasing.job_types import ERASE_TENANT, EXPORT_TENANT, E
 from gateleg.apps.agents.errors import TenantStillWrites
 from gateleg.apps.agents.files import tenant_folder
 from gateleg.apps.agents.references import references_of
+from gateleg.host import submitted_by
 from gateleg.jobs import Submission
 from gateleg.model import spec_of
 from gateleg.store import ConstraintFailed, LostRace, NotFound, TransactionCanceled, delete, patch
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.references import Target
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
     from gateleg.model import Entity
     from gateleg.store import AsyncStore, WriteOperation
-    from gateleg.web import Resources
 
 __all__ = ["begin_erasure", "begin_export", "erase_tenant", "export_tenant"]
 

@@ -13,9 +13,9 @@ from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import AsyncTask, Message, Run, RunStatus, ToolCall
 from gateleg.apps.agents.threads import get_thread
+from gateleg.host import submitted_by
 from gateleg.jobs import Submission
 from gateleg.store import LostRace, NotFound
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
 
 __all__ = ["SMALL", "delete_whole_thread", "erase_thread"]
 

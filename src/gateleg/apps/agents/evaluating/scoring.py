@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
     from gateleg.apps.agents.thread_tables import Run
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 __all__ = ["evaluate"]
 

@@ -14,9 +14,9 @@ from gateleg.apps.agents.patterns import check_patterns
 from gateleg.apps.agents.running.agents import active_agent, agent_version
 from gateleg.apps.agents.running.job_types import EVALUATE, EvaluateConfig, RunRequest, StoredCaller
 from gateleg.apps.agents.running.structures import check_output_schemas
+from gateleg.host import submitted_by
 from gateleg.jobs import Submission
 from gateleg.store import create
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.evaluating.cases import Case
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
 
 __all__ = ["begin_evaluation", "delete_set", "find_evaluation", "find_set", "save_set"]
 

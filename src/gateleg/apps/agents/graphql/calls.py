@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
 
 
 @dataclass

@@ -22,8 +22,8 @@ from gateleg.apps.agents.graphql.page import PAGE_POLICY, page_file
 from gateleg.apps.agents.graphql.schema import make_schema
 from gateleg.apps.agents.tenancy import PART_HEADER, RequestedTenant, assemble, header_text
 from gateleg.errors import GatelegError
-from gateleg.web import Surface
-from gateleg.web.errors import BadRequest, Unknown
+from gateleg.host import Surface
+from gateleg.host.errors import BadRequest, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from strawberry.schema import BaseSchema
 
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _PROTOCOLS = (GRAPHQL_TRANSPORT_WS_PROTOCOL, GRAPHQL_WS_PROTOCOL, GRAPHQL_SSE_PROTOCOL)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
     from gateleg.apps.agents.thread_tables import Run
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
 
 __all__ = ["active_agent", "agent_version", "fallback_handlers", "handler_for"]
 

@@ -24,10 +24,10 @@ from gateleg.apps.agents.running.tool_calls import call_tools, fail_interrupted
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus, ToolCall
 from gateleg.apps.agents.usage import ANSWERING, billed_to
+from gateleg.host.errors import Refusal
 from gateleg.jobs import GiveUp
 from gateleg.net.errors import OutgoingError
 from gateleg.store import ConditionFailed, TransactionCanceled, patch
-from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.running.job_types import AnswerConfig
     from gateleg.apps.agents.running.run_work import RunWork
     from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
 
 __all__ = ["answer_run"]
 

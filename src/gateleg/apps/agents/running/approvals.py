@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.jobs import Submission
-    from gateleg.web import Resources
 
 __all__ = ["Decision", "decide_calls"]
 

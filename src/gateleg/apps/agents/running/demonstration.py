@@ -9,14 +9,14 @@ from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.running.tools.toolbox import matches
 from gateleg.apps.agents.tenancy import assemble
 from gateleg.errors import GatelegError
+from gateleg.host import LOCAL
 from gateleg.jobs import Snooze
-from gateleg.web import LOCAL
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.running.job_types import DemonstrateConfig
     from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 __all__ = ["ask_when_ready"]
 

@@ -10,7 +10,7 @@ from gateleg.apps.agents.thread_tables import Run
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 __all__ = ["expire_overdue"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
     from gateleg.apps.agents.thread_tables import Run
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 __all__ = ["follow_run", "wait_for_run"]
 

@@ -7,7 +7,7 @@ from pydantic.alias_generators import to_camel
 
 from gateleg.apps.agents.partitions import Partition
 from gateleg.apps.agents.tenancy import Context
-from gateleg.web import Principal, Role
+from gateleg.host import Principal, Role
 
 __all__ = ["ANSWER", "DEMONSTRATE", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "DemonstrateConfig"]
 __all__ += ["EVALUATE", "EvaluateConfig", "InputFile", "RunRequest", "StoredCaller", "SummariseConfig"]

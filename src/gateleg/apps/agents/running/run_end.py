@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore, WriteOperation
-    from gateleg.web import Resources
 
 __all__ = ["cancel_calls", "cancel_run", "end_run", "expire_run", "retry_run", "task_end_writes", "time_spent"]
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.running.tools.toolbox import Toolbox
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
+    from gateleg.host import Principal, Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Principal, Resources
 
 __all__ = ["RunWork", "open_work", "toolbox_for"]
 

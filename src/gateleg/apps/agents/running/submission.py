@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings, Policy
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.store import WriteOperation
-    from gateleg.web import Resources
 
 __all__ = ["TASK_FUNCTION", "SubmittedRun", "ask"]
 

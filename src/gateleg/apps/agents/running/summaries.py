@@ -17,17 +17,17 @@ from gateleg.apps.agents.running.job_types import SUMMARISE, SummariseConfig
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import Message, Run
 from gateleg.apps.agents.usage import SUMMARISING, billed_to
+from gateleg.host import submitted_by
 from gateleg.jobs import Submission
 from gateleg.store import TransactionCanceled, check, patch
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.agents.running.run_work import RunWork
     from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
 
 __all__ = ["submit_summary", "summarise_thread"]
 

@@ -14,17 +14,17 @@ from gateleg.apps.agents.errors import NotFoundInPartition, OtherAgent, ThreadNo
 from gateleg.apps.agents.running.job_types import ANSWER, AnswerConfig, RunRequest
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import Run, RunStatus
+from gateleg.host import submitted_by
+from gateleg.host.errors import NotAllowed
 from gateleg.jobs import Submission
 from gateleg.store import patch
-from gateleg.web import submitted_by
-from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore, WriteOperation
-    from gateleg.web import Resources
 
 __all__ = [
     "OPEN_STATUSES",

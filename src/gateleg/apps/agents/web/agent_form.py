@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.catalogue_tables import Llm
     from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer
     from gateleg.apps.agents.web.page_context import Visit
-    from gateleg.web import OfferedTool
+    from gateleg.host import OfferedTool
 
 __all__ = ["AgentForm", "agent_form", "form_for_agent"]
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.running.tools.toolbox import Toolbox
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _TABS = (("threads", "Threads"), ("versions", "Versions"), ("instructions", "Instructions"), ("tools", "Tools"), ("edit", "New version"))
 _SIZE = 30

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.web import Listener, Principal, Resources
+    from gateleg.host import Listener, Principal, Resources
 
 __all__ = ["ENDPOINT_HEADER", "context_of", "context_of_listener"]
 

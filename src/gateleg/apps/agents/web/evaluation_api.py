@@ -13,7 +13,7 @@ from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tenancy import Context
 from gateleg.apps.agents.web.contexts import context_of
 from gateleg.apps.agents.web.views import View
-from gateleg.web import Resources
+from gateleg.host import Resources
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 

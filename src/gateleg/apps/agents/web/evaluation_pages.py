@@ -18,8 +18,8 @@ from gateleg.apps.agents.web.lists_part import offer_new, show_list
 from gateleg.apps.agents.web.page_context import Visit, show_not_found
 from gateleg.apps.agents.web.statuses import evaluation_badge, evaluation_cell
 from gateleg.apps.agents.web.urls import EVALUATION, EVALUATION_SET, FRESH, HOME, agent_place, item_place, run_place, tab_place
+from gateleg.host import Role
 from gateleg.jobs import JobMissing, follow_async
-from gateleg.web import Role
 from gateleg.web.console.components import (
     Column,
     Crumb,
@@ -41,7 +41,7 @@ from gateleg.web.console.components import (
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _SETS = (Column("name", "Set"), Column("cases", "Questions", right=True), Column("by", "By", desk=True), Column("changed", "Changed"))
 _EVALUATIONS = (

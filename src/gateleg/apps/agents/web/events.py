@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.running.frame_stream import follow_run
 from gateleg.apps.agents.web.contexts import context_of_listener
-from gateleg.web import Event, EventRoute
-from gateleg.web.errors import BadRequest
+from gateleg.host import Event, EventRoute
+from gateleg.host.errors import BadRequest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from gateleg.apps.agents.running.frames import Frame
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Listener, Resources
+    from gateleg.host import Listener, Resources
 
 __all__ = ["run_streams"]
 

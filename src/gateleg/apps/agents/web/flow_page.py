@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import FlowSnippet, PromptTemplate
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _TABS = (("preview", "Preview"), ("text", "Text"), ("versions", "Versions"), ("edit", "New version"))
 

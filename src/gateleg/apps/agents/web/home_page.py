@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _TABS = (
     *(("agents", "Agents"), ("prompts", "Prompts"), ("flows", "Flows"), ("servers", "Tool servers"), ("runs", "Runs")),

@@ -13,14 +13,14 @@ from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
 from gateleg.apps.agents.web.contexts import context_of
 from gateleg.errors import GatelegError
-from gateleg.web import Surface
+from gateleg.host import Surface
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.tenancy import Context
     from gateleg.apps.agents.thread_tables import Run
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 __all__ = ["mcp_surface"]
 

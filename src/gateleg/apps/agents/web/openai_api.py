@@ -24,7 +24,7 @@ from gateleg.apps.agents.thread_tables import RunStatus
 from gateleg.apps.agents.web.contexts import context_of
 from gateleg.apps.agents.web.openai_messages import CompletionRequest, conversation_of
 from gateleg.errors import GatelegError
-from gateleg.web import Surface
+from gateleg.host import Surface
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.tenancy import Context
     from gateleg.apps.agents.thread_tables import Run
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 __all__ = ["openai_surface"]
 

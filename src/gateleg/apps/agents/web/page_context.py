@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.web import Resources
+    from gateleg.host import Resources
     from gateleg.web.console.components import View
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import McpServer, PromptTemplate
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _TABS = (("preview", "Preview"), ("template", "Template"), ("versions", "Versions"), ("edit", "New version"))
 

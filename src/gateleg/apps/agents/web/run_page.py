@@ -14,7 +14,7 @@ from gateleg.apps.agents.thread_tables import ToolCall
 from gateleg.apps.agents.web.page_context import Visit, show_not_found
 from gateleg.apps.agents.web.statuses import call_badge, run_badge
 from gateleg.apps.agents.web.urls import HOME, agent_place, thread_place
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.console.components import Crumb, ago, frame, tag
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.thread_tables import Message, Run
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _WORDS = {"user": "Question", "assistant": "Model reply"}
 

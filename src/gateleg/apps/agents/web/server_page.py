@@ -21,7 +21,7 @@ from gateleg.web.console.components import Column, Crumb, Grid, ModelForm, Row, 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import McpServer
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _TABS = (("tools", "Health and tools"), ("about", "URL and headers"), ("edit", "Edit"))
 _TOOLS = (Column("name", "Tool"), Column("about", "About", wraps=True), Column("inputs", "Arguments", wraps=True, desk=True))

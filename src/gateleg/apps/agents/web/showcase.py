@@ -10,7 +10,7 @@ from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.prompts import list_prompts
 from gateleg.apps.agents.servers import list_servers
 from gateleg.apps.agents.web.urls import FLOW, PROMPT, SERVER, agent_place, item_place
-from gateleg.web import Found, Tile
+from gateleg.host import Found, Tile
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context

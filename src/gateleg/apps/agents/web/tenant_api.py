@@ -16,7 +16,7 @@ from gateleg.apps.agents.usage import usage_question
 from gateleg.apps.agents.usage_tables import DailyUsage
 from gateleg.apps.agents.web.contexts import ENDPOINT_HEADER, context_of
 from gateleg.apps.agents.web.views import BegunJob, View
-from gateleg.web import Resources
+from gateleg.host import Resources
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 

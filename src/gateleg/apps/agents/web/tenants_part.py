@@ -9,7 +9,7 @@ from nicegui import ui
 from gateleg.apps.agents.erasing.tenants import begin_erasure, begin_export
 from gateleg.apps.agents.tenants import COUNTED, list_tenants
 from gateleg.apps.agents.web.urls import HOME, in_part
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.console.components import Column, Field, Grid, Row, address, ago_cell, button, carry_out, confirm, empty, pager, tag
 
 if TYPE_CHECKING:

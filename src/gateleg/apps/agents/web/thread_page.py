@@ -25,7 +25,7 @@ from gateleg.apps.agents.web.page_context import Visit, show_not_found
 from gateleg.apps.agents.web.statuses import call_badge, run_badge
 from gateleg.apps.agents.web.urls import HOME, agent_place, run_place, thread_place
 from gateleg.errors import GatelegError
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.console.components import Crumb, Field, ago, button, carry_out, confirm, frame, tag
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent, Thread
     from gateleg.apps.agents.thread_tables import Message, ToolCall
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 #: How many runs are shown per page.
 _RUNS = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from gateleg.web.console.paging import address
+from gateleg.web.console.lists import address
 
 HOME = "/delphi"
 #: The parts of a conversation's page and their titles, by path.

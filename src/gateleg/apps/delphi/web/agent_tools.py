@@ -9,15 +9,15 @@ from pydantic import BaseModel, Field
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.runs.run_tables import StoredComment, StoredConversation
 from gateleg.apps.delphi.runs.vote_tables import ConsensusComment, RepresentativeComment
-from gateleg.web import AgentTool
-from gateleg.web.errors import Unknown
+from gateleg.host import AgentTool
+from gateleg.host.errors import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gateleg.apps.delphi.runs.run_tables import Run
+    from gateleg.host import Principal, Resources
     from gateleg.store import AsyncStore
-    from gateleg.web import Principal, Resources
 
 __all__ = ["delphi_tools"]
 

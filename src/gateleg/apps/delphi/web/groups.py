@@ -15,7 +15,7 @@ from gateleg.apps.delphi.reports.palette import colour
 from gateleg.apps.delphi.runs.self_descriptions import mark_meta, suggestions_of
 from gateleg.apps.delphi.web.addresses import address_of, comment_address
 from gateleg.apps.delphi.web.loaded_runs import load_run
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.console.components import button, card, carry_out, empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:

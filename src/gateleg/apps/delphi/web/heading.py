@@ -11,12 +11,12 @@ from gateleg.apps.delphi.runs.pipeline import PIPELINE
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.addresses import HOME, PARTS, address_of
 from gateleg.apps.delphi.web.overviews import active_jobs, job_title, load_overview, select_run
+from gateleg.host import Role, submitted_by
+from gateleg.host.errors import Unknown
 from gateleg.jobs import Submission
-from gateleg.web import Role, submitted_by
-from gateleg.web.console.badges import badge_of, chip
+from gateleg.web.console.cells import badge_of, chip
 from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, show_not_found, tag
 from gateleg.web.console.member_jobs import jobs_address
-from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

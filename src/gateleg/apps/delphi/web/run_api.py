@@ -23,10 +23,10 @@ from gateleg.apps.delphi.web.loaded_runs import load_run
 from gateleg.apps.delphi.web.overviews import PipelineRun, stage_runs_of
 from gateleg.apps.delphi.web.run_differences import side_by_side
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, key_parts, result_view
+from gateleg.host.errors import Unknown
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.etags import fits
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.errors import Unknown
 
 router = APIRouter()
 _COMPARISON = TypeAdapter(Comparison)

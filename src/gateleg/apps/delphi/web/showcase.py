@@ -9,14 +9,14 @@ from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
-from gateleg.web import Found, Tile
+from gateleg.host import Found, Tile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from gateleg.apps.delphi.runs.run_tables import Run
+    from gateleg.host import Principal
     from gateleg.store import AsyncStore
-    from gateleg.web import Principal
 
 _SHOWN = 4
 #: The maximum numbers of conversations that a search reads, and that it returns.

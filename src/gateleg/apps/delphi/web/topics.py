@@ -11,7 +11,7 @@ from gateleg.apps.delphi.reports.figures import statement_card, vote_rows
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.addresses import address_of, comment_address
 from gateleg.apps.delphi.web.loaded_runs import load_run
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.console.components import Field, ago, button, carry_out, empty, sheet, show_when_loaded, tag
 
 if TYPE_CHECKING:

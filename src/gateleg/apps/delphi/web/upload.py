@@ -11,14 +11,14 @@ from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.addresses import HOME, address_of
 from gateleg.apps.delphi.web.heading import WHOLE
-from gateleg.web import Role
+from gateleg.host import Role
+from gateleg.host.errors import Unknown
 from gateleg.web.console.components import UPLOAD_MODULE, Crumb, card, empty, frame, show_not_found, tag
-from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.web import Principal
+    from gateleg.host import Principal
 
 
 class UploadForm(Element, component="delphi_upload.js", esm=UPLOAD_MODULE):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from gateleg.web.settings import Settings
+    from gateleg.host.settings import Settings
 
 _CHUNK = 1 << 20
 

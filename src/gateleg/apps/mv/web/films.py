@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import FinalVersion, Project
     from gateleg.apps.mv.web.views import Links
-    from gateleg.web import Resources
+    from gateleg.host import Resources
     from gateleg.web.console.components import View
 
 _NAMES = {

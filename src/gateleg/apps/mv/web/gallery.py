@@ -12,8 +12,8 @@ from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
 from gateleg.apps.mv.web.statuses import PROJECT, project_badge
 from gateleg.apps.mv.web.urls import HOME, NEW, TEMPLATES, place_of
 from gateleg.apps.mv.web.views import Links
+from gateleg.host import Role
 from gateleg.store import Page
-from gateleg.web import Role
 from gateleg.web.console.components import address, ago, empty, frame, pager, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.mv.service import StatusCount
     from gateleg.apps.mv.settings import MVSettings
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
     from gateleg.web.console.components import View
 
 _LIMIT = 24

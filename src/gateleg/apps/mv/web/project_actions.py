@@ -10,7 +10,7 @@ from gateleg.apps.mv import job_submission, rules, scenes, service
 from gateleg.apps.mv.tables import SceneStatus
 from gateleg.apps.mv.web.template_pages import keep_as_template
 from gateleg.apps.mv.web.urls import HOME, place_of
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.console.components import Field, FileForm, button, carry_out, confirm, sheet, tag
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Project
-    from gateleg.web import Resources
+    from gateleg.host import Resources
     from gateleg.web.console.components import View
 
 _SHAPES: tuple[tuple[Shape, str], ...] = (("16:9", "Wide, 16:9"), ("9:16", "Tall, 9:16"), ("1:1", "Square, 1:1"))

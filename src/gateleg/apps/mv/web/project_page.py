@@ -20,12 +20,12 @@ from gateleg.apps.mv.web.statuses import project_badge, scene_badge
 from gateleg.apps.mv.web.timeline import draw_song, place_scenes, section_labels
 from gateleg.apps.mv.web.urls import HOME, place_of
 from gateleg.apps.mv.web.views import Links
+from gateleg.host import Role
+from gateleg.host.errors import Unknown
 from gateleg.model.inspection import refused_object_keys
 from gateleg.objects import ObjectMissing
-from gateleg.web import Role
 from gateleg.web.console.components import Crumb, Topic, ago, card, empty, follow, frame, section, show_not_found, tag
 from gateleg.web.console.member_jobs import jobs_address
-from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Project, Scene
+    from gateleg.host import Principal, Resources
     from gateleg.model import Entity
-    from gateleg.web import Principal, Resources
     from gateleg.web.console.components import View
 
 #: Seconds between two refreshes.

@@ -10,13 +10,13 @@ from gateleg.apps.mv.web.gallery import posters
 from gateleg.apps.mv.web.statuses import PROJECT
 from gateleg.apps.mv.web.urls import place_of
 from gateleg.apps.mv.web.views import Links
-from gateleg.web import Found, Role, Tile
+from gateleg.host import Found, Role, Tile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.mv.settings import MVSettings
-    from gateleg.web import Principal, Resources
+    from gateleg.host import Principal, Resources
 
 _SHOWN = 4
 #: How many projects a search reads, and how many it shows.

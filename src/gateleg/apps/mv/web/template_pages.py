@@ -9,8 +9,8 @@ from nicegui import ui
 from gateleg.apps.mv import rules, service, templates
 from gateleg.apps.mv.tables import Template
 from gateleg.apps.mv.web.urls import HOME, TEMPLATES, place_of
+from gateleg.host import Role
 from gateleg.store import delete
-from gateleg.web import Role
 from gateleg.web.console.components import (
     Crumb,
     Field,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Project
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore, Page
-    from gateleg.web import Resources
     from gateleg.web.console.components import View
 
 _LIMIT = 24

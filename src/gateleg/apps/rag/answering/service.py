@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.searching.service import SearchScope
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
-    from gateleg.web import Principal, Resources
+    from gateleg.host import Principal, Resources
 
 #: Maximum questions in a conversation.
 MOST_TURNS = 500

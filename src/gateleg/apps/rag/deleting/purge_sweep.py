@@ -17,9 +17,9 @@ from gateleg.apps.rag.deleting.submission import start_collection_deletion
 from gateleg.apps.rag.repository_list import listed_repositories
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, Orphan, Repository, collections_table
+from gateleg.host import Principal, Role
 from gateleg.jobs import Submission
 from gateleg.store import NotFound
-from gateleg.web import Principal, Role
 
 if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue

@@ -24,8 +24,8 @@ from gateleg.jobs import Jobs
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 
 def purge_resources(resources: Resources[RagSettings]) -> PurgeResources:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
+    from gateleg.host import Principal, Resources
     from gateleg.store import AsyncStore
-    from gateleg.web import Principal, Resources
 
 EVALUATE = "rag_evaluate"
 #: Maximum chunks to generate questions from.

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.evaluating.service import Configuration
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 
 def evaluation_jobs(resources: Resources[RagSettings]) -> Jobs:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.index.entries import CollectionIndex
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 T = TypeVar("T")
 

@@ -47,11 +47,11 @@ from gateleg.apps.rag.ingesting.source_download import fetch_source
 from gateleg.apps.rag.object_keys import digest_in_key, document_prefix, original_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Repository
+from gateleg.host.errors import StoreNotConfigured
 from gateleg.jobs import GiveUp, Snooze
 from gateleg.net.errors import AddressRefused, AnswerTooLarge, TooManyRedirects
 from gateleg.objects import ObjectMissing, plain_name
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
-from gateleg.web.errors import StoreNotConfigured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.ingesting.source_download import FetchedSource
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 
 class Indexes(Protocol):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ from gateleg.apps.rag.ingesting.shadow_index import begin_shadow, check_unclaime
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Chunk, Collection, Document
+from gateleg.host import submitted_by
 from gateleg.jobs import GiveUp, Submission
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, patch
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.index.registry import Indexes
     from gateleg.apps.rag.settings import RagSettings
+    from gateleg.host import Resources
     from gateleg.jobs import Job, JobContext
-    from gateleg.web import Resources
 
 
 async def start_reembedding(

@@ -16,16 +16,16 @@ from gateleg.apps.rag.ingesting.submission import SubmittedDocument, check_not_d
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Document, DocumentStatus
+from gateleg.host import submitted_by
 from gateleg.jobs import JobStatus, KeyReused, Snooze, Submission
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.settings import RagSettings
+    from gateleg.host import Resources
     from gateleg.jobs import Job, JobContext
-    from gateleg.web import Resources
 
 #: Delay before the job checks its documents again.
 _POLL_SECONDS = 2.0

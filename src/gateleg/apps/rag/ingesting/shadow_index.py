@@ -13,8 +13,8 @@ from gateleg.store import ConditionFailed, NotFound
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from gateleg.host import Resources
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
 
 _ENDED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from gateleg.apps.rag.ingesting.job_types import SourceConfig
+    from gateleg.host import Resources
     from gateleg.objects import AsyncObjects
-    from gateleg.web import Resources
 
 _PIECE_BYTES = 1 << 20
 

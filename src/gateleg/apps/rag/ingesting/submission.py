@@ -21,10 +21,10 @@ from gateleg.apps.rag.rules import check_accepts_documents, check_metadata
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Document, DocumentStatus, Metadata
 from gateleg.errors import GatelegError
+from gateleg.host import submitted_by
 from gateleg.jobs import Submission
 from gateleg.objects import ObjectMissing, plain_name
 from gateleg.store import AlreadyExists, ConditionFailed, IllegalTransition, NotFound, TransactionCanceled, create, patch
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.settings import RagSettings
+    from gateleg.host import Resources
     from gateleg.jobs import Job
     from gateleg.store import WriteOperation
-    from gateleg.web import Resources
 
 #: Maximum documents in one batch.
 MAX_BATCH_DOCUMENTS = 100

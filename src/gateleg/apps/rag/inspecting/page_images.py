@@ -22,7 +22,7 @@ from gateleg.objects import ObjectMissing
 if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Document
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 #: Maximum pages rendered at a time; each takes a process.
 _AT_A_TIME = 2

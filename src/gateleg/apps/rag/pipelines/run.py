@@ -18,9 +18,9 @@ from gateleg.apps.rag.pipelines.matching import includes_key, needs_ingestion
 from gateleg.apps.rag.pipelines.sources import check_source, list_source
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Collection, Document, DocumentStatus, IngestionType, PipelineState, Repository
+from gateleg.host import Principal, Role
 from gateleg.jobs import GiveUp
 from gateleg.store import LostRace
-from gateleg.web import Principal, Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.pipelines.matching import SourceObject
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Pipeline
+    from gateleg.host import Resources
     from gateleg.jobs import JobContext
-    from gateleg.web import Resources
 
 SYSTEM = Caller(Principal("system", Role.OPERATOR))
 #: Objects modified earlier than this before the last run were seen by it; the clocks of stores differ by less.

@@ -20,8 +20,8 @@ from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.repository_list import listed_repositories
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import READY, Collection, CollectionStatus
+from gateleg.host import submitted_by
 from gateleg.jobs import BadSchedule, ScheduleMissing, Submission
-from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Pipeline
+    from gateleg.host import Resources
     from gateleg.jobs import Job
     from gateleg.store import AsyncStore
-    from gateleg.web import Resources
 
 _SCHEDULES = "rag.pipeline/"
 #: Seconds after which a missed run is no longer caught up: a week.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Pipeline
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 #: Objects per page, and maximum files in a folder.
 _PAGE = 500

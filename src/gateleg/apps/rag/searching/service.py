@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.searching.requests import SearchRequest
     from gateleg.apps.rag.searching.results import SearchResult
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Principal, Resources
+    from gateleg.host import Principal, Resources
 
 #: Maximum collections in one search.
 MAX_COLLECTIONS = 50

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Action, Caller, explain
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.console.components import Column, Field, Grid, Row, badge_cell, button, empty, section, tag
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.access import Decision
     from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.web.visit import Visit
-    from gateleg.web import Principal
+    from gateleg.host import Principal
 
 #: The actions on a collection, in words.
 ACTIONS = {

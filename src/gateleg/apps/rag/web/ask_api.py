@@ -16,10 +16,10 @@ from gateleg.apps.rag.api import resources_of
 from gateleg.apps.rag.searching.service import SearchScope
 from gateleg.apps.rag.web.search_api import PlaceBody
 from gateleg.apps.rag.web.views import View
+from gateleg.host.errors import Unknown
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.errors import Unknown
-from gateleg.web.streams import EventStream, event, stream_headers
+from gateleg.web.sse import EventStream, event, stream_headers
 
 router = APIRouter()
 _STREAM = "text/event-stream"

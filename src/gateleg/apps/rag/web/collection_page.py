@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.documents import DocumentPage
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Document
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _COLUMNS = (
     Column("name", "Document"),

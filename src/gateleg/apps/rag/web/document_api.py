@@ -28,10 +28,10 @@ from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, CollectionStatus, Document, DocumentStatus
 from gateleg.apps.rag.web.fields import CollectionFields, PlaceFields
 from gateleg.apps.rag.web.views import DocumentsView, DocumentView, View
+from gateleg.host.errors import BadRequest
 from gateleg.objects import plain_name
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.errors import BadRequest
 
 router = APIRouter()
 #: Paths of the public system for one document. They are included last, because they match any segment.

@@ -14,7 +14,7 @@ from gateleg.apps.rag.web.page_inspector import inspector
 from gateleg.apps.rag.web.page_paths import HOME, collection_path
 from gateleg.apps.rag.web.statuses import document_badge
 from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, caller_of, do, show_not_found
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.console.components import Crumb, button, carry_out, confirm, frame, size_text, tag
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.documents import OpenedDocument
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.web.page_inspector import Pointer
-    from gateleg.web import Resources
+    from gateleg.host import Resources
     from gateleg.web.console.components import View
 
 

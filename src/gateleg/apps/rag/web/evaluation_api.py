@@ -16,9 +16,9 @@ from gateleg.apps.rag.evaluating.tables import ConfigurationResult, EvaluationRu
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection
 from gateleg.apps.rag.web.views import View
+from gateleg.host.errors import Unknown
 from gateleg.web.api.calls import ApiCall, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.errors import Unknown
 
 router = APIRouter()
 _ROOT = "/repository/{repository_id}/collections/{collection_id:path}/golden-sets"

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from gateleg.web.errors import InvalidRequest
+from gateleg.host.errors import InvalidRequest
 from gateleg.web.uploads import FormFields
 
 

@@ -13,7 +13,7 @@ from gateleg.apps.rag.repositories import create_repository, list_repositories
 from gateleg.apps.rag.web.page_paths import HOME, repository_path
 from gateleg.apps.rag.web.statuses import repository_badge
 from gateleg.apps.rag.web.visit import caller_of
-from gateleg.web import Role
+from gateleg.host import Role
 from gateleg.web.console.components import Crumb, ModelForm, empty, frame, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Repository
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 NEW = f"{HOME}/new"
 

@@ -11,13 +11,13 @@ from pydantic import ValidationError
 from gateleg.apps.rag.errors import UnknownCollection, UnknownRepository
 from gateleg.apps.rag.tools import rag_tools
 from gateleg.errors import GatelegError
-from gateleg.web import Surface
+from gateleg.host import Surface
 
 if TYPE_CHECKING:
     import mcp_types as types
 
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _BODY = 1_000_000
 #: A reference to a route of the HTTP API.

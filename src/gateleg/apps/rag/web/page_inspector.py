@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.inspecting.page_chunks import Box
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Document
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _SIZE = 20
 

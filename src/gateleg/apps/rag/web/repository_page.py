@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Repository
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 _COLUMNS = (
     Column("name", "Collection"),

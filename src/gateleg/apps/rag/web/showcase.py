@@ -11,14 +11,14 @@ from gateleg.apps.rag.repositories import list_repositories
 from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.tables import Document, Repository
 from gateleg.apps.rag.web.page_paths import collection_path, document_path, repository_path
-from gateleg.web import Found, Tile
+from gateleg.host import Found, Tile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Principal, Resources
+    from gateleg.host import Principal, Resources
 
 _SHOWN = 4
 #: Maximum results of each kind, repositories whose documents are searched, and documents searched in each, newest first.

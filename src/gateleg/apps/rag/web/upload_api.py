@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Principal, Resources
+    from gateleg.host import Principal, Resources
     from gateleg.web.uploads import PendingUpload
 
 #: The kind of the upload in its address, and the names of its metadata.

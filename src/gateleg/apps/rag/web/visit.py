@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
     from gateleg.web.console.components import View
 
 

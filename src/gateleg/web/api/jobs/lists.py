@@ -6,12 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from gateleg.host.errors import BadRequest
 from gateleg.jobs import JobStatus
 from gateleg.jobs.submission import JobAttributes
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.views import JobDetail, JobListing, JobView, TypeView, UnreadableJobView, WorkerView
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
-from gateleg.web.errors import BadRequest
 
 __all__ = ["SubmissionResult"]
 

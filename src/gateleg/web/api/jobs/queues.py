@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateleg.host.queues import WINDOW_MINUTES
 from gateleg.jobs.monitor import Count, moments, series
 from gateleg.jobs.tables import QueueState
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
-from gateleg.web.queue_stats import WINDOW_MINUTES
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AliasChoices, Field
 
+from gateleg.host.host import Host
 from gateleg.jobs import ScheduleMissing
 from gateleg.jobs.schedules import run_submission
 from gateleg.jobs.submission import RunAttributes
@@ -15,7 +16,6 @@ from gateleg.web.api.etags import tagged
 from gateleg.web.api.jobs.lists import SubmissionResult, Text
 from gateleg.web.api.jobs.views import JobDetail, ScheduleView
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.host import Host
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]

@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobStatus, WrongState
 from gateleg.jobs.retention import Archiver
-from gateleg.web.console.actions import carry_out
 from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, id_cell, meta_cell
-from gateleg.web.console.confirm import confirm
-from gateleg.web.console.empty import empty
+from gateleg.web.console.dialogs import carry_out
+from gateleg.web.console.failures import empty
+from gateleg.web.console.forms import confirm
 from gateleg.web.console.frame import View, frame
-from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.actions import SelectedJobs, bulk_bar
-from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.job_details import short_kind
-from gateleg.web.console.jobs.section import CRUMBS, section_head
+from gateleg.web.console.jobs.list_page import Filters
+from gateleg.web.console.jobs.topics import CRUMBS, section_head
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, pager, show_when_loaded
 from gateleg.web.console.live import LiveIndicator, Topic, follow
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
-from gateleg.web.console.paging import pager
-from gateleg.web.principal import Role
+from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

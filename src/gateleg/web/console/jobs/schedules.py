@@ -1,4 +1,7 @@
-"""The pages about schedules: the list with next runs and last outcomes, the runs of one, and its form."""
+"""The pages about schedules: the list with next runs and last outcomes, the runs of one, and its form.
+
+The form of a schedule: its job, when it runs, and whether it is enabled.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +12,24 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from gateleg.durations import duration
-from gateleg.jobs import Job, JobMissing, JobUnreadable
+from gateleg.host.errors import NotAllowed
+from gateleg.host.principal import Role
+from gateleg.jobs import BadConfig, Job, JobError, JobMissing, JobUnreadable
 from gateleg.jobs.schedules import next_run, run_submission
 from gateleg.jobs.tables import ArchivedJob
-from gateleg.web.console.actions import carry_out
-from gateleg.web.console.badges import BY_STATUS, Badge, chip
-from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, chip_cell, meta_cell, mono_cell
-from gateleg.web.console.confirm import confirm
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import refusal, trouble
-from gateleg.web.console.frame import View, frame
-from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.rows import COLUMNS as JOB_COLUMNS
-from gateleg.web.console.jobs.rows import job_row
-from gateleg.web.console.jobs.schedule_form import schedule_form
-from gateleg.web.console.jobs.section import CRUMBS, section_head
+from gateleg.web.console.cells import BY_STATUS, Badge, Column, Row, ago_cell, button_cell, chip, chip_cell, meta_cell, mono_cell
+from gateleg.web.console.dialogs import button, carry_out
+from gateleg.web.console.failures import empty, refusal, trouble
+from gateleg.web.console.forms import Field, confirm, guarded, open_after_save, problems_by_field, unguarded
+from gateleg.web.console.frame import Crumb, View, frame
+from gateleg.web.console.jobs.list_page import COLUMNS as JOB_COLUMNS
+from gateleg.web.console.jobs.list_page import job_row
+from gateleg.web.console.jobs.submit import SCHEDULE_OPTIONS, JobForm
+from gateleg.web.console.jobs.topics import CRUMBS, section_head
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, address, show_when_loaded
 from gateleg.web.console.live import LiveIndicator, Topic, follow
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
-from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.paging import address
-from gateleg.web.principal import Role
+from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import AsyncQueue
     from gateleg.jobs.tables import Schedule
+
 
 ON, OFF = Badge("done", "Enabled", "event_available"), Badge("neutral", "Disabled", "event_busy")
 #: its application has started without declaring it
@@ -258,3 +259,72 @@ async def _act(view: View, name: str, verb: str) -> None:
     said = {"run": "Submitted", "remove": f"{name} was deleted", "on": f"{name} was enabled", "off": f"{name} was disabled"}
     if await carry_out(view, Role.OPERATOR, work, said[verb]):
         view.live.refresh("schedules")
+
+
+async def schedule_form(view: View, schedule: Schedule | None, type: str | None) -> None:
+    """Show the form of a schedule: a new one, or one to edit."""
+    handlers = sorted(view.host.queue.context.jobs, key=lambda handler: handler.job_type)
+    if not handlers:
+        empty("box", "No job types", "Job types come with applications; no installed application has any.")
+        return
+    wanted = schedule.job_type if schedule is not None else type
+    chosen = next((handler for handler in handlers if handler.job_type == wanted), handlers[0])
+    with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="When")), tag("div", classes="fields"):
+        name = Field("Name", schedule.name if schedule else "", required=True, off=schedule is not None)
+        kinds = Field(
+            "Type",
+            chosen.job_type,
+            kind="choice",
+            choices=[(handler.job_type, handler.job_type) for handler in handlers],
+            on_change=lambda value: ui.navigate.to(f"/jobs/schedules/edit?type={value}"),
+            off=schedule is not None,
+        )
+        unguarded(kinds)
+        every = Field(
+            "Every",
+            str(schedule.every or "") if schedule else "",
+            kind="number",
+            least=1,
+            hint="In seconds; leave empty to use cron",
+        )
+        hint = "Minute, hour, day, month, weekday: */15 8-18 * * mon-fri"
+        cron = Field("Cron", (schedule.cron or "") if schedule else "", hint=hint)
+        zone = Field("Time zone", schedule.timezone if schedule else "UTC", hint="For cron, such as Europe/Berlin")
+        late = Field("Skip if later than", str(schedule.max_delay if schedule else 600), kind="number", least=0, hint="Seconds")
+        enabled = Field("Enabled", schedule.enabled if schedule else True, kind="tick")
+    form = JobForm(view.host.queue.context.jobs.of(str(kinds.value)), SCHEDULE_OPTIONS)
+    run = None if schedule is None else run_submission(schedule, "")
+    options = None if run is None else {option.name: getattr(run, option.name) for option in SCHEDULE_OPTIONS}
+    form.build(schedule.job_config if schedule is not None else None, options)
+    problem = tag("div", classes="fill")
+
+    async def save() -> None:
+        problem.clear()
+        name.show_wrong(None if name.text else "This field is required.")
+        try:
+            submission = form.read()
+            if submission is None or not name.text:
+                return
+            view.require(Role.OPERATOR)
+            await view.host.queue.schedule(
+                name.text,
+                submission,
+                cron=cron.text or None,
+                every=int(every.text) if every.text else None,
+                timezone=zone.text or "UTC",
+                max_delay=int(late.text or 600),
+                enabled=bool(enabled.value),
+            )
+        except BadConfig as error:
+            form.show_wrong(problems_by_field(error.problems), {})
+            return
+        except (JobError, NotAllowed, ValueError) as error:
+            with problem:
+                trouble(error)
+            return
+        await view.host.audit.note(view.principal, "schedule.save", name.text)
+        open_after_save("/jobs/schedules")
+
+    with tag("div", classes="line gap-1"):
+        button("Save", save, icon="check", look="first")
+        unguarded(tag("a", "Cancel", "deed", href="/jobs/schedules"))

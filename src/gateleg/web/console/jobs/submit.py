@@ -11,20 +11,17 @@ from nicegui import ui
 from pydantic import ValidationError
 
 from gateleg.errors import problem_message
+from gateleg.host.errors import NotAllowed
+from gateleg.host.principal import Role
 from gateleg.jobs import BadConfig, JobError, JobMissing, JobUnreadable
 from gateleg.jobs.submission import JobAttributes, RunAttributes
-from gateleg.web.console.actions import button
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import refusal, trouble
-from gateleg.web.console.forms import FormField, form_fields, problems_by_field, read_all
+from gateleg.web.console.dialogs import button
+from gateleg.web.console.failures import empty, refusal, trouble
+from gateleg.web.console.forms import FormField, field_of, form_fields, guarded, open_after_save, problems_by_field, read_all, unguarded
 from gateleg.web.console.frame import View, frame
-from gateleg.web.console.jobs.section import CRUMBS
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
+from gateleg.web.console.jobs.topics import CRUMBS
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.markup import tag
-from gateleg.web.console.model_form import field_of
-from gateleg.web.console.unsaved_input import guarded, open_after_save, unguarded
-from gateleg.web.errors import NotAllowed
-from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, Submission
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.tables import ArchivedJob
-    from gateleg.web.console.fields import Field
+    from gateleg.web.console.forms import Field
 
 #: The attributes of a job, and those of the runs of a schedule. The defaults of the job type apply to empty fields.
 JOB_OPTIONS = tuple(form_fields(JobAttributes))

@@ -1,15 +1,23 @@
-"""Topics of a job's page: the job with its log, its tree, and its dependency graph."""
+"""Topics of a job's page: the job with its log, its tree, and its dependency graph.
+
+The pages about jobs, and the tabs between them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from nicegui import ui
+
+from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobMissing, JobUnreadable
 from gateleg.jobs.monitor.stats import labels, lookalikes
+from gateleg.web.console.frame import Crumb
 from gateleg.web.console.jobs.trees import by_urgency
-from gateleg.web.console.live import Topic
-from gateleg.web.console.logs import MAX_LINES
+from gateleg.web.console.live import LiveIndicator, Topic
+from gateleg.web.console.markup import tag
+from gateleg.web.console.widgets import MAX_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -18,6 +26,8 @@ if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue
     from gateleg.jobs.monitor import Branch
     from gateleg.jobs.tables import ArchivedJob, LogEntry
+    from gateleg.web.console.frame import View
+
 
 #: Maximum number of jobs in a graph.
 _MAX_GRAPH_JOBS = 40
@@ -108,3 +118,34 @@ async def _spread(queue: AsyncQueue, found: dict[UUID, Job], start: UUID, *, ahe
         found |= {job.job_id: job for job in jobs}
         around = [other for job in jobs for other in (job.dependencies if ahead else job.dependent_jobs)]
         level = [one for one in dict.fromkeys(around) if one not in found]
+
+
+PAGES = (
+    ("/jobs", "All jobs"),
+    ("/jobs/queues", "Queues"),
+    ("/jobs/workers", "Workers"),
+    ("/jobs/schedules", "Schedules"),
+    ("/jobs/dead", "Failed"),
+    ("/jobs/changes", "Failed changes"),
+    ("/jobs/archive", "Archive"),
+)
+#: Breadcrumbs of the section.
+CRUMBS = (Crumb("Jobs", "/jobs"),)
+
+
+def section_head(view: View, current: str, *, button: tuple[str, str] = ("Submit a job", "/jobs/submit")) -> LiveIndicator:
+    """The title, the live indicator, the main button, and the tabs of the section."""
+    with tag("header", classes="head"):
+        with tag("div", classes="titles"):
+            tag("h1", "Jobs")
+        with tag("div", classes="deeds"):
+            pulse = LiveIndicator()
+            if view.may(Role.OPERATOR):
+                words, href = button
+                with tag("a", classes="deed first", href=href):
+                    ui.icon("add")
+                    tag("span", words)
+    with tag("nav", classes="tabs", aria_label="Jobs"):
+        for href, title in PAGES:
+            tag("a", title, href=href, aria_current="page" if href == current else None)
+    return pulse

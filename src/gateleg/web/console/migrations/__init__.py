@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nicegui import ui
 
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.migrations import list_page, migration_page, stage_page
 
 __all__ = ["register"]

@@ -1,4 +1,7 @@
-"""Labels of the pages about migrations: states, phases, stages and progress. Pure."""
+"""Labels of the pages about migrations: states, phases, stages and progress. Pure.
+
+The phases of a move as a line, with the current one marked, and as a list with explanations.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from nicegui import ui
+
 from gateleg.migrate import Phase
+from gateleg.migrate.moves.declaration import PHASES
 from gateleg.migrate.moves.passes import describe_progress
-from gateleg.migrate.moves.phases import PHASES
-from gateleg.web.console.badges import Badge
-from gateleg.web.console.cells import bar_cell, link_cell, meta_cell
+from gateleg.web.console.cells import Badge, bar_cell, link_cell, meta_cell
+from gateleg.web.console.markup import tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gateleg.migrate import Migration, MigrationStatus, MoveStage
     from gateleg.web.console.cells import Cell, Part
+
 
 STATES: Mapping[str, Badge] = {
     "pending": Badge("waiting", "Pending", "schedule"),
@@ -61,7 +67,7 @@ class StageGroup:
     name: str
     #: its partitions, in words
     covers: str
-    #: of each move: `gateleg.migrate.statuses.stage_report`
+    #: of each move: `gateleg.migrate.ledger.stage_report`
     moves: tuple[dict[str, Any], ...] = field(default=(), hash=False)
 
     @property
@@ -193,3 +199,31 @@ def parts_of(migration: Migration) -> list[str]:
     found = [f"Brings the table {table.name} to its declaration." for table in migration.tables]
     found += [f"Rewrites the stored items of {entity.__name__}." for entity in migration.rewrites]
     return found + (["Runs code of its own."] if migration.apply is not None else [])
+
+
+def phase_line(present: Phase, farthest: Phase | None = None) -> None:
+    """The phases in a row. `farthest` is the phase that some of the moves have reached."""
+    with tag("ol", classes="phases", aria_label="Phases"):
+        for phase in PHASES:
+            _step(phase, present, farthest)
+
+
+def phase_list(present: Phase) -> None:
+    """The phases below each other, with explanations."""
+    with tag("ol", classes="phases detailed", aria_label="Phases"):
+        for phase in PHASES:
+            _step(phase, present, None, means=MEANS[phase])
+
+
+def _step(phase: Phase, present: Phase, farthest: Phase | None, means: str = "") -> None:
+    at, done = phase is present, phase.order < present.order
+    ahead = farthest is not None and present.order < phase.order <= farthest.order
+    classes = "at" if at else "done" if done else "ahead" if ahead else ""
+    with tag("li", classes=classes, aria_current="step" if at else None):
+        with tag("span", classes="dot"):
+            ui.icon("check" if done else "circle" if at else "").props('aria-hidden="true"')
+        tag("span", str(phase), "word")
+        if done:
+            tag("span", "done", "sr")
+        if means:
+            tag("span", means, "meta")

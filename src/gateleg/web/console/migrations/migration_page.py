@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 from nicegui import context
 
-from gateleg.web.console.badges import badge_of, chip
-from gateleg.web.console.cells import Cell, Column, Row, ago_cell, chip_cell, link_cell, meta_cell
-from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import View, current_view, frame
-from gateleg.web.console.grid import Grid
-from gateleg.web.console.live import LiveIndicator, follow
-from gateleg.web.console.live_list import live_list
-from gateleg.web.console.loading import show_when_loaded
-from gateleg.web.console.markup import section, tag
-from gateleg.web.console.migrations.buttons import MigrationButtons
+from gateleg.web.console.cells import Cell, Column, Row, ago_cell, badge_of, chip, chip_cell, link_cell, meta_cell
+from gateleg.web.console.failures import empty
+from gateleg.web.console.frame import Crumb, View, current_view, frame
+from gateleg.web.console.lists import live_list, show_when_loaded
+from gateleg.web.console.live import LiveIndicator, RedrawCache, follow
+from gateleg.web.console.markup import ago, section, tag
+from gateleg.web.console.migrations.actions import MigrationButtons
 from gateleg.web.console.migrations.labels import (
     MEANS,
     PAUSED,
@@ -23,16 +20,14 @@ from gateleg.web.console.migrations.labels import (
     operator_cell,
     operator_of,
     parts_of,
+    phase_line,
     progress_cell,
     state_of,
     title_of,
     wrong_text,
 )
-from gateleg.web.console.migrations.phase_line import phase_line
 from gateleg.web.console.migrations.topics import MigrationState, events_topic, find_migration, migration_topic
-from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.redraw_cache import RedrawCache
-from gateleg.web.console.times import ago
+from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from gateleg.jobs import Job

@@ -6,25 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate import Phase
 from gateleg.migrate.moves.passes import describe_progress
-from gateleg.web.console.actions import button
-from gateleg.web.console.badges import Badge, chip
-from gateleg.web.console.cells import Column, Row, ago_cell, bar_cell, chip_cell, mono_cell
-from gateleg.web.console.code import json_block
-from gateleg.web.console.empty import empty
-from gateleg.web.console.frame import View, current_view, frame
-from gateleg.web.console.grid import Grid
-from gateleg.web.console.live import LiveIndicator, follow
-from gateleg.web.console.live_list import live_list
-from gateleg.web.console.loading import show_when_loaded
-from gateleg.web.console.markup import card, section, tag
-from gateleg.web.console.migrations.buttons import MigrationButtons
-from gateleg.web.console.migrations.labels import PAUSED, TASKS, address_of, covered, fraction, not_begun
+from gateleg.web.console.cells import Badge, Column, Row, ago_cell, bar_cell, chip, chip_cell, mono_cell
+from gateleg.web.console.dialogs import button
+from gateleg.web.console.failures import empty
+from gateleg.web.console.frame import Crumb, View, current_view, frame
+from gateleg.web.console.lists import live_list, show_when_loaded
+from gateleg.web.console.live import LiveIndicator, RedrawCache, follow
+from gateleg.web.console.markup import ago, card, section, tag
+from gateleg.web.console.migrations.actions import MigrationButtons
+from gateleg.web.console.migrations.labels import PAUSED, TASKS, address_of, covered, fraction, not_begun, phase_list
 from gateleg.web.console.migrations.migration_page import CRUMBS, missing, operator
-from gateleg.web.console.migrations.phase_line import phase_list
 from gateleg.web.console.migrations.topics import dry_run, errors_topic, find_migration, find_stage, migration_topic
-from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.redraw_cache import RedrawCache
-from gateleg.web.console.times import ago
+from gateleg.web.console.widgets import Grid, json_block
 
 if TYPE_CHECKING:
     from gateleg.migrate import KeyMove, Migration, MoveStage

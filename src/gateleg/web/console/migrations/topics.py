@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.host.migrations import migrations_of
+from gateleg.migrate.ledger import read_statuses
 from gateleg.migrate.migration_jobs import MIGRATION_JOB, subject_of
 from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.control import stored_key
 from gateleg.migrate.moves.tables import ItemError, LedgerEntry
-from gateleg.migrate.statuses import read_statuses
 from gateleg.web.console.live import Topic
 from gateleg.web.console.migrations.labels import StageGroup, grouped
-from gateleg.web.migrations import migrations_of
 
 if TYPE_CHECKING:
+    from gateleg.host.host import Host
     from gateleg.jobs import Job
     from gateleg.migrate import KeyMove, Migration, MigrationStatus, MoveStage
     from gateleg.store import Page
-    from gateleg.web.host import Host
 
 #: The number of items that a dry run shows.
 SAMPLES = 3

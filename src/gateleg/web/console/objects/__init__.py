@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nicegui import ui
 
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.objects.folder_page import folder_page
 from gateleg.web.console.objects.object_page import object_page
 

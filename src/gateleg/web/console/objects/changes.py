@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.errors import GatelegError
+from gateleg.host.principal import Role
 from gateleg.model.types import check_s3_key
 from gateleg.objects.values import content_type_of
-from gateleg.web.console.objects.contents import HEAD, contradiction
-from gateleg.web.console.objects.folders import new_key
-from gateleg.web.principal import Role
+from gateleg.web.console.objects.contents import HEAD, contradiction, new_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -6,25 +6,26 @@ from typing import TYPE_CHECKING
 
 from nicegui import context, ui
 
-from gateleg.web.console.actions import button, carry_out
-from gateleg.web.console.badges import Badge
-from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell
-from gateleg.web.console.confirm import confirm
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import describe_error
-from gateleg.web.console.fields import Field
-from gateleg.web.console.frame import frame
-from gateleg.web.console.grid import Grid
-from gateleg.web.console.loading import show_when_loaded
-from gateleg.web.console.markup import card, tag
-from gateleg.web.console.navigation import Crumb
+from gateleg.host.principal import Role
+from gateleg.web.console.cells import Badge, Column, Row, ago_cell, chip_cell
+from gateleg.web.console.dialogs import button, carry_out
+from gateleg.web.console.failures import describe_error, empty
+from gateleg.web.console.forms import Field, confirm
+from gateleg.web.console.frame import Crumb, frame
+from gateleg.web.console.lists import pager, show_when_loaded
+from gateleg.web.console.markup import card, size_text, tag
 from gateleg.web.console.objects.changes import delete_objects, keys_below, take_file
-from gateleg.web.console.objects.drops import DroppedFile
-from gateleg.web.console.objects.folders import folder_address, folder_entries, icon_of, name_of, object_address, path_to
-from gateleg.web.console.objects.previews import kind_of_key
-from gateleg.web.console.paging import pager
-from gateleg.web.console.sizes import size_text
-from gateleg.web.principal import Role
+from gateleg.web.console.objects.contents import (
+    DroppedFile,
+    folder_address,
+    folder_entries,
+    icon_of,
+    kind_of_key,
+    name_of,
+    object_address,
+    path_to,
+)
+from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from nicegui.events import UploadEventArguments
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from gateleg.objects import ObjectPage
     from gateleg.web.console.cells import Cell
     from gateleg.web.console.frame import View
-    from gateleg.web.console.objects.folders import FolderEntry
+    from gateleg.web.console.objects.contents import FolderEntry
 
 _LIMIT = 100
 _COLUMNS = (

@@ -6,27 +6,22 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.host.principal import Role
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import ByteRange, ObjectMissing
-from gateleg.web.console.actions import button, carry_out
-from gateleg.web.console.confirm import confirm
-from gateleg.web.console.empty import empty
-from gateleg.web.console.fields import Field
-from gateleg.web.console.frame import frame
-from gateleg.web.console.loading import show_when_loaded
-from gateleg.web.console.markup import card, tag
-from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.dialogs import button, carry_out
+from gateleg.web.console.failures import empty
+from gateleg.web.console.forms import Field, confirm
+from gateleg.web.console.frame import Crumb, frame
+from gateleg.web.console.lists import show_when_loaded
+from gateleg.web.console.markup import ago, card, size_text, tag
 from gateleg.web.console.objects.changes import delete_objects, share
-from gateleg.web.console.objects.folders import content_address, folder_address, folder_of, name_of, path_to
-from gateleg.web.console.objects.previews import excerpt, how_much, kind_of
-from gateleg.web.console.sizes import size_text
-from gateleg.web.console.times import ago
-from gateleg.web.principal import Role
+from gateleg.web.console.objects.contents import content_address, excerpt, folder_address, folder_of, how_much, kind_of, name_of, path_to
 
 if TYPE_CHECKING:
     from gateleg.objects import ObjectInfo
     from gateleg.web.console.frame import View
-    from gateleg.web.console.objects.previews import Excerpt, Kind
+    from gateleg.web.console.objects.contents import Excerpt, Kind
 
 _EXPIRIES = (("900", "15 minutes"), ("3600", "an hour"), ("86400", "a day"), ("604800", "seven days"))
 

@@ -1,34 +1,41 @@
-"""The overview: four figures, throughput and latency, the oldest waiting job, alarms, the deployment, and the latest results."""
+"""The overview: four figures, throughput and latency, the oldest waiting job, alarms, the deployment, and the latest results.
+
+The latest results of the applications, as tiles.
+
+The deployment in a few lines. Pure.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from nicegui import ui
 
-from gateleg.web.console.charts import Chart, spark_svg
-from gateleg.web.console.empty import empty
+import gateleg
+from gateleg.host.principal import Role
+from gateleg.host.settings import format_setting
+from gateleg.web.console.failures import empty
 from gateleg.web.console.frame import View, frame
-from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.rows import COLUMNS
+from gateleg.web.console.jobs.list_page import COLUMNS
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.live import LiveIndicator, follow
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
-from gateleg.web.console.markup import Tag, card, section, tag
-from gateleg.web.console.overview.alarms import Alarm, alarms
-from gateleg.web.console.overview.deployment import deployed, queues_text, schedules_text
-from gateleg.web.console.overview.figures import Figure, four_figures
-from gateleg.web.console.overview.tiles import tiles_section
+from gateleg.web.console.markup import Tag, ago, card, count_text, section, since, tag
+from gateleg.web.console.overview.figures import Alarm, Figure, alarms, four_figures
 from gateleg.web.console.overview.topics import CurrentState, History, current_state_topic, history_topic
-from gateleg.web.console.sizes import count_text
-from gateleg.web.console.times import since
-from gateleg.web.principal import Role
+from gateleg.web.console.widgets import Chart, Grid, spark_svg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from gateleg.host.application import Application, Tile
+    from gateleg.host.host import Host
+    from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.tables import Schedule, WorkerRecord
     from gateleg.web.console.cells import Row
 
 T = TypeVar("T")
+
 _LATEST_COLUMNS = ("type", "state", "about", "created", "time")
 
 
@@ -201,3 +208,97 @@ def _draw_deployed(facts: list[tuple[str, str]]) -> None:
         for name, value in facts:
             tag("dt", name)
             tag("dd", value)
+
+
+#: The maximum number of tiles of an application.
+_MAX_TILES = 4
+
+
+async def tiles_section(view: View) -> None:
+    """A row for each application: its latest results, or its description while there are none."""
+    for application in view.host.applications:
+        if application.pages is None and application.tiles is None:
+            continue
+        with section(application.title):
+            await show_when_loaded(_tiles(view, application), partial(_row, application), rows=3)
+
+
+async def _tiles(view: View, application: Application) -> Sequence[Tile]:
+    if application.tiles is None:
+        return ()
+    return await application.tiles(view.host.resources[application.name], view.principal)
+
+
+def _row(application: Application, things: Sequence[Tile]) -> None:
+    with tag("div", classes="tiles"):
+        for thing in things[:_MAX_TILES]:
+            _tile(thing, application.icon)
+        if not things:
+            with tag("a", classes="card thing", href=f"/{application.name}"):
+                with tag("div", classes="thing-picture"):
+                    ui.icon(application.icon)
+                tag("span", f"Open {application.title}", "strong")
+                tag("span", application.about, "meta")
+
+
+def _tile(thing: Tile, icon: str) -> None:
+    with tag("a", classes="card thing", href=thing.href):
+        with tag("div", classes="thing-picture"):
+            if thing.picture is not None:
+                tag("img", src=thing.picture, alt="", loading="lazy")
+            else:
+                ui.icon(icon)
+        tag("span", thing.title, "strong clip")
+        with tag("span", classes="line gap-1 meta"):
+            tag("span", thing.about, "clip")
+            if thing.at is not None:
+                ago(thing.at)
+
+
+def deployed(host: Host, workers: Sequence[WorkerRecord]) -> list[tuple[str, str]]:
+    """Names and values: the host, the stores, the workers, and what is installed."""
+    installed = ", ".join(application.title for application in host.applications) or "none"
+    return [
+        ("Host", f"Gateleg {gateleg.__version__}"),
+        ("Tables", f"{len(host.tables)} in {host.environment}"),
+        ("Objects", format_setting(host.settings.objects)),
+        ("Workers", workers_text(workers)),
+        ("Applications", installed),
+    ]
+
+
+def workers_text(workers: Sequence[WorkerRecord]) -> str:
+    """The number of worker processes and machines, their load, and the versions of the application."""
+    if not workers:
+        return "none: jobs wait until a worker is started"
+    hosts, processes = {worker.host for worker in workers}, {(worker.host, worker.pid) for worker in workers}
+    where = next(iter(hosts)) if len(hosts) == 1 else f"{len(hosts)} machines"
+    text = f"{len(processes)} process{'es' if len(processes) > 1 else ''} on {where}, running {_load_text(workers)}"
+    versions = sorted({worker.app_version for worker in workers if worker.app_version})
+    return f"{text}, version {' and '.join(versions)}" if versions else text
+
+
+def _load_text(workers: Sequence[WorkerRecord]) -> str:
+    """Running jobs and the maximum number of concurrent jobs. A queue with its own worker in the same process is counted separately."""
+    shared: dict[tuple[str, int], WorkerRecord] = {}
+    for worker in sorted(workers, key=lambda worker: len(worker.queues), reverse=True):
+        shared.setdefault((worker.host, worker.pid), worker)
+    counts: dict[str, list[int]] = {"jobs": [0, 0]}
+    for worker in workers:
+        kind = "jobs" if shared[worker.host, worker.pid] is worker else f"in {', '.join(worker.queues)}"
+        count = counts.setdefault(kind, [0, 0])
+        count[0] += len(worker.running)
+        count[1] += worker.concurrency
+    return ", ".join(f"{running} of up to {most} {kind}" for kind, (running, most) in counts.items())
+
+
+def queues_text(queues: Sequence[QueueStats]) -> str:
+    """The number of queues, and those that are paused or draining."""
+    odd = [f"{one.queue} is {one.mode}" for one in queues if one.mode != "running"]
+    return ", ".join([f"{len(queues)}", *odd]) if odd else f"{len(queues)}, all running"
+
+
+def schedules_text(schedules: Sequence[Schedule]) -> str:
+    """The number of schedules, and how many are disabled."""
+    off = sum(not one.enabled for one in schedules)
+    return f"{len(schedules)}, {off} disabled" if off else str(len(schedules)) if schedules else "none"

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.claim import may_run
 from gateleg.jobs.tables import MinuteCounts, Readiness
-from gateleg.web.console.jobs.rows import job_rows
+from gateleg.web.console.jobs.list_page import job_rows
 from gateleg.web.console.live import Topic
 from gateleg.web.console.overview.figures import latency, throughput
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from gateleg.host.host import Host
     from gateleg.jobs.monitor import QueueStats
     from gateleg.jobs.queue_context import UnreadableJob
     from gateleg.jobs.tables import Hour, Schedule, WorkerRecord
     from gateleg.web.console.cells import Row
-    from gateleg.web.console.charts import Series
-    from gateleg.web.host import Host
+    from gateleg.web.console.widgets import Series
 
 #: Pending jobs to read to find the oldest one that is ready.
 _MAX_EXAMINED_JOBS = 500

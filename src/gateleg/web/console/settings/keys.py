@@ -1,4 +1,7 @@
-"""API keys: creating them, which shows each once, and revoking them."""
+"""API keys: creating them, which shows each once, and revoking them.
+
+Secrets that are shown once, when they are created.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,22 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.web.console.actions import button, carry_out
-from gateleg.web.console.badges import Badge
-from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, chip_cell, meta_cell, tag_cell
-from gateleg.web.console.confirm import confirm
-from gateleg.web.console.dialogs import sheet
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import refusal, trouble
-from gateleg.web.console.fields import Field
-from gateleg.web.console.grid import Grid
+from gateleg.host.errors import Refusal
+from gateleg.host.principal import Role
+from gateleg.web.console.cells import Badge, Column, Row, ago_cell, button_cell, chip_cell, meta_cell, tag_cell
+from gateleg.web.console.dialogs import button, carry_out, sheet
+from gateleg.web.console.failures import empty, refusal, trouble
+from gateleg.web.console.forms import Field, confirm
 from gateleg.web.console.markup import tag
-from gateleg.web.console.settings.shown_once import show_once
-from gateleg.web.errors import Refusal
-from gateleg.web.principal import Role
+from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from gateleg.host.credentials import NewKey
+    from gateleg.host.tables import ApiKey
     from gateleg.web.console.cells import Cell
     from gateleg.web.console.frame import View
-    from gateleg.web.keys import NewKey
-    from gateleg.web.tables import ApiKey
 
     Show = Callable[[], Awaitable[None]]
 
@@ -187,3 +185,15 @@ async def _revoke(view: View, key_id: str, show: Show) -> None:
 
     if await carry_out(view, Role.ADMIN, work, f"The key of {key.name} was revoked"):
         await show()
+
+
+async def show_once(title: str, note: str, secret: str) -> None:
+    """Show a secret to be copied, until the user says that it is."""
+    with sheet(title, lasting=True) as dialog:
+        tag("p", note)
+        tag("pre", secret, "code wrap", tabindex=0)
+        with tag("div", classes="deeds"):
+            tag("button", "Copy", "deed", type="button", data_copy=secret)
+            button("I have copied it", lambda: dialog.submit(True), look="first")
+    await dialog
+    dialog.delete()

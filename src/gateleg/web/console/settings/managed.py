@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateleg.host.principal import Role, managed_tenant
+from gateleg.host.secrets import HOST
+from gateleg.web.authentication import TENANT_PAGE
 from gateleg.web.console.markup import tag
-from gateleg.web.principal import Role
-from gateleg.web.secret_store import HOST
-from gateleg.web.tenant_admin import PAGE, managed_tenant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.web.application import Application
+    from gateleg.host.application import Application
+    from gateleg.host.principal import Principal
     from gateleg.web.console.frame import View
-    from gateleg.web.principal import Principal
 
 _MAX_TENANT_CHARACTERS = 200
 
@@ -56,7 +56,7 @@ def read_managed_tenant(
     application = asked.get("application", "")
     wanted = asked.get("tenant", "").strip()[:_MAX_TENANT_CHARACTERS] or None
     return ManagedTenant(
-        path="/settings" if admin else PAGE,
+        path="/settings" if admin else TENANT_PAGE,
         tab=tab,
         choices=tuple(choices),
         application=application if application in names else (names[0] if names else ""),

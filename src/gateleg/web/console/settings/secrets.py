@@ -5,28 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gateleg.web.console.actions import button, carry_out
+from gateleg.host.errors import NotAllowed
+from gateleg.host.principal import Role
+from gateleg.host.secrets import BadSecret, check_secret
 from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, meta_cell
-from gateleg.web.console.confirm import confirm
-from gateleg.web.console.dialogs import sheet
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
-from gateleg.web.console.fields import Field
-from gateleg.web.console.grid import Grid
+from gateleg.web.console.dialogs import button, carry_out, sheet
+from gateleg.web.console.failures import empty, trouble
+from gateleg.web.console.forms import Field, confirm
+from gateleg.web.console.lists import pager
 from gateleg.web.console.markup import tag
-from gateleg.web.console.paging import pager
 from gateleg.web.console.settings.managed import cursor_of, filters, managed_tenant_of, require_managed
-from gateleg.web.errors import NotAllowed
-from gateleg.web.principal import Role
-from gateleg.web.secret_store import BadSecret, check_secret
+from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from gateleg.host.secrets import SecretInfo, Secrets
     from gateleg.store import Page
     from gateleg.web.console.frame import View
     from gateleg.web.console.settings.managed import ManagedTenant
-    from gateleg.web.secret_store import SecretInfo, Secrets
 
     Show = Callable[[], Awaitable[None]]
 

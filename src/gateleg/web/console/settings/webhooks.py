@@ -5,32 +5,28 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gateleg.host.errors import NotAllowed
+from gateleg.host.principal import Role
+from gateleg.host.webhooks import BadWebhook, check_events
 from gateleg.net.errors import AddressRefused
-from gateleg.web.console.actions import button, carry_out
-from gateleg.web.console.badges import Badge
-from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, chip_cell, meta_cell, tag_cell
-from gateleg.web.console.confirm import confirm
-from gateleg.web.console.dialogs import sheet
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import trouble
-from gateleg.web.console.fields import Field
-from gateleg.web.console.grid import Grid
+from gateleg.web.console.cells import Badge, Column, Row, ago_cell, button_cell, chip_cell, meta_cell, tag_cell
+from gateleg.web.console.dialogs import button, carry_out, sheet
+from gateleg.web.console.failures import empty, trouble
+from gateleg.web.console.forms import Field, confirm
+from gateleg.web.console.lists import pager
 from gateleg.web.console.markup import section, tag
-from gateleg.web.console.paging import pager
+from gateleg.web.console.settings.keys import show_once
 from gateleg.web.console.settings.managed import cursor_of, filters, managed_tenant_of, require_managed
-from gateleg.web.console.settings.shown_once import show_once
-from gateleg.web.errors import NotAllowed
-from gateleg.web.principal import Role
-from gateleg.web.webhooks.hooks import BadWebhook, check_events
+from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from gateleg.host.tables import Webhook, WebhookDelivery
+    from gateleg.host.webhooks import NewWebhook, Webhooks
     from gateleg.store import Page
     from gateleg.web.console.frame import View
     from gateleg.web.console.settings.managed import ManagedTenant
-    from gateleg.web.tables import Webhook, WebhookDelivery
-    from gateleg.web.webhooks import NewWebhook, Webhooks
 
     Show = Callable[[], Awaitable[None]]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nicegui import ui
 
-from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
+from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.tables import item_page, list_page, table_page
 
 __all__ = ["register"]

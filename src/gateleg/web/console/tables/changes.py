@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gateleg.host.errors import NotAllowed
 from gateleg.web.console.tables import item_writes
-from gateleg.web.console.tables.documents import readable
+from gateleg.web.console.tables.documents import readable, same, why_not_change
 from gateleg.web.console.tables.grids import key_text
-from gateleg.web.console.tables.rules import why_not_change
-from gateleg.web.console.tables.wire_equality import same
-from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ops.explanations import key_forms
-from gateleg.web.console.texts import truncate
+from gateleg.web.console.markup import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,23 +1,39 @@
-"""Items as DynamoDB JSON: to read, and to edit what fields cannot show."""
+"""Items as DynamoDB JSON: to read, and to edit what fields cannot show.
+
+Equality of wire values: numbers by value, sets regardless of order.
+
+The attributes of an entity as a table on a page.
+
+Who may view and change the items of a table.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from gateleg.ai.tables import cache_table
+from gateleg.host.principal import Role
+from gateleg.host.tables import TABLES
 from gateleg.model import DecodeError
+from gateleg.ops.documents import attribute_comments
+from gateleg.ops.explanations import key_forms
 from gateleg.ops.plain_json import value_text
 from gateleg.ops.transfer import BadLine, LineReader
+from gateleg.ops.values import constraints, default_of, type_name
+from gateleg.web.console.markup import tag
 from gateleg.web.console.tables.grids import hidden_names
-from gateleg.web.console.tables.wire_equality import canonical, same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pydantic import BaseModel
 
+    from gateleg.host.principal import Principal
     from gateleg.model import Item, Spec, Table
+    from gateleg.model.attr import Attribute
 
 
 #: The maximum length of a line of JSON.
@@ -150,3 +166,88 @@ def differences(read: Mapping[str, Any], mine: Mapping[str, Any], stored: Mappin
     names = dict.fromkeys((*read, *mine, *stored))
     found = [Difference(name, text(read, name), text(mine, name), text(stored, name)) for name in names if name not in leave_out]
     return [entry for entry in found if not entry.read == entry.mine == entry.stored]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values, or two items, are equal."""
+    return bool(canonical(one) == canonical(other))
+
+
+def canonical(value: Any) -> Any:
+    """A value, or an item, in canonical form."""
+    if isinstance(value, list):
+        return [canonical(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        ((tag, content),) = value.items()
+        if tag == "N" and isinstance(content, str):
+            return {"N": _number(content)}
+        if tag == "NS" and isinstance(content, list):
+            return {"NS": sorted(map(_number, content))}
+        if tag in ("SS", "BS") and isinstance(content, list):
+            return {tag: sorted(content)}
+    return {name: canonical(entry) for name, entry in value.items()}
+
+
+def _number(text: str) -> str:
+    number = Decimal(text).normalize()
+    return format(number, "f") if -40 < number.adjusted() < 40 else str(number)
+
+
+def attribute_table(spec: Spec[Any]) -> None:
+    """Every attribute with its wire name, type, default and comment; then the key templates."""
+    comments = attribute_comments(spec.entity)
+    keys = {spec.sources[name].attribute for name in spec.key.names}
+    box = tag("div", classes="grid-box", tabindex="0", role="region", aria_label=f"Attributes of {spec.name}")
+    with box, tag("table", classes="grid still"):
+        with tag("thead"), tag("tr"):
+            for head in ("Attribute", "On the wire", "Type", "Default", "About"):
+                tag("th", head, scope="col")
+        with tag("tbody"):
+            for attribute in spec.attributes.values():
+                _row(attribute, comments.get(attribute.name, ""), attribute.name in keys)
+    with tag("dl", classes="facts"):
+        for name, plan in (("the table", spec.key), *spec.indexes.items()):
+            tag("dt", f"Key of {name}")
+            forms = ", ".join(f"{attribute} = {form}" for attribute, form in key_forms(plan).items())
+            tag("dd", forms, "mono")
+
+
+def _row(attribute: Attribute, comment: str, key: bool) -> None:
+    about = attribute.info.description or comment
+    limits = ", ".join(constraints((*attribute.declared.metadata, *attribute.info.metadata)))
+    with tag("tr"):
+        with tag("td", classes="lead", data_label="Attribute"), tag("span", classes="line gap-1"):
+            tag("span", attribute.name, "strong mono")
+            if key:
+                tag("span", "key", "plain-chip")
+        tag("td", attribute.wire, "mono", data_label="On the wire")
+        tag("td", type_name(attribute.annotation), "mono", data_label="Type")
+        tag("td", default_of(attribute.info, attribute.traits.stamp) or "required", data_label="Default")
+        tag("td", "; ".join(filter(None, (about, limits))), data_label="About")
+
+
+#: The host's own tables: keys, sessions and the audit log.
+_OWN = tuple(table.name for table in TABLES)
+
+
+def _is_hosts_own(table: str) -> bool:
+    """Whether a table belongs to a host: this one, or another with the same store and a prefix."""
+    return table.endswith(_OWN)
+
+
+def why_not_read(principal: Principal, table: str) -> str:
+    """Why a caller may not view the items of a table; empty if they may."""
+    if _is_hosts_own(table) and not principal.may(Role.ADMIN):
+        return "This table holds keys, sessions and the audit log; only an admin may see its items."
+    if table.endswith(cache_table.name) and not principal.may(Role.ADMIN):
+        return "This table holds cached replies of models for all users; only an admin may see its items."
+    return ""
+
+
+def why_not_change(principal: Principal, table: str) -> str:
+    """Why a caller may not change the items of a table here; empty if they may."""
+    if _is_hosts_own(table):
+        return "Keys are created and revoked in the settings, and the audit log cannot be changed."
+    return "" if principal.may(Role.OPERATOR) else "Changing items needs the role operator."

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from gateleg.store import AlreadyExists
-from gateleg.web.console.actions import button
+from gateleg.web.console.dialogs import button
 from gateleg.web.console.failures import trouble
-from gateleg.web.console.fields import Field
+from gateleg.web.console.forms import Field, guarded, open_after_save, unguarded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.tables.changes import create_document, create_item, save_document, save_item
 from gateleg.web.console.tables.documents import differences, document_of, read_document, readable
@@ -19,7 +19,6 @@ from gateleg.web.console.tables.inputs import sentence
 from gateleg.web.console.tables.item_writes import WriteConflict
 from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.sheets import fill, split
-from gateleg.web.console.unsaved_input import guarded, open_after_save, unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

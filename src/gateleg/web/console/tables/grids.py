@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from gateleg.ops.plain_json import value_text
-from gateleg.web.console.ids import shortened
-from gateleg.web.console.texts import truncate
+from gateleg.web.console.markup import shortened, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

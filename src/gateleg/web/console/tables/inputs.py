@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from gateleg.model import KeyPart
 from gateleg.model.types import is_special
-from gateleg.ops.types import type_name
+from gateleg.ops.values import type_name
 
 if TYPE_CHECKING:
     from gateleg.model.types import Declared

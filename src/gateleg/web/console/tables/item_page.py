@@ -9,26 +9,21 @@ from nicegui import ui
 
 from gateleg.model import DecodeError
 from gateleg.store.sizes import item_size
-from gateleg.web.console.actions import button
-from gateleg.web.console.confirm import confirm
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import ErrorText, trouble
-from gateleg.web.console.frame import frame
-from gateleg.web.console.markup import card, tag
-from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.objects.folders import content_address, object_address
-from gateleg.web.console.objects.previews import kind_of_key
-from gateleg.web.console.sizes import size_text
+from gateleg.web.console.dialogs import button
+from gateleg.web.console.failures import ErrorText, empty, trouble
+from gateleg.web.console.forms import confirm, open_after_save
+from gateleg.web.console.frame import Crumb, frame
+from gateleg.web.console.markup import card, size_text, tag
+from gateleg.web.console.objects.contents import content_address, kind_of_key, object_address
 from gateleg.web.console.tables.changes import delete_item
+from gateleg.web.console.tables.documents import why_not_change, why_not_read
 from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
 from gateleg.web.console.tables.grids import item_address, item_label, item_name, key_text, read_key, table_address
 from gateleg.web.console.tables.item_writes import WriteConflict
 from gateleg.web.console.tables.query_results import read_item
-from gateleg.web.console.tables.rules import why_not_change, why_not_read
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
 from gateleg.web.console.tables.snippets import StoreLocation, as_item_python, key_of
 from gateleg.web.console.tables.table_page import CRUMBS, find_table, show_table_not_found
-from gateleg.web.console.unsaved_input import open_after_save
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Spec, Table

@@ -11,8 +11,8 @@ from gateleg.model.planning import changed_attributes
 from gateleg.store import ConditionFailed, NotFound
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
+from gateleg.web.console.tables.documents import same
 from gateleg.web.console.tables.query_results import read_item
-from gateleg.web.console.tables.wire_equality import same
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

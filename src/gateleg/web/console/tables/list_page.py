@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.web.console.badges import Badge
-from gateleg.web.console.cells import Column, Row, chip_cell, meta_cell
-from gateleg.web.console.empty import empty
-from gateleg.web.console.fields import Field
+from gateleg.web.console.cells import Badge, Column, Row, chip_cell, meta_cell
+from gateleg.web.console.failures import empty
+from gateleg.web.console.forms import Field
 from gateleg.web.console.frame import frame
-from gateleg.web.console.grid import Grid
-from gateleg.web.console.loading import show_when_loaded
-from gateleg.web.console.markup import card, tag
-from gateleg.web.console.paging import address
-from gateleg.web.console.sizes import size_text
+from gateleg.web.console.lists import address, show_when_loaded
+from gateleg.web.console.markup import card, size_text, tag
 from gateleg.web.console.tables.grids import table_address
-from gateleg.web.console.tables.listing import ListedTable, badge_of, row_of, search, totals
-from gateleg.web.console.tables.table_snapshots import take_snapshots
+from gateleg.web.console.tables.table_snapshots import ListedTable, badge_of, row_of, search, take_snapshots, totals
+from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from gateleg.host.host import Host
     from gateleg.web.console.tables.table_snapshots import TableSnapshot
-    from gateleg.web.host import Host
 
 #: The maximum number of entities named for a table.
 _NAMED = 3

@@ -1,19 +1,86 @@
-"""Reads a page of a query or a scan, with the requests and their cost."""
+"""Reads a page of a query or a scan, with the requests and their cost.
+
+A transport that records the requests of a page and their cost.
+
+References between items, inferred from the declarations: an attribute that is part of another entity's key. Pure.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import spec_of
-from gateleg.ops.scan_pages import browse_flow
+from gateleg.jobs import Job
+from gateleg.model import ModelError, spec_of
+from gateleg.ops.transfer import browse_flow
 from gateleg.store.flow import Request
-from gateleg.web.console.tables.meters import MeteredRequest, MeteringTransport
+from gateleg.store.observing import item_count
+from gateleg.store.setup import used
+from gateleg.web.console.tables.grids import item_address, key_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from gateleg.model import Item, Query, Spec, Table
     from gateleg.store import AsyncStore
     from gateleg.store.flow import Flow
+    from gateleg.store.transports import AsyncTransport
+
+
+_METERED = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan", "BatchGetItem", "TransactWriteItems"})
+
+
+@dataclass(frozen=True)
+class MeteredRequest:
+    """A request without its cost options, and figures of its response."""
+
+    operation: str
+    request: dict[str, Any]
+    units: float
+    items: int
+    #: how many items were read to find them
+    examined: int
+
+
+@dataclass
+class MeteringTransport:
+    """Passes requests on and records them: `store.using(Meter(store.transport))`."""
+
+    transport: AsyncTransport
+    sent: list[MeteredRequest] = field(default_factory=list)
+
+    async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        """The response of the wrapped transport."""
+        metered = request | {"ReturnConsumedCapacity": "TOTAL"} if operation in _METERED else request
+        response = await self.transport.call(operation, metered, timeout=timeout)
+        count = item_count(response)
+        shown = {member: value for member, value in request.items() if member != "ReturnConsumedCapacity"}
+        self.sent.append(MeteredRequest(operation, shown, used(response), count, int(response.get("ScannedCount", count))))
+        return response
+
+    async def close(self) -> None:
+        """Do nothing: the transport belongs to the store."""
+
+    @property
+    def units(self) -> float:
+        """Capacity units of all requests."""
+        return sum(entry.units for entry in self.sent)
+
+    @property
+    def examined(self) -> int:
+        """The number of items read."""
+        return sum(entry.examined for entry in self.sent)
+
+
+def cost_text(sent: list[MeteredRequest]) -> str:
+    """The cost of requests, in a sentence."""
+    units = sum(entry.units for entry in sent)
+    items = sum(entry.items for entry in sent)
+    examined = sum(entry.examined for entry in sent)
+    requests = "1 request" if len(sent) == 1 else f"{len(sent)} requests"
+    cost = f"{units:,.10g} {'unit' if units == 1 else 'units'} of capacity in {requests}"
+    return cost if examined <= items else f"{cost}; {examined:,} items were read to find {items:,}"
+
 
 #: Browsing must not slow down the users of a table.
 MAX_UNITS_PER_SECOND = 100.0
@@ -67,3 +134,50 @@ def _get(payload: dict[str, Any], label: str) -> Flow[Item | None]:
     response = yield Request("GetItem", payload, label)
     item: Item | None = response.get("Item")
     return item
+
+
+def references(spec: Spec[Any], tables: Iterable[Table]) -> dict[str, Spec[Any]]:
+    """The attributes of an entity that refer to another entity.
+
+    `Loan.book_id` refers to `Book` if the key of `Book` consists of `book_id`, or of several attributes that `Loan` also has, with
+    `book_id` as the last. If several entities match, the one that the attribute is named after is chosen, or none.
+    """
+    found: dict[str, list[Spec[Any]]] = {}
+    for target in (other for table in tables for other in table.specs if other is not spec):
+        names = target.key.names
+        if names and names[-1].endswith("_id") and all(_same(spec, target, name) for name in names):
+            found.setdefault(names[-1], []).append(target)
+    chosen = {name: _target_of(name, targets) for name, targets in found.items()}
+    return {name: target for name, target in chosen.items() if target is not None}
+
+
+def _same(spec: Spec[Any], target: Spec[Any], name: str) -> bool:
+    own = spec.sources.get(name)
+    return own is not None and own.declared.type is target.sources[name].declared.type
+
+
+def _target_of(name: str, targets: list[Spec[Any]]) -> Spec[Any] | None:
+    named = [target for target in targets if f"{target.name.lower()}_id" == name.replace("_", "").removesuffix("id") + "_id"]
+    # Jobs have one page, whatever table they are in.
+    if len(named) == 1 or (named and all(issubclass(target.entity, Job) for target in named)):
+        return named[0]
+    return targets[0] if len(targets) == 1 else None
+
+
+def addresses(spec: Spec[Any], item: Item, known: Mapping[str, Spec[Any]]) -> dict[str, str]:
+    """The addresses of an item's references, by attribute; none for an item that cannot be decoded."""
+    if not known:
+        return {}
+    try:
+        values = spec.values(spec.decode(item))
+    except ModelError:
+        return {}
+    return {
+        name: _address(target, values) for name, target in known.items() if all(values.get(part) is not None for part in target.key.names)
+    }
+
+
+def _address(target: Spec[Any], values: Mapping[str, Any]) -> str:
+    if issubclass(target.entity, Job):
+        return f"/jobs/{values['job_id']}"
+    return item_address(target.table.name, key_text(target.table, target.key.require(values, target.name)))

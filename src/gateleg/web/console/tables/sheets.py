@@ -10,10 +10,10 @@ from pydantic_core import PydanticUndefined
 
 from gateleg.model import States, unknown_attributes
 from gateleg.model.shapes import UNKNOWN, attr_type
-from gateleg.ops.comments import attribute_comments
+from gateleg.ops.documents import attribute_comments
 from gateleg.ops.explanations import key_forms
 from gateleg.ops.plain_json import value_text
-from gateleg.ops.types import default_of, type_name
+from gateleg.ops.values import default_of, type_name
 from gateleg.web.console.tables.inputs import BadText, Input, input_for, text_of, value_of
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
+from gateleg.host.settings import format_setting
 from gateleg.model import KeyPart, spec_of
-from gateleg.web.settings import format_setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gateleg.host.settings import Settings
     from gateleg.model import Access, Spec, Table
-    from gateleg.web.settings import Settings
 
 
 @dataclass(frozen=True)

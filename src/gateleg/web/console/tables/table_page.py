@@ -1,34 +1,39 @@
-"""`/tables/{name}`: one table, with its access patterns, items and state."""
+"""`/tables/{name}`: one table, with its access patterns, items and state.
+
+The schema document of a table, generated from its declaration.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nicegui import ui
+
 from gateleg.model.inspection import lint
-from gateleg.web.console.badges import Badge, chip
-from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import ErrorText, trouble
-from gateleg.web.console.frame import frame
-from gateleg.web.console.markup import tag
-from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.sizes import size_text
-from gateleg.web.console.tables.capacity_tab import capacity_tab
+from gateleg.ops import document
+from gateleg.web.console.cells import Badge, chip
+from gateleg.web.console.dialogs import button
+from gateleg.web.console.failures import ErrorText, empty, trouble
+from gateleg.web.console.frame import Crumb, frame
+from gateleg.web.console.markup import card, size_text, tag
+from gateleg.web.console.tables.diagrams import table_svg
 from gateleg.web.console.tables.grids import table_address
-from gateleg.web.console.tables.health_tab import health_tab
+from gateleg.web.console.tables.health import capacity_tab, health_tab
 from gateleg.web.console.tables.items_tab import items_tab
-from gateleg.web.console.tables.listing import badge_of, row_of
 from gateleg.web.console.tables.patterns_tab import patterns_tab
-from gateleg.web.console.tables.schema_tab import schema_tab
-from gateleg.web.console.tables.table_snapshots import readable_table, take_snapshot, undeclared_table
+from gateleg.web.console.tables.state_drawings import state_svg
+from gateleg.web.console.tables.table_snapshots import badge_of, readable_table, row_of, take_snapshot, undeclared_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from gateleg.host.host import Host
     from gateleg.model import Table
     from gateleg.web.console.frame import View
     from gateleg.web.console.tables.table_snapshots import TableSnapshot
-    from gateleg.web.host import Host
+
 
 CRUMBS = (Crumb("Tables", "/tables"),)
 
@@ -124,3 +129,40 @@ async def _show(view: View, found: ResolvedTable, chosen: str, query: Mapping[st
         capacity_tab(view, found.snapshot, found.table)
     else:
         await patterns_tab(view, found.table, query)
+
+
+_DIAGRAM = re.compile(r"```mermaid\n(.*?)```", re.DOTALL)
+
+
+def schema_tab(table: Table) -> None:
+    """The tab: the document to read, copy and download."""
+    text = document(table)
+    with tag("div", classes="line gap-1 spread fill"):
+        tag("p", "Generated from the declaration, so it is always up to date.", "meta")
+        with tag("div", classes="line gap-1"):
+            tag("button", "Copy Markdown", "deed small", type="button", data_copy=text)
+            button("Download", lambda: ui.download.content(text, f"{table.name}.md", "text/markdown"), icon="download", look="small")
+    with card("prose", label="Schema document"):
+        drawings = drawings_of(table)
+        for kind, part in parts_of(text):
+            if kind == "text":
+                ui.markdown(part, extras=["tables", "fenced-code-blocks"])
+            else:
+                ui.html(next(drawings), sanitize=False).classes("drawn").props["tabindex"] = "0"
+
+
+def drawings_of(table: Table) -> Iterator[str]:
+    """Our diagrams in the order of the document's: the table, then the states of each attribute that has some."""
+    yield table_svg(table)
+    for spec in table.specs:
+        for attribute in spec.attributes.values():
+            if attribute.state:
+                yield state_svg(attribute.declared.type)
+
+
+def parts_of(document: str) -> list[tuple[str, str]]:
+    """The document without its title, which the page shows already: texts and diagrams in turn."""
+    _, _, body = document.partition("\n\n")
+    pieces = _DIAGRAM.split(body)
+    kinds = ("text", "diagram")
+    return [(kinds[number % 2], piece.strip()) for number, piece in enumerate(pieces) if piece.strip()]

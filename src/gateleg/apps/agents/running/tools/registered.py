@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.partitions import Partition
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.web import Resources
+    from gateleg.host import Resources
 
 __all__ = ["resolve_server", "servers_of"]
 

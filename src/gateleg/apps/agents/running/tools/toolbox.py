@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gateleg.ai import ToolCall
     from gateleg.apps.agents.running.tools.mcp_servers import McpServer, McpTool
     from gateleg.apps.agents.running.tools.tool_lists import ToolListCache
+    from gateleg.host import OfferedTool, Principal
     from gateleg.net.http import GuardedClient
-    from gateleg.web import OfferedTool, Principal
 
 __all__ = ["AvailableTool", "ToolOutput", "Toolbox", "application_tools", "build_toolbox", "mcp_tools"]
 
