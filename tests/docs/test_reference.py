@@ -14,6 +14,7 @@ from tests.docs.modules import DOCS, ROOT
 REFERENCE = sorted((DOCS / "reference" / "python").glob("*.md"))
 GUIDES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("how-to/*.md")), *sorted(DOCS.glob("why/*.md"))]
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_NAMED = re.compile(r"`(gateleg(?:\.\w+)+)`")
 #: `::: gateleg.model` and the options below it, which are indented.
 _ENTRY = re.compile(r"^::: ([\w.]+)\n((?: .*\n|\n(?= ))*)", re.MULTILINE)
 
@@ -53,6 +54,11 @@ def imported(page: Path) -> set[str]:
     }
 
 
+def mentioned(page: Path) -> set[str]:
+    """The modules of Gateleg that the text of a page names."""
+    return {name for name in _NAMED.findall(page.read_text()) if isinstance(locate(name), ModuleType)}
+
+
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in REFERENCE])
 def test_a_page_documents_what_exists(page: Path) -> None:
     assert entries(page) != []
@@ -62,6 +68,12 @@ def test_a_page_documents_what_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in GUIDES])
 def test_what_a_guide_imports_is_in_the_reference(page: Path) -> None:
     assert sorted(imported(page) - documented()) == []
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in GUIDES])
+def test_a_module_that_a_guide_names_is_in_the_reference(page: Path) -> None:
+    modules = documented() | {name.rpartition(".")[0] for name in documented()}
+    assert sorted(mentioned(page) - modules) == []
 
 
 def test_a_module_that_is_divided_is_documented_whole() -> None:
