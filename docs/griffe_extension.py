@@ -5,6 +5,7 @@ It adds what exists only at run time, and leaves out what no user calls:
 - Methods that the code makes from functions, such as `Store.get = sync_method(reads.get)`, are methods in the reference too. Each has the
   name, documentation and signature of its function (`gateleg.store.verbs.describe`).
 - Indented lines in the docstring of a module are code, also without an empty line before them.
+- An error begins with its code, which leads to its entry among all errors; what every error has is only shown at `GatelegError`.
 - Special methods, and attributes without documentation in classes that are not values, are left out.
 """
 
@@ -14,13 +15,19 @@ import ast
 import importlib
 import inspect
 import re
+import sys
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import griffe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import generate
 
 #: The modules whose classes have methods that were made from functions.
 _MODULES = ("gateleg.store.store", "gateleg.store.blocks", "gateleg.jobs.queue")
@@ -34,6 +41,7 @@ _VALUES = {
     "typing.TypedDict",
     "typing_extensions.TypedDict",
 }
+_ERROR = "gateleg.errors.GatelegError"
 _INDENTED = re.compile(r"((?:^(?: {4}.*)?\n)*^ {4}.*(?:\n|\Z))", re.MULTILINE)
 
 
@@ -46,11 +54,16 @@ class Gateleg(griffe.Extension):
             return
         for name in _MODULES:
             _add_methods(pkg.modules_collection[name])
+        listed = frozenset(re.findall(r"^### (\S+)$", generate.errors(), re.MULTILINE))
         for module in _modules(pkg):
             if module.docstring is not None:
                 module.docstring.value = _with_code_blocks(module.docstring.value)
             for cls in _own(module.classes):
+                if _ERROR in _ancestors(cls):
+                    _name_code(cls, listed)
                 _leave_out(cls)
+        for member in pkg.modules_collection[_ERROR].members.values():
+            member.public = False
 
 
 def _modules(module: griffe.Module) -> Iterator[griffe.Module]:
@@ -110,9 +123,22 @@ def _written(default: object) -> str:
 def _with_code_blocks(docstring: str) -> str:
     """A docstring with its indented lines in fences."""
     parts = filter(str.strip, _INDENTED.split(docstring))
-    return "\n\n".join(
-        f"```python\n{textwrap.dedent(part).strip()}\n```" if part.lstrip("\n").startswith("    ") else part.strip() for part in parts
-    )
+    return "\n\n".join(_fenced(textwrap.dedent(part).strip()) if part.lstrip("\n").startswith("    ") else part.strip() for part in parts)
+
+
+def _fenced(code: str) -> str:
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return f"```text\n{code}\n```"
+    return f"```python\n{code}\n```"
+
+
+def _name_code(cls: griffe.Class, listed: frozenset[str]) -> None:
+    """Let the documentation of an error begin with its code, which most classes derive from their name at run time."""
+    code = getattr(importlib.import_module(cls.module.path), cls.name).code
+    if cls.docstring is not None:
+        cls.docstring.value = f"Error code {f'[`{code}`][{code}]' if code in listed else f'`{code}`'}.\n\n{cls.docstring.value}"
 
 
 def _leave_out(cls: griffe.Class) -> None:

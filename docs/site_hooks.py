@@ -59,8 +59,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in what is generated, let links to the pages beside the README lead to their copies, and rank the page in searches."""
+    """Fill in what is generated, let links to the pages beside the README lead to their copies, and rank and name the page."""
     page.meta.setdefault("search", {"boost": _boost(page.file.src_uri)})
+    if page.file.src_uri.startswith("reference/python/"):
+        # In the navigation, every name would begin with the same word.
+        page.meta.setdefault("title", markdown.partition("\n")[0].removeprefix("# ").replace("`", "").removeprefix("gateleg."))
     return _ROOT_LINK.sub(r"](\1\2", generate.fill(markdown, generate.FRAGMENTS))
 
 

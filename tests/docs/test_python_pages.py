@@ -45,3 +45,13 @@ def test_special_methods_and_attributes_without_documentation_are_left_out(packa
 
 def test_code_in_the_docstring_of_a_module_is_in_a_fence(package: Any) -> None:
     assert '\n\n```python\njobs = Table("JobQueue"' in package["model"].docstring.value
+
+
+def test_an_error_begins_with_its_code(package: Any) -> None:
+    error = package["store.errors.LostRace"]
+    assert error.docstring.value.startswith("Error code [`lost-race`][lost-race].")
+    assert not {"code", "fix", "why", "status"} & {name for name, member in error.all_members.items() if member.is_public}
+
+
+def test_a_block_that_is_not_python_is_text(package: Any) -> None:
+    assert "\n\n```text\n" in package["store"].docstring.value
