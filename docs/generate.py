@@ -20,7 +20,7 @@ from gateleg.ai import errors as ai_errors
 from gateleg.ai.settings import ProviderSettings, SpendCaps
 from gateleg.cli.commands import app
 from gateleg.cli.installed import application_errors, own_applications, registered
-from gateleg.endpoint import errors as endpoint_errors
+from gateleg.endpoint import dispatcher as endpoint_errors
 from gateleg.engine.engine import handler_of
 from gateleg.engine.protocol import OPERATIONS
 from gateleg.host import errors as web_errors

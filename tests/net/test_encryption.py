@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.net.encryption import DecryptionFailed, decrypt, encrypt
+from gateleg.net.tokens import DecryptionFailed, decrypt, encrypt
 
 KEY = b"k" * 32
 

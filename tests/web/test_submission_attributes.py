@@ -19,6 +19,7 @@ from gateleg.cli.jobs import schedules as schedule_commands
 from gateleg.cli.jobs.actions import submit as submit_command
 from gateleg.host.application import Application
 from gateleg.host.host import Host
+from gateleg.host.job_views import JobDetail, ScheduleView
 from gateleg.host.settings import Settings
 from gateleg.jobs import Jobs, Queue, Submission, SubmitOptions
 from gateleg.jobs.submission import ATTRIBUTES, EARLIER_NAMES, RUN_ATTRIBUTES, JobAttributes, RunAttributes
@@ -26,7 +27,6 @@ from gateleg.jobs.tables import Schedule
 from gateleg.store import Store
 from gateleg.web.api.jobs.lists import NewJob
 from gateleg.web.api.jobs.schedules import NewSchedule
-from gateleg.web.api.jobs.views import JobDetail, ScheduleView
 from gateleg.web.app import create_app
 from gateleg.web.console.jobs.submit import JOB_OPTIONS, SCHEDULE_OPTIONS
 

@@ -11,7 +11,6 @@ The logic is written once, as flows (`steps.py`): generators of steps that a syn
 `providers/`, and each is imported when it is used. Errors are in `errors.py`, one class for each kind of failure.
 """
 
-from gateleg.ai.asynchronous import AsyncModels
 from gateleg.ai.chat_requests import AskOptions
 from gateleg.ai.errors import (
     AiError,
@@ -33,13 +32,23 @@ from gateleg.ai.messages import (
     UploadedFile,
     User,
 )
-from gateleg.ai.prices import Price
-from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, AsyncRerank, Chat, Embeddings, Media, Rerank
-from gateleg.ai.providers.scripted import Script
-from gateleg.ai.replies import Delta, Reply, Structured, Usage
+from gateleg.ai.models import (
+    AsyncChat,
+    AsyncEmbeddings,
+    AsyncMedia,
+    AsyncModels,
+    AsyncRerank,
+    Chat,
+    Embeddings,
+    Media,
+    Models,
+    Rerank,
+)
+from gateleg.ai.provider import Script
+from gateleg.ai.providers.pydantic_ai import PydanticAiChat
+from gateleg.ai.replies import Delta, Price, Reply, Structured, Usage
 from gateleg.ai.settings import DEFAULT_MODEL, ModelSettings
 from gateleg.ai.spending import Account
-from gateleg.ai.synchronous import Models
 from gateleg.ai.tables import MODEL_TABLES, ModelCall, UsageDay
 
 __all__ = [
@@ -70,6 +79,7 @@ __all__ = [
     "ModelUnreachable",
     "Models",
     "Price",
+    "PydanticAiChat",
     "RateLimited",
     "Reply",
     "Rerank",

@@ -11,7 +11,9 @@ from gateleg.net import Address
 
 __all__ = ["ModelAddress", "ProviderName", "check_address_form", "parse_model_address"]
 
-ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock", "replicate", "rerank", "openai-responses"]
+ProviderName = Literal[
+    "local", "ollama", "openai", "anthropic", "gemini", "bedrock", "replicate", "rerank", "openai-responses", "pydantic-ai"
+]
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
 #: A model id of Bedrock: the vendor, a dot, and a name, in which there is a hyphen.
 _BARE = re.compile(r"[a-z0-9-]+(?:\.[\w:-]+)+", re.ASCII)

@@ -11,7 +11,6 @@ import zlib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import numpy as np
 import orjson
 from pydantic import TypeAdapter
 
@@ -25,6 +24,7 @@ from gateleg.store.operations import batch_get, batch_write
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from gateleg.ai.chat_requests import ChatRequest
@@ -68,6 +68,9 @@ def vector_entry(digest: str, model: str, vector: NDArray[np.float32], days: flo
 
 def vector_of(entry: CachedResult) -> NDArray[np.float32]:
     """The vector of an entry."""
+    # Imported here, because chat does without it.
+    import numpy as np
+
     return np.frombuffer(entry.content, dtype="<f4").astype(np.float32)
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, m
 
 from gateleg.ai.addresses import PROVIDERS, ModelAddress, ProviderName, origin, parse_model_address
 from gateleg.ai.errors import KeyMissing
-from gateleg.ai.prices import Price
+from gateleg.ai.replies import Price
 
 __all__ = ["DEFAULT_MODEL", "ModelSettings", "ProviderSettings", "SpendCaps"]
 

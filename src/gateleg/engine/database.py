@@ -218,7 +218,7 @@ class Database:
         return WriteTransaction(self, savepoint=True)
 
     def write_step(self) -> "WriteTransaction":
-        """`write` for a step of long work, which runs checkpoints itself (`throttle.py`)."""
+        """`write` for a step of long work, which runs checkpoints itself (`long_work.py`)."""
         return WriteTransaction(self, savepoint=True, checkpoints=False)
 
     def write_item(self) -> "WriteTransaction":

@@ -1,7 +1,7 @@
 """The stored form of table definitions: JSON whose field names are written here, apart from the names of Python attributes.
 
 A name in this module is on people's disks. Renaming an attribute of `Table` must not change it. A change of this form needs a new format
-number (`file_format.py`), an upgrade (`upgrades.py`) and a golden file (`tests/engine/formats`).
+number (`file_format.py`), an upgrade (`catalog.py`) and a golden file (`tests/engine/formats`).
 """
 
 import time

@@ -3,7 +3,7 @@
 SQLite's `user_version` holds the number of the format. Even numbers have page checksums, odd ones are the same without.
 
 - 1 and 2: what has been stored since 15 November 2026. The form changed several times under these numbers, until 16 November; a file that
-  is in one of the earlier forms is upgraded to 3 or 4 when it is opened (`upgrades.py`).
+  is in one of the earlier forms is upgraded to 3 or 4 when it is opened (`catalog.py`).
 - 3 and 4: the same form as 1 and 2 have today, in a file that was upgraded. The programs that wrote the earlier forms would take it for
   damaged, so they must see a number that they do not know.
 
@@ -63,7 +63,6 @@ CREATE TABLE IF NOT EXISTS copies(
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS drops(name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-
 
 _TABLES = frozenset(re.findall(r"CREATE (?:TABLE|INDEX) IF NOT EXISTS (\w+)", _SCHEMA))
 

@@ -3,7 +3,7 @@
 A copy holds the rows as of its start. It walks the source in rowid order, one chunk per transaction. A row that is about to change is
 copied first, unless it has been; copied rows keep their rowids, so that no row is copied twice. Rows inserted later have rowids above the
 last one of the copy. Progress is stored in the same transaction as the rows, so that a copy continues after a crash, and any process may
-take the next step. `copy_steps.py` runs the steps.
+take the next step. `stored_backups.py` runs the steps.
 
 A backup, which does not change, is copied in the same way, without these precautions.
 """
@@ -14,9 +14,9 @@ from typing import Any, Literal
 import apsw
 import orjson
 
-from gateleg.engine import changelog, throttle
+from gateleg.engine import changelog, long_work
+from gateleg.engine.long_work import count_within
 from gateleg.engine.schema import Table
-from gateleg.engine.throttle import count_within
 from gateleg.engine.values import item_size
 
 #: Rows to copy per chunk in the background: into a backup, and into a table, where each key goes to another page of an index.
@@ -52,7 +52,7 @@ class Copy:
     @property
     def chunk_rows(self) -> int:
         """Rows to copy per chunk in the background."""
-        return min(BACKUP_CHUNK_ROWS if self.is_backup else TABLE_CHUNK_ROWS, throttle.SMALL_TABLE_ROWS)
+        return min(BACKUP_CHUNK_ROWS if self.is_backup else TABLE_CHUNK_ROWS, long_work.SMALL_TABLE_ROWS)
 
     @property
     def is_backup(self) -> bool:

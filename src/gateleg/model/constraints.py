@@ -28,12 +28,8 @@ if TYPE_CHECKING:
     from gateleg.model.wire import Item
 
 __all__ = ["RECOUNT", "Counter", "Unique", "is_marker", "marker_key", "markers"]
-
-
 #: The first part of the keys of marker items.
 MARKER = "~unique"
-
-
 #: An attribute that a recount sets on the parent item, and that every change of a counter removes. A recount writes its result only if the
 #: attribute is still there, so it never overwrites a change that happened while it was counting.
 RECOUNT = "~recount"
@@ -104,8 +100,8 @@ def is_marker(table: Table, item: Item) -> bool:
 
 def markers(spec: Spec[Any], values: Mapping[str, Any]) -> dict[str, Item]:
     """The keys of the markers of an item with these values, by constraint."""
-    found = {name: marker_key(spec, unique, values) for name, unique in spec.uniques.items()}
-    return {name: key for name, key in found.items() if key is not None}
+    keys = {name: marker_key(spec, unique, values) for name, unique in spec.uniques.items()}
+    return {name: key for name, key in keys.items() if key is not None}
 
 
 def marker_key(spec: Spec[Any], unique: Unique, values: Mapping[str, Any]) -> Item | None:

@@ -56,11 +56,11 @@ class ModelMeta(ModelMetaclass):
             # Only the class's own fields: while pydantic collects those of a subclass, inherited names must look unset.
             if name.startswith("_") or not cls.__dict__.get("__pydantic_fields__"):
                 return super().__getattr__(name)
-            found = attribute_of(cls, name)
+            attribute = attribute_of(cls, name)
             if attrs is None:
                 type.__setattr__(cls, "__attrs__", attrs := {})
-            attrs[name] = found
-            return found
+            attrs[name] = attribute
+            return attribute
 
         def __setattr__(cls, name: str, value: Any) -> None:
             if "__own_spec__" in cls.__dict__ and name in cls.__dict__.get("__pydantic_fields__", ()):

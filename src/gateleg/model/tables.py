@@ -115,9 +115,9 @@ class Table:
         types: Mapping[str, KeyType] | None = None,
         stream: StreamView | None = None,
     ) -> None:
-        given: Any = indexes
-        listed: tuple[Any, ...] = () if isinstance(given, Index | str) else tuple(given)
-        if isinstance(given, Index | str) or not all(isinstance(index, Index) for index in listed):
+        argument: Any = indexes
+        listed: tuple[Any, ...] = () if isinstance(argument, Index | str) else tuple(argument)
+        if isinstance(argument, Index | str) or not all(isinstance(index, Index) for index in listed):
             raise BadOption(f"{name}: indexes= takes a list of indexes.", fix='Write indexes=[GSI("by-owner", hash="owner")].')
         self.name = name
         self.hash = hash
@@ -194,10 +194,10 @@ class Table:
 
     def key_types(self) -> dict[str, KeyType]:
         """The types of all key attributes of the table and its indexes, from the entities and `types`."""
-        found: dict[str, KeyType] = {name: "S" for index in (self.primary, *self.indexes) for name in index.attributes}
-        found |= {name: kind for spec in self.specs for name, kind in spec.key_types().items() if name in found}
-        found.update({name: kind for name, kind in self.types.items() if name in found})
-        return found
+        types: dict[str, KeyType] = {name: "S" for index in (self.primary, *self.indexes) for name in index.attributes}
+        types |= {name: kind for spec in self.specs for name, kind in spec.key_types().items() if name in types}
+        types.update({name: kind for name, kind in self.types.items() if name in types})
+        return types
 
     def ttl(self) -> str | None:
         """The wire name of the TTL attribute, or None."""

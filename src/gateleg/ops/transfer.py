@@ -22,8 +22,8 @@ from gateleg.store import TableMissing
 from gateleg.store.flow import Request
 from gateleg.store.operations import ScanProgress, scan
 from gateleg.store.operations.batch_flows import batch_write_flow
-from gateleg.store.operations.entity_reads import is_legacy
 from gateleg.store.operations.operation import item_key
+from gateleg.store.operations.reads import is_legacy
 from gateleg.store.operations.tables import describe
 from gateleg.store.setup import Position, RateLimiter, request_digest
 

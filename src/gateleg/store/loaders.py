@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gateleg.model import Condition, Ref
-    from gateleg.store.operations.entity_reads import Items
     from gateleg.store.operations.operation import ItemKey, Operation
+    from gateleg.store.operations.reads import Items
     from gateleg.store.setup import Setup, Unreadable
 
 E = TypeVar("E", bound=BaseModel)

@@ -286,7 +286,7 @@ def _open_and_put(path: str, number: int, answers: "multiprocessing.Queue[Any]")
 
 def test_what_is_stored_has_not_changed_without_a_new_format(tmp_path: Path) -> None:
     """If this fails, what the engine stores has changed. Then: give it the next numbers in `file_format.py`, write an upgrade in
-    `upgrades.py`, and after the commit add a golden file of it (`history.py`). A file of the last form is the last of COMMITS."""
+    `catalog.py`, and after the commit add a golden file of it (`history.py`). A file of the last form is the last of COMMITS."""
     answer = run_scenario(REPOSITORY, tmp_path / "data.db")
     assert answer is not None
     assert answer["unknown"] == []

@@ -7,11 +7,11 @@ from pathlib import Path
 import botocore
 import pytest
 
-from gateleg.engine.protocol import OPERATIONS, requests
+from gateleg.engine.protocol import OPERATIONS, shapes
 from gateleg.engine.protocol.shapes import ListOf, MapOf, Number, Structure, TableName, Text
 
 ROOT = Path(__file__).parents[3]
-MODEL = requests._model()
+MODEL = shapes._model()
 
 
 def test_the_facts_are_those_of_the_published_model() -> None:
@@ -29,23 +29,23 @@ def published_members(structure: str) -> dict[str, str]:
 
 def test_each_difference_from_the_model_is_one() -> None:
     same = []
-    for structure, first in requests._FIRST.items():
+    for structure, first in shapes._FIRST.items():
         members = [*published_members(structure)]
         assert set(first.split()) <= {*members}
         same += [structure] if first.split() == members[: len(first.split())] else []
-    for name, values in requests._ENUMS.items():
+    for name, values in shapes._ENUMS.items():
         assert sorted(values.split()) == sorted(MODEL["shapes"][name]["enum"])
         same += [name] if values.split() == MODEL["shapes"][name]["enum"] else []
-    for name, required in requests._REQUIRED.items():
+    for name, required in shapes._REQUIRED.items():
         shape = MODEL["shapes"][MODEL["operations"][name]]
         same += [name] if {*required} == {member[:-1] for member in shape["members"] if member.endswith("!")} else []
-    for name, changes in requests._SHAPES.items():
+    for name, changes in shapes._SHAPES.items():
         same += [name] if all(MODEL["shapes"][name].get(fact) == value for fact, value in changes.items()) else []
-    for place, changes in requests._MEMBERS.items():
+    for place, changes in shapes._MEMBERS.items():
         structure, member = place.split(".")
-        kind = requests._kind(published_members(structure)[member])
+        kind = shapes._kind(published_members(structure)[member])
         same += [place] if all(getattr(kind, fact) == value for fact, value in changes.items()) else []
-    for structure in requests._NAMED_AMONG_MEMBERS:
+    for structure in shapes._NAMED_AMONG_MEMBERS:
         assert published_members(structure)["TableName"] == "TableArn"
     assert same == []
 
@@ -53,11 +53,11 @@ def test_each_difference_from_the_model_is_one() -> None:
 def test_nothing_is_read_before_the_first_request() -> None:
     code = (
         "from gateleg.engine import Engine\n"
-        "from gateleg.engine.protocol import requests\n"
+        "from gateleg.engine.protocol import shapes\n"
         "engine = Engine(':memory:', background=False)\n"
-        "assert requests._model.cache_info().currsize == 0\n"
+        "assert shapes._model.cache_info().currsize == 0\n"
         "engine.call('ListTables', {})\n"
-        "assert requests._request.cache_info().currsize == 1\n"
+        "assert shapes._request.cache_info().currsize == 1\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -11,8 +11,7 @@ import orjson
 
 from gateleg.ai.chat_requests import AnswerSchema
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, User
-from gateleg.ai.providers.attachments import kind_of, with_texts
+from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, User, kind_of, with_texts
 from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder
 
 if TYPE_CHECKING:

@@ -2,8 +2,10 @@
 
 import typer
 
+from gateleg.cli.action_commands import add_actions
 from gateleg.cli.commands import HELP
 from gateleg.cli.jobs import actions, inspection, queues, schedules
+from gateleg.host.actions.jobs import JOB_ACTIONS
 
 app = typer.Typer(help=HELP["jobs"], add_completion=False, no_args_is_help=True)
 app.command()(actions.submit)
@@ -12,8 +14,7 @@ app.command()(inspection.show)
 app.command()(inspection.logs)
 app.command()(inspection.tree)
 app.command()(inspection.archive)
-app.command()(actions.cancel)
-app.command()(actions.retry)
+add_actions(app, JOB_ACTIONS, "jobs")
 app.command()(queues.pause)
 app.command()(queues.resume)
 app.command()(queues.drain)

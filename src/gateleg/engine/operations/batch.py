@@ -39,17 +39,17 @@ def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Read items of one or more tables by key."""
     if len(request["RequestItems"]) > 1:
         _check_projections(request["RequestItems"].values())
-    wanted = {name: _checked_keys(name, entry) for name, entry in request["RequestItems"].items()}
-    if sum(len(keys) for keys, _ in wanted.values()) > GET_LIMIT:
+    gets = {name: _checked_keys(name, entry) for name, entry in request["RequestItems"].items()}
+    if sum(len(keys) for keys, _ in gets.values()) > GET_LIMIT:
         raise validation("Too many items requested for the BatchGetItem call")
-    layouts = {name: _layout(context, name, keys) for name, (keys, _) in wanted.items()}
-    rows = {name: _distinct([layouts[name].request_key(key) for key in keys]) for name, (keys, _) in wanted.items()}
+    layouts = {name: _layout(context, name, keys) for name, (keys, _) in gets.items()}
+    rows = {name: _distinct([layouts[name].request_key(key) for key in keys]) for name, (keys, _) in gets.items()}
     responses: dict[str, Any] = {}
     unprocessed: dict[str, Any] = {}
     consumed = []
     total = 0
     with context.database.snapshot() as connection:
-        for name, (keys, prepared) in wanted.items():
+        for name, (keys, prepared) in gets.items():
             entry = request["RequestItems"][name]
             layout, stored, units = layouts[name], [], 0.0
             left: list[Item] = []
@@ -83,8 +83,8 @@ def _partition(layout: Layout, key: Item) -> str:
 
 def _check_projections(entries: Iterable[dict[str, Any]]) -> None:
     """Refuse a request that has expressions for one table and legacy projections for another."""
-    given = {name for entry in entries for name in ("ProjectionExpression", "AttributesToGet") if entry.get(name) is not None}
-    if len(given) > 1:
+    parameters = {name for entry in entries for name in ("ProjectionExpression", "AttributesToGet") if entry.get(name) is not None}
+    if len(parameters) > 1:
         raise validation(
             "Can not use both expression and non-expression parameters in the same request: "
             "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"
@@ -139,7 +139,7 @@ def batch_write_item(context: Context, request: dict[str, Any]) -> dict[str, Any
     response: dict[str, Any] = {"UnprocessedItems": {}}
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
         metrics = {name: _metrics(context, items) for name, items in written.items()}
-        response["ItemCollectionMetrics"] = {name: found for name, found in metrics.items() if found}
+        response["ItemCollectionMetrics"] = {name: collections for name, collections in metrics.items() if collections}
     return _with_capacity(response, list(consumed.values()))
 
 
@@ -184,12 +184,12 @@ def _item_key(layout: Layout, item: Item) -> bytes:
 
 
 def _metrics(context: Context, items: list[tuple[Layout, Item]]) -> list[dict[str, Any]]:
-    found = {}
+    by_key = {}
     for layout, item in items:
         metrics = collection_metrics(context, layout, item)
         if metrics is not None:
-            found[orjson.dumps(metrics["ItemCollectionKey"])] = metrics
-    return list(found.values())
+            by_key[orjson.dumps(metrics["ItemCollectionKey"])] = metrics
+    return list(by_key.values())
 
 
 def _with_capacity(response: dict[str, Any], consumed: list[dict[str, Any] | None]) -> dict[str, Any]:
@@ -227,9 +227,9 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
     """Read items from one snapshot."""
     gets = [_only_member(entry, ("Get",))[1] for entry in request["TransactItems"]]
     prepared = [prepare(get, "Get") for get in gets]
-    given = [canonicalize_item(get["Key"])[0] for get in gets]
+    wire_keys = [canonicalize_item(get["Key"])[0] for get in gets]
     layouts = [context.layout(get["TableName"]) for get in gets]
-    keys = _map_or_cancel(lambda i: layouts[i].request_key(given[i]), len(gets))
+    keys = _map_or_cancel(lambda i: layouts[i].request_key(wire_keys[i]), len(gets))
     check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
     responses: list[dict[str, Any]] = []
     sizes: list[tuple[str, int]] = []
@@ -313,17 +313,17 @@ def _map_or_cancel(make: Callable[[int], _T], count: int, raised: tuple[type[Eng
 
     Errors of the classes `raised` refuse the request instead.
     """
-    made: list[_T] = []
+    results: list[_T] = []
     for position in range(count):
         try:
-            made.append(make(position))
+            results.append(make(position))
         except raised:
             raise
         except EngineError as error:
             reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in range(count)]
             reasons[position] = reason(error)
             cancel_if_any_failed(reasons)
-    return made
+    return results
 
 
 def _prepare_changes(context: Context, actions: list[TransactAction]) -> list[ItemChange]:
@@ -427,9 +427,9 @@ def _transaction_metrics(
         return {}
     metrics: dict[str, list[dict[str, Any]]] = {}
     for change, action in zip(changes, actions, strict=True):
-        found = collection_metrics(context, change.layout, action.item)
-        if found is not None:
-            metrics.setdefault(change.layout.table.name, []).append(found)
+        collection = collection_metrics(context, change.layout, action.item)
+        if collection is not None:
+            metrics.setdefault(change.layout.table.name, []).append(collection)
     return {"ItemCollectionMetrics": metrics}
 
 

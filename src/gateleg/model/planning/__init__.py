@@ -1,7 +1,6 @@
 """Plan puts, updates, deletes and queries as DynamoDB requests, with their markers and counters. For stores."""
 
-from gateleg.model.collections import Collected, CollectionQuery
-from gateleg.model.patterns import tag_condition
+from gateleg.model.patterns import Collected, CollectionQuery, tag_condition
 from gateleg.model.planning.bounds import BoundGuard, guards_of
 from gateleg.model.planning.companions import (
     CounterChange,

@@ -80,19 +80,19 @@ def plan_put(
     if kind == "Put" and condition is None and before is None and merged is None:
         parameters = _put_parameters(spec, item, absent, version, now)
     else:
-        if counts_on and kind == "Update" and spec.version is not None:
-            # Only the database knows the new version.
-            owned = {name: value for name, value in owned.items() if name != spec.version.name}
         # Without a version to check, the markers and counters are guarded by the values that they were computed from.
         marked = before if companions and (spec.version is None or exact or not check_version) else None
-        guard, out = _put_guard(spec, now, absent, version, marked, condition), Placeholders()
+        guard = _put_guard(spec, now, absent, version, marked, condition)
         if kind == "Put":
             guard = guard if merged is None else all_of(guard, merged.condition)
-            parameters = with_condition({"Item": item}, guard, out)
+            parameters = with_condition({"Item": item}, guard, Placeholders())
         else:
-            old = {} if replaces is None else spec.encode(replaces)
-            version_read = getattr(instance, spec.version.name) if counts_on and spec.version is not None else None
-            parameters = _put_around_counts(spec, item, old, merged or NOTHING_MERGED, guard, out, version_read)
+            version_read = None
+            if counts_on and spec.version is not None:
+                # Only the database knows the new version.
+                del owned[spec.version.name]
+                version_read = instance.__dict__[spec.version.name]
+            parameters = _put_around_counts(spec, item, replaces, merged or NOTHING_MERGED, guard, version_read)
     if not companions:
         return Write(spec.entity, spec.table, kind, parameters, (), (), owned, "", written)
     after = spec.values(written)
@@ -121,17 +121,18 @@ def _counted_from_zero(spec: Spec[Any], instance: E, merged: MergedChanges | Non
 def _put_around_counts(
     spec: Spec[Any],
     item: Item,
-    before: Item,
+    replaces: BaseModel | None,
     merged: MergedChanges,
     condition: Condition | None,
-    out: Placeholders,
-    version_read: int | None = None,
+    version_read: int | None,
 ) -> dict[str, Any]:
     """The parameters of an update that writes a whole item except for its counted attributes, which are zero in a new item.
 
-    Attributes that the entity does not declare are kept, unless `before` (the replaced item) has them and the new item does not. With
+    Attributes that the entity does not declare are kept, unless the item that the put `replaces` has them and the new item does not. With
     `version_read`, the stored version is incremented; it starts from `version_read` if the item has none.
     """
+    before: Item = {} if replaces is None else spec.encode(replaces)
+    out = Placeholders()
     counted_on = frozenset[str]() if version_read is None or spec.version is None else {spec.version.wire}
     kept = {*spec.table.attributes, *spec.counted_wires, *counted_on, RECOUNT}
     known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names | before.keys()

@@ -135,7 +135,7 @@ def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), c
             raise by_position(error) from None
     if not isinstance(target, Ref | BaseModel):
         raise _not_an_item(target)
-    if components or any(not isinstance(one, Presets) for one in conditions):
+    if components or any(not isinstance(condition, Presets) for condition in conditions):
         raise _key_given_twice(target, components)
     return target if isinstance(target, Ref) else spec_of(type(target)).ref(target)
 

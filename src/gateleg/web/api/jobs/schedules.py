@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import AliasChoices, Field
 
 from gateleg.host.host import Host
+from gateleg.host.job_views import JobDetail, ScheduleView
 from gateleg.jobs import ScheduleMissing
 from gateleg.jobs.schedules import run_submission
 from gateleg.jobs.submission import RunAttributes
@@ -14,7 +15,6 @@ from gateleg.jobs.tables import Schedule
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.etags import tagged
 from gateleg.web.api.jobs.lists import SubmissionResult, Text
-from gateleg.web.api.jobs.views import JobDetail, ScheduleView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
