@@ -2,10 +2,10 @@ from datetime import timedelta
 
 import pytest
 
-from gateleg.host.credentials import NewSession
 from gateleg.host.errors import KeyRefused, KeyRevoked, NotSignedIn
 from gateleg.host.host import Host
 from gateleg.host.principal import Role
+from gateleg.host.sessions import NewSession
 from gateleg.jobs import ManualClock
 
 

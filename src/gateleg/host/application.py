@@ -42,6 +42,7 @@ RESERVED = frozenset(
     {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "search", "session"}
     | {"settings", "signin", "signout", "tables", "graphql", "dynamodb", "mcp", "apps", "models", "secrets", "uploads", "webhooks"}
     | {"up", "migrate", "migrations", "streams", "serve", "engine", "worker", "token", "config", "doctor", "new", "tenant"}
+    | {"oidc", "sessions"}
 )
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 

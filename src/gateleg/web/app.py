@@ -36,6 +36,7 @@ from gateleg.web.envelope import error_response, status_of
 from gateleg.web.headers import console_policy
 from gateleg.web.limits import HostLimits
 from gateleg.web.member_jobs import member_job_routes
+from gateleg.web.openid_signin import openid_routes
 from gateleg.web.request_context import RequestContextMiddleware
 from gateleg.web.signin import signin_routes
 from gateleg.web.sse import event_routes
@@ -92,7 +93,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     app.add_middleware(AuthenticationMiddleware, host=host, limits=limits, surfaces=surfaces)
     app.add_middleware(BodyLimit, settings=host.settings, declared=bodies)
     app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, policy=console_policy(host.object_origins))
-    own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
+    own = (signin_routes(host, limits), openid_routes(host), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
     for router in (*own, webhooks.router, sse.router, object_routes.router):
         # These routers have full paths. `include_router` would build each route again, which dominates the startup time.
         app.router.routes.extend(router.routes)

@@ -16,9 +16,10 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse
 
-from gateleg.host.credentials import COOKIE, LOCAL_PREFIX, check_direct, host_name, token_needed
+from gateleg.host.credentials import LOCAL_PREFIX, check_direct, host_name, token_needed
 from gateleg.host.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
 from gateleg.host.principal import LOCAL, Role, is_tenant_admin
+from gateleg.host.sessions import COOKIE
 from gateleg.net import is_loopback
 from gateleg.store import StoreError
 from gateleg.web.envelope import error_response
@@ -40,7 +41,7 @@ _log = logging.getLogger("gateleg.web")
 CSRF_HEADER = "x-csrf-token"
 _LIVENESS_PATH = "/health"
 #: Paths that need no authentication. Signed links to objects carry their own permission, which their route verifies.
-_PUBLIC_PATHS = frozenset({_LIVENESS_PATH, "/ready", "/signin", "/signout", "/favicon.ico"})
+_PUBLIC_PATHS = frozenset({_LIVENESS_PATH, "/ready", "/signin", "/signin/openid", "/signin/openid/callback", "/signout", "/favicon.ico"})
 _PUBLIC_PREFIXES = ("/objects/",)
 #: Paths for programs: an unauthenticated request gets 401 with the error envelope instead of a redirect to the sign-in page.
 _API_PREFIXES = ("/api/", "/events/", "/objects/", "/metrics", "/dynamodb", "/_nicegui")

@@ -22,6 +22,7 @@ from nicegui import ui
 import gateleg
 from gateleg.ai import ModelSettings
 from gateleg.host.model_usage import read_usage
+from gateleg.host.openid import OpenIdSettings
 from gateleg.host.principal import Role
 from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell, tag_cell
 from gateleg.web.console.failures import empty, refusal, trouble
@@ -35,6 +36,8 @@ from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pydantic import BaseModel
 
     from gateleg.ai import UsageDay
     from gateleg.host.application import Application
@@ -96,8 +99,10 @@ def setting_rows(settings: Settings, applications: Sequence[Application] = ()) -
     """All settings of the host and of its applications; those that are set come first."""
     described = {name: one.description or "" for name, one in type(settings).model_fields.items()}
     found = [*settings.table()]
-    found += settings.section_table("models", ModelSettings)
-    described |= {f"models.{name}": one.description or "" for name, one in ModelSettings.model_fields.items()}
+    kit: tuple[tuple[str, type[BaseModel]], ...] = (("models", ModelSettings), ("oidc", OpenIdSettings))
+    for section_name, model in kit:
+        found += settings.section_table(section_name, model)
+        described |= {f"{section_name}.{name}": one.description or "" for name, one in model.model_fields.items()}
     for application in applications:
         if application.settings is not None:
             found += settings.section_table(application.name, application.settings)
