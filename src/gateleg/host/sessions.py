@@ -6,14 +6,16 @@ They end when their time is over, when they are revoked, and with what they were
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 from base64 import b64decode, b64encode
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gateleg.host.credentials import CACHE_SECONDS, check_usable, digest_of, principal_of, token_from
-from gateleg.host.errors import NotSignedIn, Unknown
+from gateleg.host.errors import ApiKeyMissing, NotSignedIn, Unknown
 from gateleg.host.principal import LOCAL, PERSON_PREFIX, Principal, Role
 from gateleg.host.tables import Session, SessionEntry
 from gateleg.net.encryption import DecryptionFailed, decrypt, encrypt
@@ -38,6 +40,9 @@ COOKIE = "gateleg_session"
 _LOCAL = "local:"
 #: How often the last use of a session is recorded.
 _USE_NOTED_EVERY = timedelta(minutes=1)
+#: What starts sessions: a key, `local:` or `openid:` with a digest. The name of a session follows after a dot.
+_KEY_ID = re.compile(r"[a-z0-9]+|[a-z]+:[0-9a-f]+")
+_SESSION_ID = re.compile(rf"({_KEY_ID.pattern})\.([0-9a-f]+)")
 _ID_TOKENS = "id tokens"
 #: Longer ID tokens are not kept: the address at which the provider would get them could not be opened.
 _MAX_ID_TOKEN = 6_000
@@ -57,8 +62,9 @@ class NewSession:
 class LiveSession:
     """A session that is valid, as the list of sessions shows it."""
 
-    #: by which it is revoked
-    session_id: str
+    #: the id of the key or person that started it, and the name of its entry
+    key_id: str
+    name: str
     principal: Principal
     #: the browser, as it names itself
     browser: str
@@ -67,6 +73,11 @@ class LiveSession:
     seen_at: datetime
     ends_at: datetime
     digest: str = field(repr=False)
+
+    @property
+    def session_id(self) -> str:
+        """By which it is revoked."""
+        return f"{self.key_id}.{self.name}"
 
 
 class Sessions:
@@ -191,8 +202,9 @@ class Sessions:
             principal = await self._principal_of(session)
         except NotSignedIn:
             return None
-        session_id = f"{entry.key_id}.{entry.name}"
-        return LiveSession(session_id, principal, entry.browser, session.created_at, session.seen_at, session.ends_at, entry.digest)
+        return LiveSession(
+            entry.key_id, entry.name, principal, entry.browser, session.created_at, session.seen_at, session.ends_at, entry.digest
+        )
 
     def own_key_id(self, principal: Principal) -> str:
         """What the sessions of a caller are listed under."""
@@ -200,8 +212,8 @@ class Sessions:
 
     async def get(self, session_id: str) -> LiveSession:
         """A valid session by its id. Raises `Unknown`."""
-        key_id, _, name = session_id.rpartition(".")
-        entry = await self._store.find(SessionEntry, key_id=key_id, name=name, consistent=True) if key_id and name else None
+        match = _SESSION_ID.fullmatch(session_id)
+        entry = None if match is None else await self._store.find(SessionEntry, key_id=match[1], name=match[2], consistent=True)
         session = None if entry is None else await self._store.find(Session, digest=entry.digest, consistent=True)
         live = None if entry is None else await self._live(entry, session)
         if live is None:
@@ -211,12 +223,17 @@ class Sessions:
     async def revoke(self, session_id: str) -> LiveSession:
         """End a session. Hosts refuse it within a second. Raises `Unknown`."""
         live = await self.get(session_id)
-        key_id, _, name = session_id.rpartition(".")
-        await self._delete(key_id, name, live.digest)
+        await self._delete(live.key_id, live.name, live.digest)
         return live
 
     async def revoke_all(self, key_id: str) -> int:
-        """End all sessions of a key or person, and return their number."""
+        """End all sessions of a key or person, and return how many of them the list had."""
+        if not _KEY_ID.fullmatch(key_id):
+            return 0
+        if ":" not in key_id:
+            # Sessions of earlier releases are not in the list.
+            with suppress(ApiKeyMissing):
+                await self._keys.end_sessions(key_id)
         entries = [entry async for entry in self._store.query(SessionEntry.of_key(key_id=key_id))]
         for entry in entries:
             await self._delete(entry.key_id, entry.name, entry.digest)

@@ -47,10 +47,12 @@ _PUBLIC_PREFIXES = ("/objects/",)
 _API_PREFIXES = ("/api/", "/events/", "/objects/", "/metrics", "/dynamodb", "/_nicegui")
 #: Requests of the console itself. They carry the id of their page, which another site cannot know, so they need no CSRF token.
 _CONSOLE_PREFIXES = ("/_nicegui",)
+#: The console page of one's own sessions.
+SESSIONS_PAGE = "/sessions"
 #: Assets and transport of console pages, open to members like the paths of applications.
-_MEMBER_PREFIXES = ("/_nicegui", "/_console/")
+_MEMBER_PREFIXES = ("/_nicegui", "/_console/", "/api/sessions/")
 #: Paths of the kit that members may use; each answers with what the caller may see.
-_MEMBER_PATHS = frozenset({"/api/session", "/api/models/usage", "/api/search", "/search", "/search/places"})
+_MEMBER_PATHS = frozenset({"/api/session", "/api/sessions", "/api/models/usage", "/api/search", "/search", "/search/places", SESSIONS_PAGE})
 #: The console page of tenant admins, and the paths that they may call.
 TENANT_PAGE = "/tenant"
 _TENANT_PREFIXES = ("/api/secrets/", "/api/webhooks/")

@@ -197,8 +197,6 @@ def _add_signout(router: APIRouter, host: Host) -> None:
                 answer = await _leave_provider(host.openid, await host.sessions.id_token(cookie), request, host)
             await host.sessions.end(cookie)
             if given.get("everywhere") and principal.key_id is not None:
-                if not principal.is_person:
-                    await host.keys.end_sessions(principal.key_id)
                 await host.sessions.revoke_all(principal.key_id)
             await host.audit.note(principal, "session.end", request_id=request.state.request_id)
         answer = answer or RedirectResponse("/signin", 303)

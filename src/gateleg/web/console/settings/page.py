@@ -31,6 +31,7 @@ from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, pager, show_when_loa
 from gateleg.web.console.markup import section, shortened, tag
 from gateleg.web.console.settings.keys import keys_panel
 from gateleg.web.console.settings.secrets import secrets_panel
+from gateleg.web.console.settings.sessions import everyones_panel
 from gateleg.web.console.settings.webhooks import webhooks_panel
 from gateleg.web.console.widgets import Grid
 
@@ -255,6 +256,7 @@ def _audit_list(day: str | None, actor: str | None, cursor: str | None, page: Pa
 TABS = (
     ("configuration", "Configuration"),
     ("keys", "API keys"),
+    ("sessions", "Sessions"),
     ("secrets", "Secrets"),
     ("webhooks", "Webhooks"),
     ("audit", "Audit log"),
@@ -264,6 +266,7 @@ TABS = (
 PANELS = {
     "configuration": configuration_panel,
     "keys": keys_panel,
+    "sessions": everyones_panel,
     "secrets": secrets_panel,
     "webhooks": webhooks_panel,
     "audit": audit_panel,
