@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse
 
 from gateleg.host.credentials import LOCAL_PREFIX, check_direct, host_name, token_needed
 from gateleg.host.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
+from gateleg.host.openid import ProviderAway, ProviderFault
 from gateleg.host.principal import LOCAL, Role, is_tenant_admin
 from gateleg.host.sessions import COOKIE
 from gateleg.net import is_loopback
@@ -163,7 +164,7 @@ class AuthenticationMiddleware:
             if caller is not None or await self._host.keys.exist():
                 return caller
             check_direct(scope, headers)
-        except (NotSignedIn, ForeignHost):
+        except (NotSignedIn, ForeignHost, ProviderAway, ProviderFault):
             if not is_public:
                 raise
             return None
@@ -172,10 +173,12 @@ class AuthenticationMiddleware:
         raise token_needed()
 
     async def _check_credentials(self, scope: Scope, headers: Headers) -> Caller | None:
-        """The caller of the API key, local token or session cookie; None without any. Raises `NotSignedIn` for invalid ones."""
+        """The caller of the API key, token or session cookie; None without any. Raises `NotSignedIn` for invalid ones."""
         if token := api_key_from(headers):
             if token.startswith(LOCAL_PREFIX):
                 return Caller(await self._host.local.recognise(token, scope, headers))
+            if self._host.openid is not None and token.count(".") == 2:
+                return Caller(await self._host.openid.recognise(token))
             return Caller(await self._host.keys.recognise(token))
         if cookie := cookie_parser(headers.get("cookie", "")).get(COOKIE):
             principal = await self._host.sessions.recognise(cookie)
