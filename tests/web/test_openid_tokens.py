@@ -15,6 +15,7 @@ from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock
 from gateleg.web.app import create_app
 from gateleg.web.authentication import AuthenticationMiddleware
+from gateleg.web.cors import Cors
 from gateleg.web.limits import HostLimits
 from gateleg.web.surfaces import Surfaces
 from tests.web.conftest import client_of
@@ -216,7 +217,7 @@ async def test_a_stream_ends_with_the_token_of_its_caller(host: Host, provider: 
         clock.advance(71)
         valid.append(await scope["state"]["is_still_authenticated"]())
 
-    middleware = AuthenticationMiddleware(stream, host, HostLimits(host.settings, clock), Surfaces())
+    middleware = AuthenticationMiddleware(stream, host, HostLimits(host.settings, clock), Surfaces(), Cors.of(host.settings, Surfaces()))
     headers = [(b"host", b"127.0.0.1:8000"), (b"authorization", f"Bearer {token}".encode())]
     scope = {"type": "http", "method": "GET", "path": "/api/session", "query_string": b"", "client": ("127.0.0.1", 5), "headers": headers}
     await middleware(scope, None, None)  # type: ignore[arg-type]

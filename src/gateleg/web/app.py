@@ -30,6 +30,7 @@ from gateleg.web.access import only
 from gateleg.web.api import ROUTERS, webhooks
 from gateleg.web.authentication import AuthenticationMiddleware
 from gateleg.web.bodies import BodyLimit, DeclaredLimit, declared_limits
+from gateleg.web.cors import Cors
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
 from gateleg.web.envelope import error_response, status_of
@@ -71,6 +72,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     traffic = Traffic()
     limits = HostLimits(host.settings, host.store.setup.ticks)
     surfaces = Surfaces()
+    cors = Cors.of(host.settings, surfaces)
     bodies: list[DeclaredLimit] = []
 
     @asynccontextmanager
@@ -90,9 +92,9 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     app.state.traffic = traffic
     _handle_errors(app)
     # The middleware that is added last runs first.
-    app.add_middleware(AuthenticationMiddleware, host=host, limits=limits, surfaces=surfaces)
+    app.add_middleware(AuthenticationMiddleware, host=host, limits=limits, surfaces=surfaces, cors=cors)
     app.add_middleware(BodyLimit, settings=host.settings, declared=bodies)
-    app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, policy=console_policy(host.object_origins))
+    app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, cors=cors, policy=console_policy(host.object_origins))
     own = (signin_routes(host, limits), openid_routes(host), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
     for router in (*own, webhooks.router, sse.router, object_routes.router):
         # These routers have full paths. `include_router` would build each route again, which dominates the startup time.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from gateleg.host.host import Host
     from gateleg.host.principal import Principal
+    from gateleg.web.cors import Cors
     from gateleg.web.limits import HostLimits
     from gateleg.web.surfaces import Surfaces
 
@@ -90,8 +91,9 @@ def api_key_from(headers: Headers) -> str | None:
 class AuthenticationMiddleware:
     """Authenticates each request and passes it on with its principal, or answers with an error."""
 
-    def __init__(self, app: ASGIApp, host: Host, limits: HostLimits, surfaces: Surfaces) -> None:
+    def __init__(self, app: ASGIApp, host: Host, limits: HostLimits, surfaces: Surfaces, cors: Cors) -> None:
         self.app = app
+        self._cors = cors
         self._surfaces = surfaces
         self._host = host
         self._limits = limits
@@ -203,9 +205,9 @@ class AuthenticationMiddleware:
         if caller.cookie is None or not changes or scope["path"].startswith(_PUBLIC_PREFIXES):
             return
         scheme = scope.get("scheme", "http").replace("ws", "http")
-        if not same_origin(headers, scheme, self._host.settings.url):
-            raise ForeignOrigin("The request comes from a page of another site.")
         path = scope["path"]
+        if not same_origin(headers, scheme, self._host.settings.url) and not self._cors.allows_session(path, headers.get("origin")):
+            raise ForeignOrigin("The request comes from a page of another site.")
         if scope["type"] == "websocket" or path.startswith(_CONSOLE_PREFIXES) or path in _PUBLIC_PATHS:
             # The forms of public pages carry the CSRF token in their body; their routes verify it.
             return
