@@ -308,11 +308,12 @@ class Settings(BaseModel):
         return settings
 
 
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+
+
 def _check_origin(origin: str) -> None:
     """Refuse what no browser sends as an origin: it is compared as it is."""
-    parts = (
-        urlsplit(origin) if re.fullmatch(r"https?://[a-z0-9.\-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:.]+\](:[0-9]{1,5})?", origin) else None
-    )
+    parts = urlsplit(origin) if _ORIGIN.fullmatch(origin) else None
     if parts is None or not parts.hostname:
         raise ValueError(f"{origin!r} is not an origin: write https://app.example.com, in lower case and without a path")
     if origin.endswith({"https": ":443", "http": ":80"}[parts.scheme]):
