@@ -133,4 +133,4 @@ async def _body_of(request: HTTPConnection) -> Mapping[str, Any]:
 
 def graphql_surface(resources: Resources[AgentsSettings]) -> Surface:
     """The surface `/graphql`, open to members; the resolvers check what each may see."""
-    return Surface("/graphql", AgentsGraphQL(make_schema(), resources), page=True)
+    return Surface("/graphql", AgentsGraphQL(make_schema(), resources), page=True, connection_init=True)
