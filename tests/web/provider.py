@@ -3,11 +3,13 @@
 import asyncio
 import base64
 import hashlib
+import queue
 import secrets
 import socket
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -152,6 +154,27 @@ class Provider:
         asked = parse_qs(request.url.query)
         self.ended.append(asked)
         return RedirectResponse(asked["post_logout_redirect_uri"][0], 302)
+
+
+@contextmanager
+def provider_in_thread() -> Iterator[Provider]:
+    """A provider that listens for the length of the block, beside a test that waits for a browser."""
+    ready: queue.Queue[tuple[Provider, asyncio.AbstractEventLoop, asyncio.Event]] = queue.Queue()
+
+    async def run() -> None:
+        async with running_provider() as provider:
+            done = asyncio.Event()
+            ready.put((provider, asyncio.get_running_loop(), done))
+            await done.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+    thread.start()
+    provider, loop, done = ready.get(timeout=30)
+    try:
+        yield provider
+    finally:
+        loop.call_soon_threadsafe(done.set)
+        thread.join(30)
 
 
 @asynccontextmanager

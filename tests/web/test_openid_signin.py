@@ -14,6 +14,7 @@ import pytest
 from joserfc.errors import SecurityWarning
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
+from gateleg.host.doctor import examine
 from gateleg.host.host import Host
 from gateleg.host.principal import Role
 from gateleg.host.sections import RawSetting
@@ -232,11 +233,11 @@ async def test_no_token_without_a_signature_by_a_public_key_is_accepted(
     assert (await sign_in(stranger)).status_code == 401
 
 
-async def test_a_weak_key_is_not_used(stranger: httpx.AsyncClient, provider: Provider) -> None:
+async def test_a_weak_key_is_not_used(stranger: httpx.AsyncClient, provider: Provider, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.warns(SecurityWarning):
         provider.rotate(RSAKey.generate_key(1024, {"kid": "weak"}))
     answer = await sign_in(stranger)
-    assert (answer.status_code, "no key that signatures can be verified with" in answer.text) == (502, True)
+    assert (answer.status_code, "no key that signatures can be verified with" in caplog.text) == (502, True)
 
 
 async def test_a_provider_that_is_down_is_named_and_keys_go_on(
@@ -308,18 +309,22 @@ async def test_a_provider_that_fails_on_the_way_back_is_told(
     ],
 )
 async def test_a_discovery_document_that_does_not_fit_is_refused(
-    stranger: httpx.AsyncClient, provider: Provider, says: dict[str, Any], words: str
+    stranger: httpx.AsyncClient, provider: Provider, caplog: pytest.LogCaptureFixture, says: dict[str, Any], words: str
 ) -> None:
     provider.says = says
     answer = await stranger.get("/signin/openid")
-    assert (answer.status_code, words in answer.text) == (502, True)
+    # Strangers read that it does not work, and admins why.
+    assert (answer.status_code, "do not fit together" in answer.text, words in answer.text) == (502, True, False)
+    assert words in caplog.text
 
 
-async def test_the_documents_cannot_lead_the_host_to_its_own_network(stranger: httpx.AsyncClient, provider: Provider) -> None:
+async def test_the_documents_cannot_lead_the_host_to_its_own_network(
+    stranger: httpx.AsyncClient, provider: Provider, caplog: pytest.LogCaptureFixture
+) -> None:
     """The issuer is the operator's choice; all other addresses come from a document."""
     provider.says = {"jwks_uri": "https://10.0.0.1/jwks"}
     answer = await sign_in(stranger)
-    assert (answer.status_code, "not public" in answer.text) == (502, True)
+    assert (answer.status_code, "not public" in caplog.text, "10.0.0.1" in answer.text) == (502, True, False)
 
 
 @pytest.mark.parametrize(("error", "status"), [("access_denied", 401), ("temporarily_unavailable", 503), ("<b>invalid_scope", 502)])
@@ -477,10 +482,29 @@ async def test_a_host_without_keys_lets_people_in_beside_its_token(settings: Set
         assert (await client.get("/api/session")).json()["role"] == "operator"
 
 
-async def test_behind_another_name_the_setting_url_is_needed(host: Host) -> None:
+async def test_behind_another_name_the_setting_url_is_needed(host: Host, caplog: pytest.LogCaptureFixture) -> None:
     async with client_of(create_app(host, console=False), home="https://gateleg.example.com") as client:
         answer = await client.get("/signin/openid")
-        assert (answer.status_code, "has to set `url`" in answer.text) == (502, True)
+        assert (answer.status_code, "Set `url`" in caplog.text) == (502, True)
+
+
+async def test_the_doctor_examines_the_provider(host: Host, provider: Provider, clock: ManualClock) -> None:
+    async def found() -> tuple[str, str]:
+        (diagnosis,) = [one for one in await examine(host) if one.name == "sign-in"]
+        return diagnosis.result.status, diagnosis.result.message
+
+    state, message = await found()
+    assert (state, provider.issuer in message, "1 usable key" in message) == ("ok", True, True)
+    for says, broken, expected, words in (
+        ({"id_token_signing_alg_values_supported": ["HS256"]}, {}, "failed", "signs with HS256 only"),
+        ({"code_challenge_methods_supported": ["plain"]}, {}, "warning", "PKCE"),
+        ({"issuer": "https://evil.example"}, {}, "failed", "names the issuer"),
+        ({}, {"/jwks": 503}, "failed", "key set"),
+        ({}, {"/.well-known/openid-configuration": 404}, "failed", "discovery document"),
+    ):
+        provider.says, provider.broken = says, broken
+        state, message = await found()
+        assert (state, words in message) == (expected, True), message
 
 
 async def test_signing_in_is_in_the_audit_log_with_the_person(stranger: httpx.AsyncClient, host: Host) -> None:

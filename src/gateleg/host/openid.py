@@ -52,7 +52,10 @@ class ProviderFault(Refusal):
     """The sign-in provider and the settings of this host do not fit together."""
 
     status = 502
-    fix = "Sign in with an API key. `gateleg doctor` shows an admin what does not fit."
+    fix = "Compare the settings in [oidc] with the provider; `gateleg doctor` examines it."
+    #: anybody can try to sign in, and the message names addresses and settings
+    public = "The sign-in provider and the settings of this host do not fit together."
+    public_fix = "Sign in with an API key. An admin finds the reason in the log of this host, and with `gateleg doctor`."
 
 
 class SignInFailed(Refusal):

@@ -264,8 +264,7 @@ class OpenIdProvider:
             return SignInFailed(f"{self.settings.name} did not sign you in, or you cancelled it.")
         if problem in ("temporarily_unavailable", "server_error"):
             return ProviderAway(f"{self.settings.name} cannot sign anybody in at the moment.")
-        _log.error("sign-in provider: the authorization endpoint answered with the error %r", problem[:200])
-        return ProviderFault(f"{self.settings.name} refused the request of this host.")
+        return ProviderFault(f"The authorization endpoint of {self.settings.name} answered with the error {problem[:200]!r}.")
 
     async def _exchange(self, metadata: Metadata, code: str, attempt: Attempt, redirect_uri: str) -> dict[str, Any]:
         """The tokens for a code."""
@@ -280,12 +279,11 @@ class OpenIdProvider:
         problem = str(document.get("error", ""))[:200] if isinstance(document, dict) else ""
         if problem == "invalid_grant":
             raise SignInFailed("The sign-in is too old, or was used before.")
-        _log.error("sign-in provider: the token endpoint answered with %d %r", status, problem)
         if status >= 500:
-            raise ProviderAway(f"{self.settings.name} has failed.")
+            raise ProviderAway(f"{self.settings.name} has failed: its token endpoint answered with {status}.")
         if problem in ("invalid_client", "unauthorized_client"):
             raise ProviderFault(f"{self.settings.name} does not accept the client id or the secret of this host.")
-        raise ProviderFault(f"{self.settings.name} refused the request of this host.")
+        raise ProviderFault(f"The token endpoint of {self.settings.name} answered with {status} {problem!r}.")
 
     async def _secret(self) -> str | None:
         if self.settings.client_secret is None:
@@ -383,8 +381,9 @@ class OpenIdProvider:
     async def _document(self, url: str, name: str) -> Any:
         status, document = await self._fetch(HttpRequest(url, b"", {"accept": "application/json"}, "GET"), name)
         if status != 200 or document is None:
-            what = ProviderAway if status >= 500 else ProviderFault
-            raise what(f"The {name} at {url} cannot be used: the answer has the status {status}{'' if document else ' and is not JSON'}.")
+            if status >= 500:
+                raise ProviderAway(f"{self.settings.name} has failed: its {name} was answered with {status}.")
+            raise ProviderFault(f"The {name} at {url} was answered with {status}{'' if document else ', and not in JSON'}.")
         return document
 
     async def _fetch(self, request: HttpRequest, name: str) -> tuple[int, Any]:
@@ -392,7 +391,6 @@ class OpenIdProvider:
         try:
             response = await self._client.fetch(request)
         except AddressRefused as error:
-            _log.error("sign-in provider: the %s: %s", name, error.message)
             raise ProviderFault(f"The {name} of {self.settings.name}: {error.message}", fix=error.fix) from None
         except OutgoingError as error:
             _log.warning("sign-in provider: the %s: %s", name, error.message)

@@ -84,15 +84,17 @@ def _add_routes(router: APIRouter, host: Host, provider: OpenIdProvider) -> None
 async def _failed(host: Host, place: str, error: Refusal) -> Response:
     """The sign-in page with what happened; it offers keys too, which work while the provider does not."""
     headers = {name: value for name, value in error.headers.items() if name == "Retry-After"}
-    refused = isinstance(error, PersonRefused)
-    return await page_of(host, place, f"{error.message} {error.fix}", error.status, headers, other_account=refused)
+    if error.public is not None:
+        _log.error("sign-in: %s", error)
+    return await page_of(host, place, error.public_text, error.status, headers, other_account=isinstance(error, PersonRefused))
 
 
 def _callback_url(host: Host, request: Request) -> str:
     base = base_url(host, request)
     if base is None:
-        _log.error("sign-in: the setting url is not set, so the provider cannot be told where to send people back to")
-        raise ProviderFault("This host does not know its own address.", fix="Sign in with an API key. An admin has to set `url`.")
+        raise ProviderFault(
+            "The provider cannot be told where to send people back to: the address of this host is not set.", fix="Set `url`."
+        )
     return f"{base}{PROVIDER_PATH}/callback"
 
 

@@ -144,7 +144,7 @@ async def test_a_websocket_names_its_part_in_its_first_message(office: Office) -
 async def test_a_websocket_sends_its_key_in_its_first_message(office: Office) -> None:
     """As pages of other origins do, because browsers add no headers to a websocket."""
     await office.hosted.agent("Hello.")
-    async with graphql_socket(office.app, None) as socket:
+    async with graphql_socket(office.app, None, origin="https://app.example.com") as socket:
         begun = await socket.open(**{"Authorization": f"Bearer {office.admin.token}", "X-Part-ID": "acme"})
         assert begun["type"] == "connection_ack"
         (answer, _) = await socket.run("{ agentList { agentList { partId } } }")
