@@ -19,9 +19,9 @@ from gateleg.host.lifespans import run_in_own_task
 from gateleg.host.live import Hub
 from gateleg.host.migrations import check_deployed_keys, check_migrations, jobs_for_migrations, store_for, tables_for_migrations
 from gateleg.host.principal import Role
-from gateleg.host.queues import QueueStatsCache, factory_of, further_tables, queue_rules, queue_tables_of
+from gateleg.host.queues import QueueStatsCache, RecentJobs, factory_of, further_tables, queue_rules, queue_tables_of
 from gateleg.host.resources import Resources
-from gateleg.host.search import Hit, ToolCatalog, job_subject, search_applications
+from gateleg.host.search import SearchResults, ToolCatalog, job_subject, search
 from gateleg.host.secrets import HOST, SecretNotFound, Secrets
 from gateleg.host.sections import NoSettings
 from gateleg.host.settings import BadSettings, ObjectStore, format_setting
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.host.application import Found, OfferedTool
+    from gateleg.host.application import OfferedTool, SearchHit
     from gateleg.host.principal import Principal
     from gateleg.host.settings import Settings
     from gateleg.jobs import Job, QueueSettings
@@ -80,6 +80,8 @@ class Host:
     costs: Metrics
     #: statistics of all queues, cached and shared by all callers
     queue_stats: QueueStatsCache
+    #: the newest jobs, cached and shared by all searches
+    recent_jobs: RecentJobs
     #: live events for server-sent event streams and the console
     events: Hub
     #: the object stores of the setting `object_stores`, by name
@@ -123,11 +125,11 @@ class Host:
         """The agent tools that a principal may use, of all applications."""
         return self.tool_catalog(principal)
 
-    async def search(self, principal: Principal, text: str) -> list[Hit]:
-        """Search all applications; the hits contain only what the principal may see."""
-        return await search_applications(self.applications_with_resources, principal, text)
+    async def search(self, principal: Principal, text: str) -> SearchResults:
+        """Search jobs, names, settings, items, objects and all applications; the hits contain only what the principal may see."""
+        return await search(self, principal, text)
 
-    async def subject_of(self, principal: Principal, job: Job | ArchivedJob) -> Found | None:
+    async def subject_of(self, principal: Principal, job: Job | ArchivedJob) -> SearchHit | None:
         """The thing that a job works on, with its title and page, if the application provides it."""
         handler = self.queue.context.jobs.find(job.job_type)
         return await job_subject(self.applications_with_resources, principal, job, None if handler is None else handler.application)
@@ -217,6 +219,7 @@ class Host:
                 secrets=secrets,
                 costs=costs,
                 queue_stats=QueueStatsCache(queue),
+                recent_jobs=RecentJobs(queue),
                 events=events,
                 stores=stores,
                 models=models,

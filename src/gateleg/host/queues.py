@@ -1,6 +1,8 @@
 """The rules of a host's queue that depend on its settings, and the tables that its applications bring for it.
 
-The statistics of all queues, cached briefly and shared by all callers.
+The statistics of all queues, and the newest jobs, cached briefly and shared by all callers.
+
+Which jobs a caller may see.
 
 Which handlers a process can create again: those of applications whose parts can be imported.
 """
@@ -14,6 +16,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from gateleg.host.application import Application, BadApplication, check_made
+from gateleg.host.principal import Role
 from gateleg.jobs import Jobs, JobStatus, QueueSettings, TableNames
 from gateleg.jobs.handlers import JobsFactory
 from gateleg.jobs.queue_context import QUEUE_NAME
@@ -22,12 +25,15 @@ from gateleg.jobs.tables import PLAIN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gateleg.host.principal import Principal
+    from gateleg.host.resources import Resources
     from gateleg.host.settings import Settings
-    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs import AsyncQueue, Job
     from gateleg.jobs.monitor import QueueStats
     from gateleg.jobs.queue_context import UnreadableJob
+    from gateleg.jobs.tables import ArchivedJob
 
-__all__ = ["MAX_AGE_SECONDS", "WINDOW_MINUTES", "factory_of"]
+__all__ = ["MAX_AGE_SECONDS", "WINDOW_MINUTES", "factory_of", "sees_job", "submitted"]
 
 
 def queue_tables_of(application: Application) -> TableNames | None:
@@ -102,6 +108,44 @@ class QueueStatsCache:
                 found = tuple([await self._queue.stats(name, minutes=WINDOW_MINUTES) for name in await self.queue_names()])
                 self._read = (ticks(), ticks() - began, found)
             return self._read[2]
+
+
+#: How many of the newest jobs, and of the newest failed jobs, a search looks through.
+NEWEST_JOBS = 200
+
+
+class RecentJobs:
+    """The newest jobs and the newest failed ones, read at most once per `MAX_AGE_SECONDS` for any number of searches."""
+
+    def __init__(self, queue: AsyncQueue) -> None:
+        self._queue = queue
+        self._lock = asyncio.Lock()
+        self._read: tuple[float, tuple[Job, ...]] | None = None
+
+    async def read(self) -> tuple[Job, ...]:
+        """The jobs, each once, the newest first."""
+        ticks = self._queue.store.setup.ticks
+        async with self._lock:
+            if self._read is None or ticks() - self._read[0] >= MAX_AGE_SECONDS:
+                newest = await self._queue.jobs_page(limit=NEWEST_JOBS, internal=True)
+                failed = await self._queue.jobs_page(status=JobStatus.FAILED, limit=NEWEST_JOBS)
+                self._read = (ticks(), tuple({job.job_id: job for job in (*newest, *failed)}.values()))
+            return self._read[1]
+
+
+async def sees_job(application: Application, resources: Resources[Any], principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a principal may see a job of an application's types: viewers see all of them, members those that the application allows."""
+    if principal.may(Role.VIEWER):
+        return True
+    if job.tenant is not None and job.tenant != principal.tenant:
+        return False
+    rule = application.sees_job
+    return submitted(principal, job) if rule is None else await rule(resources, principal, job)
+
+
+def submitted(principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a principal has submitted a job."""
+    return job.created_by == principal.name and job.tenant == principal.tenant
 
 
 def factory_of(

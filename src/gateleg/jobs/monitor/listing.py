@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.change_feed import ChangeFeed
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.job import Failure
     from gateleg.jobs.tables.records import ArchivedBranch
     from gateleg.model import Condition, Query
     from gateleg.store.flow import Flow
@@ -136,6 +137,13 @@ def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
         if known is None or known.version < job.version:
             newest[job.job_id] = job
     return list(newest.values())
+
+
+def last_failure(job: Job | ArchivedJob) -> Failure | None:
+    """The error of the last attempt of a job that had one."""
+    if isinstance(job, ArchivedJob):
+        return job.error
+    return next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
 
 
 def archive_page(

@@ -11,6 +11,7 @@ from nicegui import ui
 
 from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobStatus, WrongState
+from gateleg.jobs.monitor import last_failure
 from gateleg.jobs.retention import Archiver
 from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, id_cell, meta_cell
 from gateleg.web.console.dialogs import carry_out
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.jobs import AsyncQueue
-    from gateleg.jobs.tables import Failure
     from gateleg.store import Page
 
 _PAGE_SIZE = 100
@@ -71,20 +71,15 @@ class FailureGroup:
         return f"{short_kind(self.kind)}: {self.messages[0]}" if len(self.messages) == 1 and self.messages[0] else short_kind(self.kind)
 
 
-def failure_of(job: Job) -> Failure | None:
-    """The error of a failed job."""
-    return next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
-
-
 def kind_of(job: Job) -> str:
     """The exception class of a failed job."""
-    failure = failure_of(job)
+    failure = last_failure(job)
     return "unknown" if failure is None else failure.kind
 
 
 def message_of(job: Job) -> str:
     """The first line of a failed job's error message."""
-    failure = failure_of(job)
+    failure = last_failure(job)
     return "" if failure is None or not failure.message else failure.message.splitlines()[0][:300]
 
 
